@@ -1,0 +1,57 @@
+"""What users write above their functions. A decorator returns a definition; it registers nothing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Definition(Generic[P, R]):
+    """A function and the words that make an app of it. Called, it is the function.
+
+    The words are those of the declarative form; the catalogue reads, types and checks both alike.
+    """
+
+    def __init__(self, function: Callable[P, R], name: str, words: Mapping[str, object]) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self.name = name
+        self.words = words
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<app {self.name}>"
+
+
+def app(
+    *,
+    name: str | None = None,
+    job_id: str | None = None,
+    identifiers: Mapping[str, str | Sequence[str | int]] | None = None,
+    autofill_values: Mapping[str, str | Sequence[str | int]] | None = None,
+    depends_on: Mapping[str, Any] | None = None,
+    valid_if_or: Mapping[str, Any] | None = None,
+    **policy: object,
+) -> Callable[[Callable[P, R]], Definition[P, R]]:
+    """Make an app of a function, in the words of the declarative form; it is named like the function.
+
+    ``policy`` takes the rest of them: ``isolate``, ``max_fails``, ``timeout``, ``retry`` and so on.
+    """
+    given = {
+        "job_id": job_id,
+        "identifiers": identifiers,
+        "autofill_values": autofill_values,
+        "depends_on": depends_on,
+        "valid_if_or": valid_if_or,
+        **policy,
+    }
+    words = {word: value for word, value in given.items() if value is not None}
+
+    def define(function: Callable[P, R]) -> Definition[P, R]:
+        return Definition(function, name or function.__name__, words)
+
+    return define

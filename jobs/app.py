@@ -1,0 +1,122 @@
+"""An app: a kind of work, as its author defined it. Parsed, typed and checked; never a raw mapping."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from jobs.errors import BadKey
+from jobs.gate import When
+from jobs.identifiers import Identifier, Text, Value
+from jobs.policy import Policy
+from jobs.template import Template
+from jobs.values import Values
+
+_TEXT = Text()
+
+
+class Parents(Struct, frozen=True, kw_only=True):
+    """One sub-dependency: these apps, at the values listed (for identifiers not listed, the child's own).
+
+    ``every`` names the identifiers that take all of the parent's autofill values. Where ``keys`` are
+    given, these very jobs are the parents, and the values say only which children need them.
+    """
+
+    apps: tuple[str, ...]
+    values: Mapping[str, tuple[Value, ...]] = {}
+    every: frozenset[str] = frozenset()
+    keys: tuple[str, ...] = ()
+    when: When = "succeeded"
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """One alternative: all of its sub-dependencies together. The groups of an app are OR."""
+
+    name: str
+    all_of: tuple[Parents, ...]
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """``valid_if_or``: a job passes when the function says so or any identifier has a listed value.
+
+    ``function`` is called with the app's name and the identifiers by name.
+    """
+
+    values: Mapping[str, tuple[Value, ...]] = {}
+    function_path: str | None = None
+    function: Callable[..., object] | None = None
+
+
+class App(Struct, frozen=True, kw_only=True):
+    """``origin`` is the source that defines it, for messages to people. ``function`` is the user's callable;
+    ``function_path`` is ``module:name`` or ``path/to/file.py:name``, by which a child process finds it.
+
+    ``identifiers`` has the kind of each identifier of the template that is not text. ``digest`` changes
+    with what the app does, not with how often it is tried, how long it may take, or when.
+    """
+
+    name: str
+    origin: str
+    job_type: str
+    template: Template
+    identifiers: Mapping[str, Identifier] = {}
+    autofill: Mapping[str, Values] = {}
+    groups: tuple[Group, ...] = ()
+    valid_if_or: Filter | None = None
+    policy: Policy = Policy()
+    function: Callable[..., Any] | None = None
+    function_path: str | None = None
+    isolate: bool = False
+    bash_cmd: str | None = None
+    digest: str = ""
+
+    @property
+    def parent_apps(self) -> Iterator[str]:
+        """Every app it names as a parent, in the order of the definition, with repeats."""
+        return (name for group in self.groups for parents in group.all_of for name in parents.apps)
+
+    def read_key(self, key: str) -> dict[str, Value]:
+        """The identifiers of a key, typed; BadKey where it does not fit the template."""
+        ids: dict[str, Value] = {}
+        try:
+            for name, raw in zip(self.template.names, self.template.split(key), strict=True):
+                ids[name] = self.read_value(name, raw)
+        except ValueError as error:
+            raise BadKey(
+                f"{key!r} is not a key of {self.name}: {error}.",
+                where=f"{self.name}, whose template is {self.template.text}",
+                advice=f"Write it like {self.example_key}",
+            ) from None
+        return ids
+
+    def write_key(self, ids: Mapping[str, Value]) -> str:
+        """The canonical key of these identifiers, each of which the app ``accepts``."""
+        return self.template.join(str(ids[name]) for name in self.template.names)
+
+    def accepts(self, name: str, value: Value) -> bool:
+        """Whether a job of this app can have this value at this identifier."""
+        try:
+            return self.read_value(name, str(value)) == value
+        except ValueError:
+            return False
+
+    def read_value(self, name: str, raw: str) -> Value:
+        """The value of one identifier; ValueError says what is wrong with it."""
+        try:
+            value = self.kind(name).parse(raw)
+        except ValueError as error:
+            raise ValueError(f"at {name}, {error}") from None
+        if not self.template.fits(name, str(value)):
+            raise ValueError(f"at {name}, {value!r} contains {self.template.delimiter!r}, which ends it")
+        return value
+
+    def kind(self, name: str) -> Identifier:
+        return self.identifiers.get(name, _TEXT)
+
+    @property
+    def example_key(self) -> str:
+        """A key that fits, for messages to people."""
+        return self.template.join(
+            str(next(iter(self.autofill.get(name, ())), self.kind(name).example))
+            for name in self.template.names
+        )

@@ -1,0 +1,23 @@
+"""The catalogue: definitions become apps.
+
+It owns the grammar of definitions (files and decorators alike) and everything that can be known of them
+before there is a job. ``load`` reads sources and checks them as a whole; a ``Catalogue`` that exists has no
+fault: every parent exists, nothing runs in a circle, every value fits its identifier, and whose jobs need
+whose can be read from either end. In the order of the work:
+
+    sources       which file, module or folder; ``documents`` and ``functions`` read them
+    words         one app's words, each checked by itself        → ``draft``
+    kinds, typed  what each identifier is, over all linked apps  → ``jobs.app.App``
+    linking       what each group comes to                       → ``links``
+    definitions   the catalogue
+
+Faults are gathered, not raised one by one. It knows nothing of jobs that exist, of clocks or of the
+environment: defaults and the delimiter are arguments.
+"""
+
+from jobs.catalogue.definitions import Catalogue
+from jobs.catalogue.functions import resolve_function
+from jobs.catalogue.loading import LIMIT, load
+from jobs.catalogue.policy import parse_policy
+
+__all__ = ["LIMIT", "Catalogue", "load", "parse_policy", "resolve_function"]

@@ -1,0 +1,63 @@
+"""Definitions as text: JSON, TOML and YAML files become one mapping, or a fault with its line."""
+
+import json
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from jobs.catalogue.faults import At
+
+
+def read_document(path: Path, at: At) -> dict[str, object]:
+    """The top-level mapping of a file, or an empty one after adding why there is none."""
+    try:
+        document = _PARSERS[path.suffix.lower()](path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        at.add(f"the file cannot be read: {error.strerror or error}")
+    except UnicodeDecodeError as error:
+        at.add(f"the file is not UTF-8 at byte {error.start}")
+    except ValueError as error:
+        at.add(str(error))
+    except RecursionError:
+        at.add("the file nests too deeply")
+    else:
+        if isinstance(document, dict):
+            return {str(word): value for word, value in document.items()}
+        kind = "nothing" if document is None else f"a {type(document).__name__}"
+        at.add(f"the file holds {kind}; it has to be a mapping of app names to mappings")
+    return {}
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from None
+
+
+def _distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """The standard reader would drop the first of two silently."""
+    mapping: dict[Any, Any] = {}
+    for word, value in pairs:
+        if word in mapping:
+            raise ValueError(f"{word!r} is written twice in one mapping")
+        mapping[word] = value
+    return mapping
+
+
+def _toml(text: str) -> object:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"not TOML: {error}") from None
+
+
+def _yaml(text: str) -> object:
+    from jobs.catalogue.yaml_text import read_yaml  # noqa: PLC0415 - PyYAML, for those who write it
+
+    return read_yaml(text)
+
+
+_PARSERS = {".json": _json, ".toml": _toml, ".yaml": _yaml, ".yml": _yaml}
+SUFFIXES = frozenset(_PARSERS)

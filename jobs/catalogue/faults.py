@@ -1,0 +1,55 @@
+"""What is found wrong while definitions are read, gathered so that all of it is told at once."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from jobs.errors import DefinitionError, Fault
+
+
+class Faults:
+    """The faults of one load. Whoever finds one adds it and goes on."""
+
+    def __init__(self) -> None:
+        self._found: set[Fault] = set()
+        self._apps: set[str] = set()
+
+    def add(self, source: str, app: str, what: str) -> None:
+        self._found.add(Fault(source, app, what))
+        self._apps.add(app)
+
+    def raise_any(self) -> None:
+        """DefinitionError with everything found, by source and app, each once."""
+        if self._found:
+            raise DefinitionError(tuple(sorted(self._found)))
+
+    def about(self, app: str) -> bool:
+        """Whether anything is wrong with this app so far."""
+        return app in self._apps
+
+
+class At:
+    """A place in the definitions, for the code that reads it: adding a fault needs only the words."""
+
+    def __init__(self, faults: Faults, source: str, app: str = "", within: str = "") -> None:
+        self._faults = faults
+        self.source = source
+        self.app = app
+        self._within = within
+
+    def add(self, what: str) -> None:
+        self._faults.add(self.source, self.app, f"{self._within}: {what}" if self._within else what)
+
+    def inside(self, word: str) -> "At":
+        """The same place, one word deeper."""
+        return At(self._faults, self.source, self.app, f"{self._within}: {word}" if self._within else word)
+
+
+def unknown(word: object, known: Iterable[str]) -> str:
+    """``unknown word 'max_fail' (did you mean max_fails?)``."""
+    return f"unknown word {word!r}{nearest(word, known)}"
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """A hint to put behind an unknown word, or nothing where no known one resembles it."""
+    matches = get_close_matches(str(word), list(known), n=1)
+    return f" (did you mean {matches[0]}?)" if matches else ""

@@ -1,0 +1,83 @@
+"""From sources to a catalogue. Each step adds what it finds wrong and goes on with the rest."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from msgspec.structs import replace
+
+from jobs.app import App
+from jobs.catalogue.definitions import Catalogue
+from jobs.catalogue.digest import digest
+from jobs.catalogue.draft import Draft, Entry
+from jobs.catalogue.faults import Faults, nearest
+from jobs.catalogue.graph import cycles
+from jobs.catalogue.kinds import settle_kinds
+from jobs.catalogue.linking import link_apps
+from jobs.catalogue.sources import read_source
+from jobs.catalogue.typed import type_apps
+from jobs.catalogue.words import read_app
+
+#: One job may have, and one definition enumerate, at most so many others.
+LIMIT = 1_000_000
+
+
+def load(
+    sources: Sequence[str],
+    *,
+    default_job_id: str | None = None,
+    delimiter: str = "_",
+    limit: int = LIMIT,
+) -> Catalogue:
+    """The apps of all sources as one catalogue; DefinitionError with everything that is wrong with them.
+
+    ``default_job_id`` serves apps whose source has none of its own.
+    """
+    faults = Faults()
+    _check_delimiter(delimiter, faults)
+    entries = chain.from_iterable(read_source(source, faults) for source in sources)
+    drafts = _read(entries, default_job_id, delimiter, faults)
+    _check_graph(drafts)
+    apps = type_apps(drafts, settle_kinds(drafts), limit)
+    # What is wrong already would only look wrong again from its neighbours' side.
+    sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
+    alternatives = link_apps(sound, {name: draft.at for name, draft in drafts.items()}, limit)
+    faults.raise_any()
+    return Catalogue(sound, alternatives)
+
+
+def _check_delimiter(delimiter: str, faults: Faults) -> None:
+    if (
+        not delimiter
+        or not delimiter.isprintable()
+        or any(char.isalnum() or char in "{} " for char in delimiter)
+    ):
+        faults.add(
+            "SLUICE_KEY_DELIMITER", "", f"{delimiter!r} cannot part identifiers; use '_', '-' or the like"
+        )
+
+
+def _read(
+    entries: Iterable[Entry], default_job_id: str | None, delimiter: str, faults: Faults
+) -> dict[str, Draft]:
+    """Each app once; the first to define it counts."""
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        other = first.setdefault(entry.name, entry)
+        if other is not entry and (entry.function is None or entry.function is not other.function):
+            faults.add(entry.origin, entry.name, f"it is defined in {other.origin} already")
+    return {name: read_app(entry, default_job_id, delimiter, faults) for name, entry in first.items()}
+
+
+def _check_graph(drafts: Mapping[str, Draft]) -> None:
+    parents: dict[str, set[str]] = {}
+    for draft in drafts.values():
+        named = {app for mention in draft.mentions for app in mention.apps}
+        for app in sorted(named - drafts.keys()):
+            draft.at.add(f"depends_on: there is no app {app!r}{nearest(app, drafts)}")
+        parents[draft.name] = named & drafts.keys()
+    for path in cycles(parents):
+        drafts[path[0]].at.add(f"the apps depend on each other in a circle: {' -> '.join(path)}")
+
+
+def _stamped(app: App, draft: Draft) -> App:
+    return replace(app, digest=digest(draft))

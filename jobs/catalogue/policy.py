@@ -1,0 +1,178 @@
+"""The words of a policy, as definitions and submissions write them."""
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from typing import Any, TypeAlias
+
+from jobs.backoff import Retry
+from jobs.catalogue.faults import nearest, unknown
+from jobs.durations import parse_duration_s, parse_instant
+from jobs.errors import BadRequest
+
+COUNT_MAX = 2**31 - 1
+DURATION_S_MAX = 10 * 366 * 86_400.0
+
+
+def parse_policy(changes: Mapping[str, object]) -> dict[str, Any]:
+    """Fields for ``Policy.overridden`` from a submission's own words; BadRequest lists all that is wrong."""
+    wrong: list[str] = []
+    fields = read_policy(changes, wrong.append)
+    for word in changes:
+        if word not in POLICY_WORDS:
+            wrong.append(unknown(word, POLICY_WORDS))
+    if wrong:
+        raise BadRequest(
+            f"The policy cannot be used: {'; '.join(wrong)}.", advice="Mend it and submit again."
+        )
+    return fields
+
+
+def read_policy(words: Mapping[str, object], complain: Callable[[str], None]) -> dict[str, Any]:
+    """The same from the words of a definition, among which others may stand."""
+    fields = _read(POLICY_WORDS, words, complain)
+    start, end = fields.get("start_after"), fields.get("end_before")
+    if start and end and end <= start:
+        complain(f"end_before: {end.isoformat()} is not after start_after, {start.isoformat()}")
+    return fields
+
+
+def _read(known: "_Words", words: Mapping[Any, object], complain: Callable[[str], None]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for word, (field, parse) in known.items():
+        if word in words:
+            try:
+                fields[field] = parse(words[word])
+            except (ValueError, OverflowError, OSError) as error:
+                complain(f"{word}: {error}")
+    return fields
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= COUNT_MAX:
+        raise ValueError(f"{value!r} is not a whole number from 0 on")
+    return value
+
+
+def _priority(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > COUNT_MAX:
+        raise ValueError(f"{value!r} is not a whole number; higher goes first, the default is 0")
+    return value
+
+
+def _timeout_s(value: object) -> float | None:
+    if value is None:
+        return None
+    timeout_s = _duration_s(value)
+    if timeout_s == 0:
+        raise ValueError("a timeout of zero ends every job before it starts")
+    return timeout_s
+
+
+def _duration_s(value: object) -> float:
+    if not isinstance(value, str | int | float):
+        raise ValueError(f'{value!r} is not a duration; write "10m" or a number of seconds')
+    seconds = parse_duration_s(value)
+    if seconds > DURATION_S_MAX:
+        raise ValueError(f"{value!r} is more than ten years")
+    return seconds
+
+
+def _instant(value: object) -> datetime | None:
+    """TOML and YAML bring times of their own; they are read like the ISO text they stand for."""
+    if value is None:
+        return None
+    if isinstance(value, date):
+        value = value.isoformat()
+    if not isinstance(value, str | int | float):
+        raise ValueError(f"{value!r} is not a time; write 2026-11-20T02:00:00Z or Unix seconds")
+    return parse_instant(value)
+
+
+def _retry(value: object) -> Retry:
+    if isinstance(value, Retry):
+        return value
+    if not isinstance(value, Mapping):
+        raise ValueError(f'{value!r} is not a retry rule; write {{"rule": "fixed", "seconds": 5}}')
+    wrong = [unknown(word, _RETRY_WORDS) for word in value if word not in _RETRY_WORDS]
+    fields = _read(_RETRY_WORDS, value, wrong.append)
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return Retry(**fields)
+
+
+def _rule(value: object) -> str:
+    return _one_of(value, ("fixed", "exponential", "random"))
+
+
+def _factor(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < math.inf:
+        raise ValueError(f"{value!r} is not a factor; write a number from 1 on")
+    return float(value)
+
+
+def _fail_on(value: object) -> str:
+    return _one_of(value, ("exit", "stderr", "either"))
+
+
+def _one_of(value: object, words: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in words:
+        raise ValueError(f"{value!r} is none of {', '.join(words)}{nearest(value, words)}")
+    return value
+
+
+def _environment(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} is not a mapping of variables to texts")
+    for name, text in value.items():
+        _variable(name)
+        if not isinstance(text, str) or "\0" in text:
+            raise ValueError(f"the value of {name}, {text!r}, is not a text; put it in quotes")
+    return dict(value)
+
+
+def _variables(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{value!r} is not a list of variables")
+    return tuple(_variable(name) for name in value)
+
+
+def _variable(name: object) -> str:
+    if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+        raise ValueError(f"{name!r} is not the name of a variable")
+    return name
+
+
+def _folder(value: object) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ValueError(f"{value!r} is not the path of a folder")
+    return value
+
+
+_Words: TypeAlias = dict[str, tuple[str, Callable[[object], object]]]
+
+_RETRY_WORDS: _Words = {
+    "rule": ("rule", _rule),
+    "seconds": ("delay_s", _duration_s),
+    "factor": ("factor", _factor),
+    "max_seconds": ("delay_s_max", _duration_s),
+}
+
+#: Each word, the field of ``Policy`` it sets, and how its value is read.
+POLICY_WORDS: _Words = {
+    "max_fails": ("max_fails", _count),
+    "max_timeouts": ("max_timeouts", _count),
+    "max_losses": ("max_losses", _count),
+    "timeout": ("timeout_s", _timeout_s),
+    "start_after": ("start_after", _instant),
+    "end_before": ("end_before", _instant),
+    "retry": ("retry", _retry),
+    "priority": ("priority", _priority),
+    "fail_on": ("fail_on", _fail_on),
+    "env": ("env", _environment),
+    "env_from_os": ("env_from_os", _variables),
+    "cwd": ("cwd", _folder),
+}
+
+#: These say how often, how long and when; what an app does is the same whatever they are.
+METADATA_WORDS = frozenset(POLICY_WORDS) - {"fail_on", "env", "env_from_os", "cwd"}

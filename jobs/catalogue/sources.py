@@ -1,0 +1,103 @@
+"""Where definitions come from: files, Python modules, folders of Python files."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+from jobs.api import Definition
+from jobs.catalogue.documents import SUFFIXES, read_document
+from jobs.catalogue.draft import Entry
+from jobs.catalogue.faults import At, Faults
+from jobs.catalogue.functions import load_file, load_module
+
+_DEFAULT = "default_job_id"
+
+
+def read_source(source: str, faults: Faults) -> list[Entry]:
+    """The apps of one source, unread."""
+    at = At(faults, source)
+    path = Path(source)
+    if source.startswith(("redis://", "rediss://")):
+        at.add("definitions in Redis are not available; write them to a .json file")
+    elif path.suffix.lower() in SUFFIXES:
+        return list(_from_document(path, at))
+    elif path.suffix == ".py":
+        return _from_files([path], at)
+    elif path.is_file():
+        at.add(f"it is none of {', '.join(sorted({*SUFFIXES, '.py'}))}, a folder or a Python module")
+    elif _is_module(source, path):
+        return _from_module(source, at)
+    elif path.is_dir():
+        return _from_files(sorted(file for file in path.glob("*.py") if file.name != "__init__.py"), at)
+    else:
+        at.add("there is no such file or folder, and it is not the name of a Python module")
+    return []
+
+
+def _is_module(source: str, path: Path) -> bool:
+    """A folder counts as a module if Python would take it for a package."""
+    named = all(part.isidentifier() for part in source.split("."))
+    return named and (not path.is_dir() or (path / "__init__.py").exists())
+
+
+def _from_document(path: Path, at: At) -> Iterator[Entry]:
+    document = read_document(path, at)
+    default = document.pop(_DEFAULT, None)
+    if "schedules" in document:
+        at.add("schedules are not available")
+        del document["schedules"]
+    for name, words in document.items():
+        yield Entry(origin=at.source, name=name, words=words, default_job_id=_default(default, at))
+
+
+def _from_module(name: str, at: At) -> list[Entry]:
+    try:
+        module = load_module(name)
+    except ValueError as error:
+        at.add(str(error))
+        return []
+    return _required(list(_defined(module, name, at)), at)
+
+
+def _from_files(paths: Iterable[Path], at: At) -> list[Entry]:
+    """Each file is run by itself, so that a fault in one does not hide those of the others."""
+    entries: list[Entry] = []
+    broken = False
+    for path in paths:
+        try:
+            module = load_file(path, fresh=True)
+        except ValueError as error:
+            at.add(str(error))
+            broken = True
+        else:
+            entries += _defined(module, str(path.absolute()), at)
+    return entries if broken else _required(entries, at)
+
+
+def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
+    """Every definition in the module's names, those it imported too, each once and in order."""
+    default = _default(getattr(module, _DEFAULT, None), at)
+    names: dict[int, str] = {}
+    for attribute, value in vars(module).items():
+        if isinstance(value, Definition) and names.setdefault(id(value), attribute) == attribute:
+            yield Entry(
+                origin=at.source,
+                name=value.name,
+                words=value.words,
+                default_job_id=default,
+                function=value.function,
+                function_path=f"{place}:{attribute}",
+            )
+
+
+def _required(entries: list[Entry], at: At) -> list[Entry]:
+    if not entries:
+        at.add("it defines no app; put @app(…) of jobs above a function")
+    return entries
+
+
+def _default(value: object, at: At) -> str | None:
+    if value is not None and not isinstance(value, str):
+        at.add(f"{_DEFAULT}: {value!r} is not a text, such as {{date}}_{{client_id}}")
+        return None
+    return value

@@ -1,0 +1,114 @@
+"""The words of one app: which there are, and what each may say. Every wrong one is a fault of its own."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from jobs.catalogue.dependencies import read_groups
+from jobs.catalogue.draft import Draft, Entry
+from jobs.catalogue.faults import At, Faults, unknown
+from jobs.catalogue.functions import find_function
+from jobs.catalogue.policy import POLICY_WORDS, read_policy
+from jobs.catalogue.work import WORK_WORDS, read_work
+from jobs.catalogue.written import read_autofill, read_kinds, read_values
+from jobs.policy import Policy
+from jobs.template import Template
+
+T = TypeVar("T")
+
+WORDS = (
+    "job_id",
+    "job_id_template",
+    "identifiers",
+    "autofill_values",
+    "depends_on",
+    "valid_if_or",
+    *WORK_WORDS,
+    *POLICY_WORDS,
+)
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_TAKEN = frozenset({"planner", "groomer", "scheduler"})
+
+
+def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: Faults) -> Draft:
+    """The app as far as it can be read."""
+    at = At(faults, entry.origin, entry.name)
+    _check_name(entry.name, at)
+    words = _mapping(entry.words, at)
+    for word in words:
+        if word not in WORDS:
+            at.add(unknown(word, WORDS))
+    default = entry.default_job_id or default_job_id
+    template = _template(words, default, delimiter, at) if isinstance(entry.words, Mapping) else None
+    path, function, filtered = _filter(words, at.inside("valid_if_or"))
+    return Draft(
+        name=entry.name,
+        at=at,
+        words=words,
+        template=template,
+        declared=read_kinds(words.get("identifiers", {}), at.inside("identifiers")),
+        autofill=read_autofill(words.get("autofill_values", {}), at.inside("autofill_values")),
+        groups=read_groups(words.get("depends_on", {}), at.inside("depends_on")),
+        filtered=filtered,
+        filter_path=path,
+        filter_function=function,
+        work=read_work(words, entry, template, at),
+        policy=Policy().overridden(read_policy(words, at.add)),
+    )
+
+
+def _check_name(name: str, at: At) -> None:
+    if not _NAME.fullmatch(name):
+        at.add("an app's name is a letter, then letters, digits, '_', '.' or '-'")
+    if name in _TAKEN:
+        at.add(f"{name} is the name of a queue of Sluice's own; call the app otherwise")
+
+
+def _mapping(words: object, at: At) -> Mapping[str, object]:
+    if isinstance(words, Mapping):
+        return words
+    at.add(f"an app is a mapping of words; this is {words!r}")
+    return {}
+
+
+def _template(words: Mapping[str, object], default: str | None, delimiter: str, at: At) -> Template | None:
+    if "job_id" in words and "job_id_template" in words:
+        at.add("job_id and job_id_template are two names of one word; write one of them")
+    text = words.get("job_id", words.get("job_id_template", default))
+    if text is None:
+        at.add(
+            "there is no job_id, such as {date}_{client_id}, and no default:"
+            " write default_job_id at the top of the source, or set SLUICE_JOB_ID_DEFAULT_TEMPLATE"
+        )
+        return None
+    try:
+        if not isinstance(text, str):
+            raise ValueError(f"template {text!r} is not a text, such as {{date}}_{{client_id}}")
+        return Template.parse(text, delimiter)
+    except ValueError as error:
+        at.add(f"job_id: {error}")
+        return None
+
+
+def _filter(words: Mapping[str, object], at: At) -> tuple[str | None, Callable[..., Any] | None, Any]:
+    """The path and function of ``_func``, and the listed values; all None where there is no filter."""
+    if "valid_if_or" not in words:
+        return None, None, None
+    filter_ = words["valid_if_or"]
+    if not isinstance(filter_, Mapping):
+        at.add(f"it has to be a mapping of identifiers to lists; this is {filter_!r}")
+        return None, None, None
+    if not filter_:
+        at.add("it is empty, so that every job would be skipped; leave it out, or list what is valid")
+    path = filter_.get("_func")
+    function = None
+    if path is not None:
+        try:
+            if not isinstance(path, str):
+                raise ValueError(f"{path!r} is not the path of a function; write package.module:name")
+            function = find_function(path)
+        except ValueError as error:
+            at.add(f"_func: {error}")
+    listed = {name: values for name, values in filter_.items() if name != "_func"}
+    return path, function, read_values(listed, at)

@@ -1,0 +1,107 @@
+"""Values and kinds of identifiers, as written."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+
+from jobs.catalogue.draft import Raw, Span
+from jobs.catalogue.faults import At, nearest
+from jobs.catalogue.functions import find_function
+from jobs.identifiers import Checked, Day, Identifier, OneOf, Text, Value, Whole, number_of_day
+
+_KINDS: dict[str, Identifier] = {"str": Text(), "int": Whole(), "date": Day()}
+
+
+def read_kinds(word: object, at: At) -> dict[str, Identifier]:
+    """``identifiers``: name → kind."""
+    kinds: dict[str, Identifier] = {}
+    for name, value in _named(word, at).items():
+        try:
+            kinds[name] = _kind(value)
+        except ValueError as error:
+            at.add(f"{name}: {error}")
+    return kinds
+
+
+def read_autofill(word: object, at: At) -> dict[str, tuple[Raw, ...] | Span]:
+    """``autofill_values``: name → list, or range."""
+    autofill: dict[str, tuple[Raw, ...] | Span] = {}
+    for name, value in _named(word, at).items():
+        try:
+            autofill[name] = _span(value) if isinstance(value, str) else raws(value)
+        except ValueError as error:
+            at.add(f"{name}: {error}")
+    return autofill
+
+
+def read_values(word: object, at: At) -> dict[str, tuple[Raw, ...]]:
+    """Name → list."""
+    listed: dict[str, tuple[Raw, ...]] = {}
+    for name, value in _named(word, at).items():
+        try:
+            listed[name] = raws(value)
+        except ValueError as error:
+            at.add(f"{name}: {error}")
+    return listed
+
+
+def raws(value: object) -> tuple[Raw, ...]:
+    """The values of a list; ValueError where it is none, or holds what no key can."""
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{value!r} is not a list of values")
+    return tuple(_raw(item) for item in value)
+
+
+def text_of(raw: Raw) -> str:
+    """A value as it would stand in a key."""
+    return raw.isoformat() if isinstance(raw, date) else str(raw)
+
+
+def _named(word: object, at: At) -> Mapping[str, object]:
+    if isinstance(word, Mapping):
+        return {str(name): value for name, value in word.items()}
+    at.add(f"it has to be a mapping of identifiers; this is {word!r}")
+    return {}
+
+
+def _raw(item: object) -> Raw:
+    if isinstance(item, bool | datetime) or not isinstance(item, str | int | date):
+        raise ValueError(f"{item!r} is not a text, a whole number or a day")
+    return item
+
+
+def _span(text: str) -> Span:
+    parts = [part.strip() for part in text.split(":")]
+    if len(parts) not in {2, 3} or not all(parts):
+        raise ValueError(
+            f'{text!r} is not a range; write "a:b" or "a:b:step" (b is not part of it), or a list'
+        )
+    step = Whole().parse(parts[2]) if len(parts) == 3 else 1
+    if not isinstance(step, int) or step < 1:
+        raise ValueError(f"the step of range {text!r} has to be 1 or more")
+    return Span(text, parts[0], parts[1], step)
+
+
+def _kind(word: object) -> Identifier:
+    if isinstance(word, str):
+        if word in _KINDS:
+            return _KINDS[word]
+        if ":" in word:
+            return Checked(word, find_function(word))
+    elif isinstance(word, list | tuple):
+        return _one_of(raws(word))
+    raise ValueError(
+        f"{word!r} is no kind of identifier{nearest(word, _KINDS)};"
+        " write str, int, date, a list of the allowed values, or package.module:function"
+    )
+
+
+def _one_of(listed: tuple[Raw, ...]) -> OneOf:
+    allowed: tuple[Value, ...] = tuple(number_of_day(raw) if isinstance(raw, date) else raw for raw in listed)
+    if not allowed or len(set(allowed)) < len(allowed):
+        raise ValueError(f"{list(allowed)!r} is empty or repeats a value; list each allowed value once")
+    if len({type(value) for value in allowed}) > 1:
+        raise ValueError(f"{list(allowed)!r} mixes numbers and texts; write all of them one way")
+    kind = OneOf(allowed)
+    for value in allowed:
+        kind.parse(str(value))
+    return kind

@@ -1,0 +1,47 @@
+"""Durations and instants as people write them."""
+
+import re
+from datetime import UTC, datetime
+
+_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)")
+
+
+def parse_duration_s(value: str | float) -> float:
+    """Seconds from ``"250ms"``, ``"2s"``, ``"1h30m"`` or a number of seconds; ValueError says what fits."""
+    if isinstance(value, bool):
+        raise ValueError(_complaint(value))
+    if isinstance(value, int | float):
+        seconds = float(value)
+    else:
+        seconds = _parse_words_s(value.strip())
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(_complaint(value))
+    return seconds
+
+
+def parse_instant(value: str | float) -> datetime:
+    """An aware UTC instant from ISO 8601 (UTC where no zone is given) or Unix seconds."""
+    if isinstance(value, bool):
+        raise ValueError(f"{value!r} is not a time; write 2026-11-20T02:00:00Z or Unix seconds")
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is not a time; write 2026-11-20T02:00:00Z or Unix seconds") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _parse_words_s(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    if not text or _DURATION.sub("", text).strip():
+        raise ValueError(_complaint(text))
+    return sum(float(amount) * _UNITS_S[unit] for amount, unit in _DURATION.findall(text))
+
+
+def _complaint(value: object) -> str:
+    return f'{value!r} is not a duration; write "250ms", "2s", "10m", "6h", "1d" or a number of seconds'

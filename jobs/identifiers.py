@@ -1,0 +1,151 @@
+"""What the value of one identifier of a key may be, and the one way to write it.
+
+Each kind reads the text of a key (``parse``) into a value: text, or a whole number. A day is the number
+``20140601``, so days order, compare and print like the keys they stand in. ``str`` of a value is its
+canonical text, and reading that text gives the value again. Identifiers whose kinds have the same ``base``
+can be compared with each other.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date
+from typing import ClassVar, TypeAlias
+
+from msgspec import Struct
+
+Value: TypeAlias = str | int
+
+#: One identifier of a key has at most this many characters, so that a key fits into an index.
+CHARS_MAX = 200
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DAY = re.compile(r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})")
+
+
+class Text(Struct, frozen=True):
+    """Any text that can be printed."""
+
+    base: ClassVar[str] = "str"
+    example: ClassVar[str] = "abc"
+
+    def parse(self, raw: str) -> Value:
+        return _printable(raw)
+
+    def __str__(self) -> str:
+        return "str"
+
+
+class Whole(Struct, frozen=True):
+    """A whole number."""
+
+    base: ClassVar[str] = "int"
+    example: ClassVar[str] = "7"
+
+    def parse(self, raw: str) -> Value:
+        if len(raw) > CHARS_MAX or not _WHOLE.fullmatch(raw):
+            raise ValueError(f"{_excerpt(raw)} is not a whole number")
+        return int(raw)
+
+    def __str__(self) -> str:
+        return "int"
+
+
+class Day(Struct, frozen=True):
+    """A calendar day, ``20140601`` or ``2014-06-01``."""
+
+    base: ClassVar[str] = "int"
+    example: ClassVar[str] = "20140601"
+
+    def parse(self, raw: str) -> Value:
+        return number_of_day(parse_day(raw))
+
+    def __str__(self) -> str:
+        return "date"
+
+
+class OneOf(Struct, frozen=True):
+    """One of the values that the definition allows; all of them text, or all whole numbers."""
+
+    allowed: tuple[Value, ...]
+
+    def parse(self, raw: str) -> Value:
+        value = Whole().parse(raw) if self.base == "int" else _printable(raw)
+        if value not in self.allowed:
+            raise ValueError(f"{_excerpt(raw)} is none of {', '.join(map(str, self.allowed))}")
+        return value
+
+    @property
+    def base(self) -> str:
+        return "int" if isinstance(self.allowed[0], int) else "str"
+
+    @property
+    def example(self) -> str:
+        return str(self.allowed[0])
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(map(str, self.allowed))}"
+
+
+class Checked(Struct, frozen=True):
+    """What the user's function makes of the text. It refuses by raising, or with None or False."""
+
+    example: ClassVar[str] = "abc"
+    path: str
+    function: Callable[[str], object]
+
+    def parse(self, raw: str) -> Value:
+        value = self._ask(_printable(raw))
+        text = _printable(str(value))
+        if text != raw and self._ask(text) != value:
+            raise ValueError(f"{self.path} makes {value!r} of {raw!r}, and something else of {text!r}")
+        return value
+
+    def _ask(self, raw: str) -> Value:
+        try:
+            value = self.function(raw)
+        except Exception as error:
+            raise ValueError(f"{self.path} refused {raw!r}: {error}") from error
+        if value is None or value is False:
+            raise ValueError(f"{self.path} refused {raw!r}")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise ValueError(f"{self.path} made {value!r} of {raw!r}; it has to be text or a whole number")
+        return value
+
+    @property
+    def base(self) -> str:
+        return self.path
+
+    def __str__(self) -> str:
+        return self.path
+
+
+Identifier: TypeAlias = Text | Whole | Day | OneOf | Checked
+
+
+def parse_day(raw: str) -> date:
+    """The calendar day that ``20140601`` or ``2014-06-01`` names; ValueError where it names none."""
+    match = _DAY.fullmatch(raw)
+    try:
+        if match is None or match[1] < "1000":
+            raise ValueError
+        return date(int(match[1]), int(match[3]), int(match[4]))
+    except ValueError:
+        raise ValueError(f"{_excerpt(raw)} is not a day; write 20140601 or 2014-06-01") from None
+
+
+def number_of_day(day: date) -> int:
+    return day.year * 10_000 + day.month * 100 + day.day
+
+
+def _printable(raw: str) -> str:
+    if not raw:
+        raise ValueError("there is nothing")
+    if len(raw) > CHARS_MAX:
+        raise ValueError(f"{_excerpt(raw)} has more than {CHARS_MAX} characters")
+    if not raw.isprintable():
+        raise ValueError(f"{raw!r} has characters that cannot be printed")
+    return raw
+
+
+def _excerpt(raw: str) -> str:
+    return repr(raw if len(raw) <= 40 else f"{raw[:40]}…")

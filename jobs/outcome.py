@@ -1,0 +1,42 @@
+"""What one claim of a job came to."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+#: The ledger keeps this much of the beginning and of the end of an output.
+KEPT_BYTES = 16 * 1024
+
+
+class Ending(StrEnum):
+    """How a run ended, as the worker saw it. What follows from it is judged elsewhere."""
+
+    DONE = "done"
+    ERROR = "error"
+    DISMAL = "dismal"
+    TIMED_OUT = "timed_out"
+    HANDED_BACK = "handed_back"
+    SUSPENDED = "suspended"
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """``error`` is text for people; ``output`` and ``stderr`` are what the job printed, already capped."""
+
+    ending: Ending
+    error: str | None = None
+    exit_code: int | None = None
+    output: str = ""
+    stderr: str = ""
+    event: str | None = None
+
+
+def keep(text: str) -> str:
+    """The text, or its head and tail with a note of what was left out, within ``2 * KEPT_BYTES``.
+
+    NUL is dropped because Postgres cannot store it in a text.
+    """
+    text = text.replace("\x00", "")
+    if len(text) <= 2 * KEPT_BYTES:
+        return text
+    left_out = len(text) - 2 * KEPT_BYTES
+    return f"{text[:KEPT_BYTES]}\n… {left_out} characters left out …\n{text[-KEPT_BYTES:]}"

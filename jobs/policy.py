@@ -1,0 +1,35 @@
+"""The rules a job runs under: how often it may fail, how long it may take, when it may start."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from jobs.backoff import Retry
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """``max_*`` count how many fails, timeouts and lost leases a job survives.
+
+    ``start_after`` and ``end_before`` are instants; no job starts before the one, and one that
+    has not finished by the other is expired.
+    """
+
+    max_fails: int = 0
+    max_timeouts: int = 0
+    max_losses: int = 3
+    timeout_s: float | None = None
+    start_after: datetime | None = None
+    end_before: datetime | None = None
+    retry: Retry = Retry()
+    priority: int = 0
+    fail_on: Literal["exit", "stderr", "either"] = "exit"
+    env: Mapping[str, str] = {}
+    env_from_os: tuple[str, ...] = ()
+    cwd: str | None = None
+
+    def overridden(self, changes: Mapping[str, object]) -> "Policy":
+        """This policy with a submission's own words laid over it (already parsed, so of the right types)."""
+        return replace(self, **changes)

@@ -1,0 +1,77 @@
+"""Runners: how one claim of a job is run on this machine, to its end, and what came of it.
+
+Owns the way a function is called and a process is started, watched and ended. A runner blocks until
+the end and answers with an outcome.
+
+What holds:
+
+- Nothing that user code does leaves a runner as an exception: it becomes ``Ending.ERROR`` with words for
+  people. What raises is our own fault or the callback's that was handed in.
+- When ``stop`` is set (cancelled, claim lost, worker leaving) the work is ended as fast as it can be, and
+  handed back. A process group gets SIGTERM, and SIGKILL after a short grace; a thread can only be told.
+- ``timeout_s`` is enforced here for processes, and by the ledger's groomer for all.
+- Nothing that was started outlives the run, nor the worker; memory does not grow with what is printed.
+
+Knows nothing of ledger, broker and rounds to come: what follows from an outcome is judged elsewhere.
+
+    python.py   functions in this thread            isolate.py, child.py   functions in a process
+    bash.py     commands                            process.py             process groups
+"""
+
+import threading
+from typing import Protocol
+
+from jobs.app import App
+from jobs.job import Acknowledge, Assignment, Report, Transaction
+from jobs.outcome import Outcome
+from jobs.runners.bash import BashRunner
+from jobs.runners.ending import failed
+from jobs.runners.isolate import IsolateRunner
+from jobs.runners.python import PythonRunner
+
+
+class Runner(Protocol):
+    """One is made for each app and run by many threads at once."""
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        report: Report,
+        transaction: Transaction | None = None,
+        acknowledge: Acknowledge | None = None,
+    ) -> Outcome:
+        """Run the claim to its end. Callbacks are called in this thread or the job's; they must not raise."""
+        ...
+
+
+def runner_for(app: App) -> Runner:
+    """The runner of this app's job type."""
+    if app.job_type == "bash":
+        return BashRunner()
+    if app.job_type == "python" and app.isolate:
+        return IsolateRunner()
+    if app.job_type == "python" and app.function is not None:
+        return PythonRunner(app.function)
+    if app.job_type == "python":
+        return _Unrunnable(f"{app.name} has no function, so there is nothing to run.")
+    return _Unrunnable(f"{app.name} has the job type {app.job_type}, which no runner here knows.")
+
+
+class _Unrunnable:
+    """Answers for an app that cannot be run, so that its jobs fail with a reason instead of their worker."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def run(
+        self,
+        assignment: Assignment,  # noqa: ARG002  # The answer is the same for every job.
+        *,
+        stop: threading.Event,  # noqa: ARG002
+        report: Report,  # noqa: ARG002
+        transaction: Transaction | None = None,  # noqa: ARG002
+        acknowledge: Acknowledge | None = None,  # noqa: ARG002
+    ) -> Outcome:
+        return failed(self._reason)

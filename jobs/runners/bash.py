@@ -1,0 +1,54 @@
+"""Commands: ``bash_cmd``, run by ``bash -c``, or ``sh -c`` where there is no bash."""
+
+import os
+import shutil
+import threading
+
+from jobs.job import Acknowledge, Assignment, Report, Transaction
+from jobs.outcome import Outcome
+from jobs.runners.ending import failed, of_command
+from jobs.runners.environment import command_environment
+from jobs.runners.group import Command
+from jobs.runners.limits import Limits
+from jobs.runners.placeholders import fill
+from jobs.runners.process import run_group
+
+
+class BashRunner:
+    """Runs the command of an app. What it reads as options is its own affair: see ``placeholders``."""
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        report: Report,  # noqa: ARG002  # A command has no way to tell its progress.
+        transaction: Transaction | None = None,  # noqa: ARG002  # Nor to use a connection of ours.
+        acknowledge: Acknowledge | None = None,  # noqa: ARG002
+    ) -> Outcome:
+        limits = Limits(stop, assignment.timeout_s)
+        if not assignment.app.bash_cmd:
+            return failed(f"{assignment.name.app} has no bash_cmd, so there is nothing to run.")
+        try:
+            exit_ = run_group(_command(assignment, assignment.app.bash_cmd), limits)
+        except (OSError, ValueError) as error:
+            return failed(f"The command could not be started: {error}.")
+        return of_command(exit_, assignment)
+
+
+def _command(assignment: Assignment, bash_cmd: str) -> Command:
+    """``--`` keeps a command that begins with ``-`` from being read as an option of the shell."""
+    shell = shutil.which("bash") or "/bin/sh"
+    return Command(
+        argv=(shell, "-c", "--", fill(bash_cmd, _values(assignment))),
+        env=command_environment(assignment, os.environ),
+        cwd=assignment.policy.cwd,
+    )
+
+
+def _values(assignment: Assignment) -> dict[str, object]:
+    """What the placeholders stand for. The identifiers of the app come last: its author chose those names."""
+    values: dict[str, object] = {"app_name": assignment.name.app, "job_id": assignment.name.key}
+    if assignment.span is not None:
+        values["start"], values["end"] = assignment.span
+    return values | dict(assignment.ids)

@@ -1,0 +1,124 @@
+"""How a user's function is called, and what becomes of whatever it does. No exception of its leaves here."""
+
+import inspect
+import traceback
+from collections.abc import Awaitable, Callable
+from itertools import takewhile
+from types import TracebackType
+from typing import Any
+
+from jobs.errors import BadRequest
+from jobs.job import Job
+from jobs.outcome import Ending, Outcome
+from jobs.runners.ending import failed
+
+#: The modules between the worker and user code: ours, and what imports a module or runs a coroutine for us.
+_LEADING = ("jobs.runners.", "jobs.catalogue.", "asyncio.", "importlib", "_frozen_importlib")
+_Parameter = inspect.Parameter
+
+
+class Call:
+    """One function, and how it takes its arguments: read from its signature once.
+
+    A parameter named ``job`` receives the job, every other the identifier or kwarg of its name
+    (``work_ids`` and ``span`` where the app has them). A function that takes neither ``job`` nor
+    ``**kwargs`` must take every kwarg of the submission; identifiers it may leave out.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._name = getattr(function, "__qualname__", repr(function))
+        parameters = _parameters(function)
+        self._takes_rest = any(it.kind is _Parameter.VAR_KEYWORD for it in parameters)
+        self._named = tuple(
+            it for it in parameters if it.kind not in {_Parameter.VAR_KEYWORD, _Parameter.VAR_POSITIONAL}
+        )
+        self._positional = tuple(it for it in self._named if it.kind is _Parameter.POSITIONAL_ONLY)
+        self._names = frozenset(it.name for it in self._named)
+        self._by_name = self._names - {it.name for it in self._positional}
+
+    def arguments(self, job: Job) -> tuple[list[object], dict[str, object]]:
+        """The positional and the named arguments for this job; BadRequest where they do not fit."""
+        offered = self._offered(job)
+        missing = [it.name for it in self._named if it.default is it.empty and it.name not in offered]
+        if missing:
+            what = f"{self._name}() needs {_listed(missing)}, which {job.app}/{job.key} has neither as an"
+            raise BadRequest(f"{what} identifier nor as a kwarg.")
+        first = [offered.pop(it.name) for it in takewhile(lambda it: it.name in offered, self._positional)]
+        return first, offered if self._takes_rest else {
+            n: v for n, v in offered.items() if n in self._by_name
+        }
+
+    def _offered(self, job: Job) -> dict[str, object]:
+        given = _given(job)
+        twice = [name for name in job.kwargs if name in given and (name in self._names or self._takes_rest)]
+        if twice:
+            raise BadRequest(f"The kwargs {_listed(twice)} are fixed by the key {job.key}; leave them out.")
+        if "job" in self._names:
+            return {**given, **job.kwargs, "job": job}
+        unknown = [name for name in job.kwargs if name not in self._names]
+        if unknown and not self._takes_rest:
+            raise BadRequest(f"{self._name}() does not take the kwargs {_listed(unknown)}.")
+        return {**given, **job.kwargs}
+
+
+def perform(call: Call, job: Job) -> Outcome:
+    """Call the function to its end. ``output`` is left to the runner."""
+    try:
+        first, named = call.arguments(job)
+    except BadRequest as fault:
+        return failed(fault.what)
+    try:
+        complaint = _finish(call.function(*first, **named))
+    except BaseException as error:
+        # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
+        return failed(account(error))
+    return failed(complaint) if complaint else Outcome(ending=Ending.DONE)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    """Some callables written in C have no signature; they are given everything by name."""
+    try:
+        return tuple(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return (_Parameter("kwargs", _Parameter.VAR_KEYWORD),)
+
+
+def _given(job: Job) -> dict[str, object]:
+    """What the key alone says."""
+    own: dict[str, object] = {"work_ids": job.work_ids, "span": job.span}
+    return {name: value for name, value in own.items() if value is not None} | dict(job.ids)
+
+
+def _finish(result: object) -> str | None:
+    """Run what an ``async def`` returned; or say why what was returned means that nothing ran."""
+    if inspect.isawaitable(result):
+        import asyncio  # noqa: PLC0415  # A third of a child's start, for few functions.
+
+        asyncio.run(_awaited(result))
+    elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+        return (
+            "The function is a generator (it has a yield), so its body did not run. Make it a plain function."
+        )
+    return None
+
+
+async def _awaited(result: Awaitable[object]) -> None:
+    await result
+
+
+def account(error: BaseException) -> str:
+    """The type and message, and below it the traceback from the first frame that is the user's."""
+    told = traceback.TracebackException(type(error), error, _users_part(error.__traceback__), compact=True)
+    return "".join(told.format_exception_only()) + "\n" + "".join(told.format())
+
+
+def _users_part(frames: TracebackType | None) -> TracebackType | None:
+    """The traceback without the frames that only lead to user code."""
+    while frames is not None and str(frames.tb_frame.f_globals.get("__name__")).startswith(_LEADING):
+        frames = frames.tb_next
+    return frames
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,91 @@
+"""The process of one isolated function: read the errand, call, tell the end. Started by ``isolate`` alone."""
+
+import io
+import os
+import signal
+import sys
+import threading
+
+import msgspec
+
+from jobs.catalogue.functions import resolve_function
+from jobs.errors import SluiceError
+from jobs.job import Job
+from jobs.outcome import Ending, Outcome
+from jobs.runners.call import Call, account, perform
+from jobs.runners.ending import failed
+from jobs.runners.excerpt import legible
+from jobs.runners.joblog import job_log
+from jobs.runners.wire import Acknowledged, Ended, Errand, Event, Progress, Said
+
+
+def main() -> None:
+    errand_fd, events_fd = map(int, sys.argv[1:])
+    errand = _read(errand_fd)
+    voice = _Voice(events_fd)
+    outcome = _run(errand, voice)
+    voice.say(Ended(outcome.ending, outcome.error))
+    sys.exit(0 if outcome.ending is Ending.DONE else 1)
+
+
+def _read(errand_fd: int) -> Errand:
+    with open(errand_fd, "rb") as file:
+        return msgspec.json.decode(file.read(), type=Errand)
+
+
+class _Voice:
+    """Tells the worker. Threads of the function may speak at the same time."""
+
+    def __init__(self, events_fd: int) -> None:
+        os.set_inheritable(events_fd, False)  # noqa: FBT003  # Children of the function have no part in it.
+        self._pipe = open(events_fd, "wb")  # noqa: SIM115  # It stays open to the end.
+        self._lock = threading.Lock()
+
+    def say(self, event: Event) -> None:
+        with self._lock:
+            self._pipe.write(msgspec.json.encode(event) + b"\n")
+            self._pipe.flush()
+
+
+def _run(errand: Errand, voice: _Voice) -> Outcome:
+    cancelled = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: cancelled.set())
+    try:
+        _settle(errand)
+        call = Call(resolve_function(errand.function_path))
+        if errand.cwd is not None:
+            os.chdir(errand.cwd)
+    except SluiceError as fault:
+        return failed(fault.what)
+    except BaseException as error:
+        # Importing the user's module may do anything, as its function may.
+        return failed(account(error))
+    return perform(call, _job(errand, voice, cancelled))
+
+
+def _settle(errand: Errand) -> None:
+    """Leave no trace of how the child was started, and let no print be lost when it is killed."""
+    os.environ.pop("PYTHONPATH", None)
+    if errand.python_path is not None:
+        os.environ["PYTHONPATH"] = errand.python_path
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", line_buffering=True)
+
+
+def _job(errand: Errand, voice: _Voice, cancelled: threading.Event) -> Job:
+    return Job(
+        errand.claimed,
+        report=lambda done, total: voice.say(Progress(done, total)),
+        log=job_log(
+            errand.claimed.name,
+            write=sys.stdout.write,
+            tell=lambda level, text: voice.say(Said(level, legible(text))),
+        ),
+        cancelled=cancelled.is_set,
+        acknowledge=(lambda partition: voice.say(Acknowledged(partition))) if errand.acknowledges else None,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""What the end of a run means: by the limit it reached, or for a command by its app's ``fail_on``."""
+
+import signal
+
+from jobs.job import Assignment
+from jobs.outcome import Ending, Outcome
+from jobs.runners.excerpt import Excerpt, legible
+from jobs.runners.group import Status
+from jobs.runners.limits import Halt
+from jobs.runners.process import Exit
+
+_LINE_CHARS = 300
+
+
+def failed(error: str) -> Outcome:
+    """The outcome of a run that could not begin."""
+    return Outcome(ending=Ending.ERROR, error=legible(error))
+
+
+def of_command(exit_: Exit, assignment: Assignment) -> Outcome:
+    """The outcome of a command that was started. What it printed and its exit code stay in every case."""
+    if exit_.halt is not None:
+        return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
+    error = violent_end(exit_.status) or _broken_rule(exit_, assignment.policy.fail_on)
+    return of_exit(exit_, Ending.DONE if error is None else Ending.ERROR, error)
+
+
+def of_exit(exit_: Exit, ending: Ending, error: str | None) -> Outcome:
+    """The outcome of any process, whatever its ending is taken to be."""
+    return Outcome(
+        ending=ending,
+        error=error,
+        exit_code=exit_.status.code,
+        output=exit_.stdout.text(),
+        stderr=exit_.stderr.text(),
+    )
+
+
+def of_halt(halt: Halt, timeout_s: float | None) -> tuple[Ending, str]:
+    """What a run that was ended from outside comes to, and in words."""
+    if halt is Halt.TIMED_OUT:
+        return Ending.TIMED_OUT, f"It ran over its timeout of {timeout_s:g} s."
+    return (
+        Ending.HANDED_BACK,
+        "It was stopped before its end: cancelled, taken over, or its worker is leaving.",
+    )
+
+
+def violent_end(status: Status) -> str | None:
+    """Why a process that did not exit by itself has failed under every rule; None for one that did."""
+    if status.signal is not None:
+        return f"killed by signal {status.signal} ({_signal_name(status.signal)})"
+    if status.code is None:
+        return "its exit status is unknown: other code in the worker waits for all children (os.wait)"
+    return None
+
+
+def _broken_rule(exit_: Exit, fail_on: str) -> str | None:
+    """White space on stderr counts as text: that is the rule of the system the word comes from."""
+    if exit_.status.code and fail_on in {"exit", "either"}:
+        return f"exited with {exit_.status.code}{_last_line(exit_.stderr)}"
+    if exit_.stderr.size and fail_on in {"stderr", "either"}:
+        return f"wrote to stderr{_last_line(exit_.stderr)}"
+    return None
+
+
+def _last_line(stderr: Excerpt) -> str:
+    lines = stderr.text().strip().splitlines()
+    return f": {lines[-1].strip()[:_LINE_CHARS]}" if lines else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "a real-time signal"

@@ -1,0 +1,51 @@
+"""The beginning and the end of what a job printed, in memory that does not grow with what it prints."""
+
+from jobs.outcome import KEPT_BYTES, keep
+
+_HEAD_BYTES = KEPT_BYTES
+#: The note of what was left out takes its room from the end, so that `keep` finds nothing more to cut.
+_TAIL_BYTES = KEPT_BYTES - 64
+
+
+class Excerpt:
+    """Keeps the head and the tail of a stream of bytes. ``size`` counts every byte that went by."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._head = bytearray()
+        self._tail = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        self.size += len(chunk)
+        room = _HEAD_BYTES - len(self._head)
+        if room > 0:
+            self._head += chunk[:room]
+            chunk = chunk[room:]
+        self._tail += chunk[-_TAIL_BYTES:]
+        if len(self._tail) > 2 * _TAIL_BYTES:  # Now and then, not at every line: a cut copies the tail.
+            del self._tail[:-_TAIL_BYTES]
+
+    def add_text(self, text: str) -> None:
+        self.add(text.encode("utf-8", "replace"))
+
+    def text(self) -> str:
+        """What was kept, as text that every store can hold: no NUL, and U+FFFD for what is not UTF-8."""
+        tail = bytes(self._tail[-_TAIL_BYTES:])
+        left_out = self.size - len(self._head) - len(tail)
+        if left_out:
+            kept = _whole(self._head) + f"\n… {left_out} bytes left out …\n" + _whole(tail)
+        else:
+            kept = (self._head + tail).decode("utf-8", "replace")
+        return keep(kept)
+
+
+def legible(text: str) -> str:
+    """Text from user code, within the same limits; lone surrogates, which nothing can store, become ``?``."""
+    return keep(text.encode("utf-8", "replace").decode())
+
+
+def _whole(cut: bytes | bytearray) -> str:
+    """The text between two cuts, without the halves of characters that a cut leaves at either edge."""
+    start = next((i for i, byte in enumerate(cut[:4]) if byte & 0xC0 != 0x80), 0)
+    text = bytes(cut[start:]).decode("utf-8", "replace")
+    return text[:-1] if text.endswith("\ufffd") else text

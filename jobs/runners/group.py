@@ -1,0 +1,146 @@
+"""A process group and its guard: started together, signalled as one, reaped last. See ``process``."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from io import FileIO
+from typing import IO, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+#: A killed process that the kernel does not give up (a dead network disk) is left to it after this time.
+REAP_S = 10.0
+
+_SHELL = "/bin/sh"
+#: Reads the number of the group, then waits for the end of the pipe.
+_GUARD = 'read -r group && { read -r rest; kill -9 "-$group"; }'
+#: Writes its number into the pipe and becomes the command, which does not inherit the pipe.
+_JOIN = 'echo $$ >&0 && exec "$@" </dev/null'
+
+_Started = tuple[subprocess.Popen[bytes], tuple[IO[bytes], ...]]
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """``inherit`` are descriptors of the caller that the process gets under the same numbers."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str | None = None
+    inherit: tuple[int, ...] = ()
+
+
+class Status(Struct, frozen=True):
+    """How a process exited. Neither is known where other code in this process reaped it first."""
+
+    code: int | None = None
+    signal: int | None = None
+
+
+class Group:
+    """A started command, its guard, and the pipes that come from it: stdout, stderr, what it tells."""
+
+    def __init__(self, command: Command, *, tells: bool) -> None:
+        self._status: Status | None = None
+        self._guard = _start_guard()
+        try:
+            start = _start_telling if tells else _start
+            self._leader, self.pipes = start(command, cast(IO[bytes], self._guard.stdin))
+        except BaseException:
+            self._dismiss_guard()
+            raise
+
+    def exited(self) -> bool:
+        """Whether the leader has; its status is remembered and it stays unreaped."""
+        if self._status is None:
+            self._status = _peek(self._leader)
+        return self._status is not None
+
+    def signal(self, number: int) -> None:
+        """Send a signal to every member. Members of another user are out of our reach."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._leader.pid, number)
+
+    def kill(self) -> Status:
+        """End what is left of the group, and say how its leader ended."""
+        self.signal(signal.SIGKILL)
+        until = time.monotonic() + REAP_S
+        while not self.exited() and time.monotonic() < until:
+            time.sleep(0.001)
+        return self._status or Status()
+
+    def close(self) -> None:
+        self.kill()
+        self._dismiss_guard()
+        for pipe in self.pipes:
+            pipe.close()
+        if self._status is not None:
+            self._leader.wait()
+
+    def _dismiss_guard(self) -> None:
+        """The guard is killed before its pipe closes: it would take the end-of-file for our death."""
+        self._guard.kill()
+        self._guard.wait()
+        cast(IO[bytes], self._guard.stdin).close()
+
+
+def _start_guard() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        (_SHELL, "-c", _GUARD, "sluice-guard"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        cwd="/",
+        env={},
+        start_new_session=True,
+    )
+
+
+def _start(command: Command, lifeline: IO[bytes]) -> _Started:
+    leader = subprocess.Popen(
+        (_SHELL, "-c", _JOIN, "sluice", *command.argv),
+        stdin=lifeline,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        cwd=command.cwd,
+        env=command.env,
+        pass_fds=command.inherit,
+        start_new_session=True,
+    )
+    return leader, (cast(IO[bytes], leader.stdout), cast(IO[bytes], leader.stderr))
+
+
+def _start_telling(command: Command, lifeline: IO[bytes]) -> _Started:
+    """Start it with one pipe more. Our copy of its end is closed, so that its exit is the end of the pipe."""
+    read_end, write_end = os.pipe()
+    told = FileIO(read_end)
+    argv, inherit = (*command.argv, str(write_end)), (*command.inherit, write_end)
+    try:
+        leader, pipes = _start(replace(command, argv=argv, inherit=inherit), lifeline)
+    except BaseException:
+        told.close()
+        raise
+    finally:
+        os.close(write_end)
+    return leader, (*pipes, told)
+
+
+def _peek(process: subprocess.Popen[bytes]) -> Status | None:
+    """How the process exited, without reaping it; None while it runs."""
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13, where the number is free a moment too early.
+        code = process.poll()
+        return None if code is None else Status(signal=-code) if code < 0 else Status(code=code)
+    try:
+        seen = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return Status()
+    if seen is None:
+        return None
+    if seen.si_code == os.CLD_EXITED:
+        return Status(code=seen.si_status)
+    return Status(signal=seen.si_status)

@@ -1,0 +1,129 @@
+"""Functions in a process of their own, which can be killed, and whose prints can be told from all others.
+
+The worker starts ``python -m jobs.runners.child`` and hands it two descriptors: a file that holds the
+errand, and a pipe for events. The child's stdin is empty, its stdout and stderr are the job's. SIGTERM
+is where ``job.cancelled`` becomes true; whatever still runs after the grace is killed.
+"""
+
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from jobs.job import Acknowledge, Assignment, Report, Transaction
+from jobs.outcome import Ending, Outcome
+from jobs.runners.ending import failed, of_exit, of_halt, violent_end
+from jobs.runners.environment import function_environment
+from jobs.runners.group import Command
+from jobs.runners.joblog import Tell, worker_log
+from jobs.runners.limits import Halt, Limits
+from jobs.runners.process import Exit, run_group
+from jobs.runners.wire import LINE_BYTES_MAX, Acknowledged, Ended, Errand, Event, Progress, Said
+
+#: What a child has for leaving (exit hooks, threads of its own) once its function has ended.
+LINGER_S = 5.0
+
+_EVENTS = msgspec.json.Decoder(Event)
+
+
+class IsolateRunner:
+    """Runs a function by its path. There is no ``job.transaction()``: the connection is the worker's."""
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        report: Report,
+        transaction: Transaction | None = None,  # noqa: ARG002  # It cannot travel.
+        acknowledge: Acknowledge | None = None,
+    ) -> Outcome:
+        limits = Limits(stop, assignment.timeout_s)
+        if assignment.app.function_path is None:
+            return failed(
+                f"{assignment.name.app} cannot be isolated: its function is not at the top of a module."
+            )
+        errand = _errand(assignment, assignment.app.function_path, acknowledges=acknowledge is not None)
+        ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
+        try:
+            exit_ = _run_child(errand, function_environment(assignment, os.environ), limits, ear)
+        except (OSError, ValueError, TypeError) as error:
+            return failed(f"The child process could not be started: {error}.")
+        return _outcome(exit_, ear.ended, assignment)
+
+
+def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -> Errand:
+    return Errand(
+        claimed=assignment.claimed,
+        function_path=function_path,
+        cwd=assignment.policy.cwd,
+        python_path={**os.environ, **assignment.policy.env}.get("PYTHONPATH"),
+        acknowledges=acknowledges,
+    )
+
+
+def _run_child(errand: Errand, environment: Mapping[str, str], limits: Limits, ear: "_Ear") -> Exit:
+    """``-P`` and our own path make the child import what the worker would, wherever it is started."""
+    with tempfile.TemporaryFile() as file:  # Unlike a pipe it takes any size before there is a reader.
+        file.write(msgspec.json.encode(errand))
+        file.seek(0)
+        command = Command(
+            argv=(sys.executable, "-P", "-m", "jobs.runners.child", str(file.fileno())),
+            env={
+                **environment,
+                "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path),
+            },
+            inherit=(file.fileno(),),
+        )
+        return run_group(command, limits, hear=ear.hear)
+
+
+class _Ear:
+    """Takes what the child tells, line by line, and passes it on. ``ended`` is its last word."""
+
+    def __init__(self, limits: Limits, report: Report, tell: Tell, acknowledge: Acknowledge | None) -> None:
+        self.ended: Ended | None = None
+        self._limits = limits
+        self._report = report
+        self._tell = tell
+        self._acknowledge = acknowledge
+        self._begun = b""
+
+    def hear(self, chunk: bytes) -> None:
+        *lines, self._begun = (self._begun + chunk).split(b"\n")
+        for line in lines:
+            self._take(line)
+        if len(self._begun) > LINE_BYTES_MAX:
+            self._begun = b""
+
+    def _take(self, line: bytes) -> None:
+        """User code can find the pipe and write to it; what is no event is dropped."""
+        try:
+            event = _EVENTS.decode(line)
+        except msgspec.DecodeError:
+            return
+        match event:
+            case Progress(done=done, total=total):
+                self._report(done, total)
+            case Said(level=level, text=text):
+                self._tell(level, text)
+            case Acknowledged(partition=partition):
+                if self._acknowledge is not None:
+                    self._acknowledge(partition)
+            case Ended():
+                self.ended = event
+                self._limits.linger(LINGER_S)
+
+
+def _outcome(exit_: Exit, ended: Ended | None, assignment: Assignment) -> Outcome:
+    """A limit that was reached before the last word decides; after it, no limit does."""
+    if exit_.halt is Halt.TIMED_OUT or exit_.halt is Halt.STOPPED:
+        return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
+    if ended is not None:
+        return of_exit(exit_, ended.ending, ended.error)
+    error = violent_end(exit_.status) or f"exited with {exit_.status.code} before its function had ended"
+    return of_exit(exit_, Ending.ERROR, error)

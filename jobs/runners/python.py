@@ -1,0 +1,68 @@
+"""Functions in the worker's own thread: no process to start, nothing to pass, and nothing to kill.
+
+A thread cannot be ended from outside. Over ``timeout_s``, or when the worker wants a stop, the runner
+can only let ``job.cancelled`` say so; the ledger's groomer times the job out meanwhile, and what the
+function does later is refused there. What it prints goes where the worker's own output goes, because
+other threads print too; ``job.log`` is the job's output. ``isolate: true`` lifts all three limits.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from jobs.job import Acknowledge, Assignment, Job, Report, Transaction
+from jobs.outcome import Ending, Outcome
+from jobs.runners.call import Call, perform
+from jobs.runners.ending import failed, of_halt
+from jobs.runners.excerpt import Excerpt
+from jobs.runners.joblog import job_log, worker_log
+from jobs.runners.limits import Halt, Limits
+
+
+class PythonRunner:
+    """Runs one function, whose signature was read when this was made."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._call = Call(function)
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        report: Report,
+        transaction: Transaction | None = None,
+        acknowledge: Acknowledge | None = None,
+    ) -> Outcome:
+        if assignment.policy.env or assignment.policy.cwd:
+            return failed(
+                f"{assignment.name.app} has env or cwd, which a thread cannot have; set isolate: true."
+            )
+        limits = Limits(stop, assignment.timeout_s)
+        if stop.is_set():
+            return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")
+        output = Excerpt()
+        job = Job(
+            assignment,
+            report=report,
+            log=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
+            cancelled=lambda: limits.reached() is not None,
+            transaction=transaction,
+            acknowledge=acknowledge,
+        )
+        outcome = perform(self._call, job)
+        return replace(_judged(outcome, job, limits), output=output.text())
+
+
+def _judged(outcome: Outcome, job: Job, limits: Limits) -> Outcome:
+    """A function that was never told to stop has ended in its own way, whatever the worker wanted by then.
+
+    Over its timeout it is timed out in any case, as its process would be.
+    """
+    halt = limits.reached()
+    if halt is Halt.TIMED_OUT or (halt is Halt.STOPPED and job.told):
+        ending, error = of_halt(halt, limits.timeout_s)
+        return Outcome(ending=ending, error=error)
+    return outcome

@@ -1,0 +1,154 @@
+"""The states of a job and every way from one to another, as data.
+
+The rule that protects this table: nothing writes a state except a verb listed here, and a verb
+writes only from the states it lists. The ledger's SQL guards, its CHECK constraints, the picture in
+``docs/states.md`` and the tests are all derived from ``VERBS``; no other file spells a state's name.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class State(StrEnum):
+    EXPECTED = "expected"
+    WAITING = "waiting"
+    READY = "ready"
+    RUNNING = "running"
+    SUSPENDED = "suspended"
+    EXECUTED = "executed"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    FATAL = "fatal"
+    TIMED_OUT = "timed_out"
+    EXPIRED = "expired"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+    UPSTREAM_FAILED = "upstream_failed"
+
+
+class By(StrEnum):
+    """Who may carry a verb out."""
+
+    PLANNER = "planner"
+    EXECUTOR = "executor"
+    GROOMER = "groomer"
+
+
+class Verb(Struct, frozen=True, kw_only=True):
+    """One kind of transition. ``sources`` holds None where the verb may make the job's row."""
+
+    name: str
+    sources: frozenset[State | None]
+    target: State
+    by: frozenset[By]
+    when: str
+
+    @property
+    def guard(self) -> str:
+        """The SQL condition under which the verb may write; it stands in every such UPDATE."""
+        return f"state IN ({sql_list(*self.existing)})"
+
+    @property
+    def existing(self) -> tuple[State, ...]:
+        """The sources that are states of an existing row, in the order of the enumeration."""
+        return tuple(state for state in State if state in self.sources)
+
+
+TERMINAL = frozenset(
+    {
+        State.SUCCEEDED,
+        State.FAILED,
+        State.FATAL,
+        State.TIMED_OUT,
+        State.EXPIRED,
+        State.SKIPPED,
+        State.CANCELLED,
+        State.UPSTREAM_FAILED,
+    }
+)
+LIVE = frozenset(State) - TERMINAL
+#: What a dead parent may have ended as: everything terminal but success.
+DEAD = TERMINAL - {State.SUCCEEDED}
+#: What an operator can still stop.
+STOPPABLE = frozenset({State.WAITING, State.READY, State.RUNNING, State.SUSPENDED})
+
+
+def sql_list(*states: State) -> str:
+    """The states as the inside of an SQL list. They are our own words, so quoting is all they need."""
+    return ", ".join(f"'{state}'" for state in states)
+
+
+def _verb(name: str, sources: str, target: State, by: str, when: str) -> Verb:
+    return Verb(
+        name=name,
+        sources=frozenset(None if word == "-" else State(word) for word in sources.split()),
+        target=target,
+        by=frozenset(By(word) for word in by.split()),
+        when=when,
+    )
+
+
+_STOPPABLE = " ".join(sorted(STOPPABLE))
+_TERMINAL = " ".join(sorted(TERMINAL))
+
+EXPECT = _verb("expect", "-", State.EXPECTED, "planner", "a pushed child names it as a parent; nobody asked yet")
+WANT = _verb("want", "- expected", State.WAITING, "planner", "a submission or a child's pull wants it")
+SKIP = _verb(
+    "skip", "- expected waiting", State.SKIPPED, "planner", "it fails the app's valid_if_or, or a parent was skipped"
+)
+RELEASE = _verb(
+    "release", "waiting", State.READY, "planner groomer", "one gate has nothing unmet, and not_before has come"
+)
+STRAND = _verb(
+    "strand", "waiting", State.UPSTREAM_FAILED, "planner", "every gate has a parent that will not succeed"
+)
+CLAIM = _verb("claim", "ready", State.RUNNING, "executor", "same round, not expired, a slot is free")
+RECORD = _verb("record", "running", State.EXECUTED, "executor", "the outcome of this very claim")
+HAND_BACK = _verb("hand_back", "running", State.READY, "executor", "a worker that stops returns what it had not ended")
+REQUEUE = _verb(
+    "requeue", "running", State.WAITING, "groomer executor", "over its timeout or its lease lost, with tries left"
+)
+TIME_OUT = _verb("time_out", "running", State.TIMED_OUT, "groomer executor", "over its timeout, none left")
+GIVE_UP = _verb("give_up", "running", State.FAILED, "groomer", "its lease was lost, none left")
+SUCCEED = _verb("succeed", "executed", State.SUCCEEDED, "planner", "no error, and finished by end_before")
+RETRY = _verb("retry", "executed", State.WAITING, "planner", "an error, with tries left; due after its delay")
+FAIL = _verb("fail", "executed", State.FAILED, "planner", "an error, none left")
+CONDEMN = _verb("condemn", "executed", State.FATAL, "planner", "a saga that could not undo")
+EXPIRE = _verb("expire", _STOPPABLE, State.EXPIRED, "groomer executor", "end_before has passed")
+OVERRUN = _verb("overrun", "executed", State.EXPIRED, "planner", "it finished after end_before")
+CANCEL = _verb("cancel", _STOPPABLE, State.CANCELLED, "planner", "no active submission wants it any more")
+SUSPEND = _verb("suspend", "running", State.SUSPENDED, "executor", "a saga step asked to wait")
+RESUME = _verb("resume", "suspended", State.WAITING, "planner", "resumed by a message or by hand")
+REVIVE = _verb(
+    "revive", _TERMINAL, State.WAITING, "planner", "run again by request, or its dead parent was; or wanted anew"
+)
+
+VERBS: tuple[Verb, ...] = (
+    EXPECT,
+    WANT,
+    SKIP,
+    RELEASE,
+    STRAND,
+    CLAIM,
+    RECORD,
+    HAND_BACK,
+    REQUEUE,
+    TIME_OUT,
+    GIVE_UP,
+    SUCCEED,
+    RETRY,
+    FAIL,
+    CONDEMN,
+    EXPIRE,
+    OVERRUN,
+    CANCEL,
+    SUSPEND,
+    RESUME,
+    REVIVE,
+)
+
+
+def legal(source: State | None, target: State) -> bool:
+    """Whether some verb leads from source to target."""
+    return any(source in verb.sources and target is verb.target for verb in VERBS)

@@ -1,0 +1,78 @@
+"""What somebody asks for. The same words come by message, command line, Python, HTTP and SQL."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from jobs.errors import BadRequest
+
+#: What msgspec decodes JSON to; it is checked where it is used.
+JSON = Any
+
+#: A submission names at most this many keys; more belong into several, or into a range.
+KEYS_MAX = 100_000
+
+
+class SubmissionState(StrEnum):
+    """Where a submission stands; all but the first two are its end."""
+
+    RECEIVED = "received"
+    ACTIVE = "active"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"
+
+
+class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A request to have jobs done. It is complete: whoever holds it can plan it.
+
+    Without ``key``, ``keys``, ``work_ids`` or ``start``/``end`` it asks for every job that the
+    app's definition enumerates by itself. ``policy`` overrides the app's policy, in the words of
+    the definitions.
+    """
+
+    app: str
+    key: str | None = None
+    keys: tuple[str, ...] | None = None
+    work_ids: JSON = None
+    start: str | None = None
+    end: str | None = None
+    id: str | None = None
+    kwargs: Mapping[str, JSON] = {}
+    mode: str | None = None
+    branch: str | None = None
+    user: str | None = None
+    rerun: Literal["job", "downstream"] | None = None
+    push: Literal["all", "wanted"] = "all"
+    policy: Mapping[str, JSON] = {}
+
+    def __post_init__(self) -> None:
+        ways = [self.key is not None, self.keys is not None, self.work_ids is not None, self.has_span]
+        if sum(ways) > 1:
+            raise ValueError("give one of key, keys, work_ids or start and end")
+        if (self.start is None) != (self.end is None):
+            raise ValueError("start and end go together")
+        if self.keys is not None and len(self.keys) > KEYS_MAX:
+            raise ValueError(f"{len(self.keys)} keys are more than one submission may name ({KEYS_MAX})")
+        if self.id is not None and not 0 < len(self.id) <= 200:
+            raise ValueError("id has 1 to 200 characters")
+
+    @property
+    def has_span(self) -> bool:
+        return self.start is not None or self.end is not None
+
+    @property
+    def named_keys(self) -> tuple[str, ...] | None:
+        """The keys it names, or None where the app's definition says which."""
+        if self.key is not None:
+            return (self.key,)
+        return self.keys
+
+    def require_id(self) -> str:
+        """Its identity. Whoever takes a submission in gives it one if the sender did not."""
+        if self.id is None:
+            raise BadRequest("A submission without an id cannot be admitted.", where=self.app)
+        return self.id

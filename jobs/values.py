@@ -1,0 +1,61 @@
+"""The values an identifier may take: listed, or a range that is never unrolled."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+from msgspec import Struct
+
+from jobs.identifiers import Value, number_of_day, parse_day
+
+
+class Days(Struct, frozen=True):
+    """Every ``step``-th day of a span, as numbers; the end is not part of it. Only the ends are stored."""
+
+    ordinals: range
+
+    @classmethod
+    def span(cls, first: date, end: date, step: int = 1) -> "Days":
+        return cls(range(first.toordinal(), end.toordinal(), step))
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    def __iter__(self) -> Iterator[int]:
+        return (number_of_day(date.fromordinal(ordinal)) for ordinal in self.ordinals)
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            return isinstance(value, int) and parse_day(str(value)).toordinal() in self.ordinals
+        except ValueError:
+            return False
+
+
+class Values:
+    """The values an identifier may take, in the order written: a list, or a range that is never unrolled.
+
+    Length and membership cost the same whatever the size.
+    """
+
+    __slots__ = ("_items", "_members")
+
+    def __init__(self, items: Iterable[Value] = ()) -> None:
+        self._items = items if isinstance(items, range | Days) else tuple(items)
+        self._members = frozenset(self._items) if isinstance(self._items, tuple) else self._items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._items)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._members
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == other._items if isinstance(other, Values) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return f"Values({self._items!r})"

@@ -1,0 +1,33 @@
+"""The bench, and the check that no run leaves anything behind."""
+
+import logging
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+from runner_bench import Bench
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        bench = Bench(pool)
+        yield bench
+        bench.stop.set()
+
+
+@pytest.fixture
+def worker_log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.INFO, logger="sluice.job")
+    return caplog
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind() -> Iterator[None]:
+    """After each test: no child process, zombie or not, and no open descriptor that was not there before."""
+    own = psutil.Process()
+    before = own.num_fds()
+    yield
+    assert own.children(recursive=True) == []
+    assert own.num_fds() <= before

@@ -1,0 +1,121 @@
+"""A bench on which one claim at a time is run, with everything that its runner told on the way."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from jobs.app import App
+from jobs.job import Acknowledge, Assignment, Transaction, idempotency_token
+from jobs.outcome import Outcome
+from jobs.policy import Policy
+from jobs.ref import JobName
+from jobs.runners import runner_for
+from jobs.template import Template
+
+FUNCTIONS = Path(__file__).with_name("user_functions.py")
+
+
+def eventually(condition: Callable[[], object], *, within_s: float = 10.0) -> None:
+    """Wait for a condition instead of for time."""
+    until = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < until, "it did not come about in time"
+        time.sleep(0.005)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def pids_in(file: Path) -> list[int]:
+    """The numbers that a command wrote into a file, one to a complete line."""
+    text = file.read_text() if file.exists() else ""
+    return [int(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+class Bench:
+    """Makes assignments and runs them. ``stop`` is what the worker would set."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self.stop = threading.Event()
+        self.progress: list[tuple[int, int | None]] = []
+        self._pool = pool
+
+    def assign(
+        self,
+        app: App,
+        *,
+        key: str = "20140101_7",
+        ids: dict[str, str | int] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        round_: int = 0,
+        claim: int = 1,
+        work_ids: tuple[int | str, ...] | None = None,
+        span: tuple[str, str] | None = None,
+    ) -> Assignment:
+        return Assignment(
+            app=app,
+            policy=app.policy,
+            name=JobName(app.name, key),
+            ids={"date": 20140101, "client_id": 7} if ids is None else ids,
+            kwargs=kwargs or {},
+            work_ids=work_ids,
+            span=span,
+            round=round_,
+            claim=claim,
+            token=idempotency_token(app.name, app.digest, key),
+        )
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        transaction: Transaction | None = None,
+        acknowledge: Acknowledge | None = None,
+    ) -> Outcome:
+        return runner_for(assignment.app).run(
+            assignment,
+            stop=self.stop,
+            report=lambda done, total: self.progress.append((done, total)),
+            transaction=transaction,
+            acknowledge=acknowledge,
+        )
+
+    def bash(self, command: str | None, *, policy: Policy | None = None, **words: Any) -> Outcome:
+        return self.run(self.assign(bash_app(command, policy), **words))
+
+    def call(self, function: Callable[..., Any], *, policy: Policy | None = None, **words: Any) -> Outcome:
+        """Run a function in this thread."""
+        return self.run(self.assign(python_app(function, policy), **words))
+
+    def isolate(self, name: str, *, policy: Policy | None = None, **words: Any) -> Outcome:
+        """Run one of ``user_functions`` in a process of its own."""
+        return self.run(self.assign(isolated_app(name, policy), **words))
+
+    def meanwhile(self, run: Callable[[], Outcome]) -> Future[Outcome]:
+        return self._pool.submit(run)
+
+
+def bash_app(command: str | None, policy: Policy | None = None) -> App:
+    return _app(job_type="bash", bash_cmd=command, policy=policy or Policy())
+
+
+def python_app(function: Callable[..., Any] | None, policy: Policy | None = None) -> App:
+    return _app(job_type="python", function=function, policy=policy or Policy())
+
+
+def isolated_app(name: str, policy: Policy | None = None) -> App:
+    path = f"{FUNCTIONS}:{name}"
+    return _app(job_type="python", isolate=True, function_path=path, policy=policy or Policy())
+
+
+def _app(**words: Any) -> App:
+    return App(name="etl", origin="a test", template=Template.parse("{date}_{client_id}"), **words)

@@ -1,0 +1,57 @@
+"""Which runner an app gets, and the token of a job."""
+
+import pytest
+from runner_bench import Bench, bash_app, isolated_app, python_app
+
+from jobs.app import App
+from jobs.job import Job, idempotency_token
+from jobs.outcome import Ending
+from jobs.runners import runner_for
+from jobs.runners.bash import BashRunner
+from jobs.runners.isolate import IsolateRunner
+from jobs.runners.python import PythonRunner
+from jobs.template import Template
+
+
+def test_the_runner_fits_the_app() -> None:
+    assert isinstance(runner_for(bash_app("true")), BashRunner)
+    assert isinstance(runner_for(python_app(print)), PythonRunner)
+    assert isinstance(runner_for(isolated_app("nothing")), IsolateRunner)
+
+
+@pytest.mark.parametrize(
+    ("job_type", "reason"),
+    [
+        ("python", "etl has no function, so there is nothing to run."),
+        ("pyspark", "etl has the job type pyspark, which no runner here knows."),
+    ],
+)
+def test_the_jobs_of_an_app_that_cannot_be_run_fail_with_a_reason(
+    bench: Bench, job_type: str, reason: str
+) -> None:
+    app = App(name="etl", origin="a test", job_type=job_type, template=Template.parse("{date}"))
+    outcome = bench.run(bench.assign(app))
+    assert (outcome.ending, outcome.error) == (Ending.ERROR, reason)
+
+
+def test_a_token_is_the_same_in_all_rounds_and_differs_between_jobs(bench: Bench) -> None:
+    tokens: list[str] = []
+    for round_, claim in ((0, 1), (1, 2)):
+        bench.call(lambda job: tokens.append(job.token), round_=round_, claim=claim)
+    bench.call(lambda job: tokens.append(job.token), key="20140101_8")
+    assert tokens[0] == tokens[1] != tokens[2]
+
+
+def test_the_parts_of_a_token_do_not_run_into_each_other() -> None:
+    parts = [("a", "b", "c"), ("ab", "", "c"), ("", "ab", "c"), ("a", "bc", ""), ("a", "b", "d")]
+    assert len({idempotency_token(*it) for it in parts}) == len(parts)
+
+
+def test_a_job_shows_its_claim(bench: Bench) -> None:
+    seen: list[object] = []
+
+    def look(job: Job) -> None:
+        seen.extend([job.app, job.key, job.ids, job.work_ids, job.span, job.kwargs, job.round, job.claim])
+
+    bench.call(look, ids={"a": 1}, work_ids=(1, 2), span=("x", "y"), kwargs={"k": []}, round_=3, claim=9)
+    assert seen == ["etl", "20140101_7", {"a": 1}, (1, 2), ("x", "y"), {"k": []}, 3, 9]

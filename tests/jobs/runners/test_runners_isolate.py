@@ -1,0 +1,265 @@
+"""Functions in a process of their own: the same as in a thread, but they can be ended."""
+
+import json
+import logging
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from runner_bench import Bench, alive, eventually, isolated_app, pids_in
+
+from jobs.app import App
+from jobs.outcome import KEPT_BYTES, Ending
+from jobs.policy import Policy
+from jobs.runners import isolate, process
+from jobs.template import Template
+
+
+def test_a_function_runs_to_its_end(bench: Bench) -> None:
+    outcome = bench.isolate("nothing")
+    assert (outcome.ending, outcome.error, outcome.exit_code) == (Ending.DONE, None, 0)
+
+
+def test_a_function_sees_its_job(bench: Bench) -> None:
+    assignment = bench.assign(
+        isolated_app("show_everything"),
+        ids={"date": 20140101, "who": "é\u2028\x01", "big": 10**40},
+        kwargs={"nested": {"a": [1, None, 2.5]}},
+        work_ids=(1, "two"),
+        span=("2024-04-01", "2024-04-07"),
+        round_=2,
+        claim=5,
+    )
+    outcome = bench.run(assignment)
+    assert json.loads(outcome.output) == {
+        "date": 20140101,
+        "app": "etl",
+        "key": "20140101_7",
+        "ids": {"date": 20140101, "who": "é\u2028\x01", "big": 10**40},
+        "kwargs": {"nested": {"a": [1, None, 2.5]}},
+        "work_ids": [1, "two"],
+        "span": ["2024-04-01", "2024-04-07"],
+        "round": 2,
+        "claim": 5,
+        "token": assignment.token,
+        "cancelled": False,
+    }
+
+
+def test_kwargs_of_any_size_reach_the_function(bench: Bench) -> None:
+    outcome = bench.isolate("refuse", kwargs={"colour": "x" * 3_000_000})
+    assert (outcome.ending, outcome.output[:3]) == (Ending.DONE, "xxx")
+
+
+def test_what_cannot_be_sent_is_an_error(bench: Bench) -> None:
+    outcome = bench.isolate("refuse", kwargs={"colour": object()})
+    assert outcome.ending is Ending.ERROR
+    assert "could not be started" in str(outcome.error)
+
+
+def test_prints_and_log_lines_are_the_output_in_the_order_they_were_made(
+    bench: Bench, worker_log: pytest.LogCaptureFixture
+) -> None:
+    outcome = bench.isolate("talk")
+    lines = [line.rpartition("Z ")[2] for line in outcome.output.splitlines()]
+    assert lines == ["first", "INFO second 2", "third", "DEBUG fourth"]
+    assert outcome.stderr == "aside\n"
+    assert bench.progress == [(1, 3), (2, None)]
+    told = [(record.levelno, record.getMessage()) for record in worker_log.records]
+    assert told == [(logging.INFO, "etl/20140101_7: second 2")]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("fail", "ValueError: no such day\n"),
+        ("leave", "SystemExit: 3\n"),
+        ("interrupt", "KeyboardInterrupt\n"),
+        ("wait_and_fail", "KeyError: 'gone'\n"),
+    ],
+)
+def test_what_a_function_raises_is_told_with_its_own_frames_only(bench: Bench, name: str, told: str) -> None:
+    outcome = bench.isolate(name)
+    assert outcome.ending is Ending.ERROR
+    assert str(outcome.error).startswith(told)
+    assert "jobs/runners" not in str(outcome.error).replace("tests/jobs/runners", "")
+    assert "asyncio" not in str(outcome.error)
+    assert outcome.exit_code == 1
+
+
+def test_an_async_function_runs_to_its_end(bench: Bench) -> None:
+    assert bench.isolate("wait_and_print").output == "waited\n"
+
+
+def test_kwargs_that_the_function_does_not_take_are_named(bench: Bench) -> None:
+    outcome = bench.isolate("nothing", kwargs={"colour": "red"})
+    assert outcome.error == "nothing() does not take the kwargs colour."
+
+
+def test_a_function_that_is_not_there_is_an_error_that_names_it(bench: Bench) -> None:
+    outcome = bench.isolate("nobody")
+    assert outcome.ending is Ending.ERROR
+    assert "nobody" in str(outcome.error)
+
+
+def test_a_module_that_cannot_be_imported_is_an_error(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import sys\nsys.exit(4)\n")
+    app = App(
+        name="etl",
+        origin="a test",
+        job_type="python",
+        isolate=True,
+        template=Template.parse("{date}"),
+        function_path=f"{tmp_path}/broken.py:f",
+    )
+    outcome = bench.run(bench.assign(app))
+    assert outcome.ending is Ending.ERROR
+    assert "SystemExit: 4" in str(outcome.error)
+
+
+def test_a_module_is_found_on_the_path_of_the_worker(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "only_there.py").write_text("def f(): print('found')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    app = App(
+        name="etl",
+        origin="a test",
+        job_type="python",
+        isolate=True,
+        template=Template.parse("{date}"),
+        function_path="only_there:f",
+    )
+    assert bench.run(bench.assign(app)).output == "found\n"
+
+
+def test_an_app_whose_function_has_no_path_is_an_error_in_one_line(bench: Bench) -> None:
+    app = App(name="etl", origin="a test", job_type="python", isolate=True, template=Template.parse("{date}"))
+    outcome = bench.run(bench.assign(app))
+    assert outcome.ending is Ending.ERROR
+    assert outcome.error == "etl cannot be isolated: its function is not at the top of a module."
+
+
+def test_a_child_killed_by_a_signal_says_so_and_keeps_its_output(bench: Bench) -> None:
+    outcome = bench.isolate("kill_itself")
+    assert (outcome.ending, outcome.error) == (Ending.ERROR, "killed by signal 9 (SIGKILL)")
+    assert outcome.output == "last words\n"
+
+
+def test_a_child_that_exits_without_a_word_has_not_succeeded(bench: Bench) -> None:
+    outcome = bench.isolate("vanish")
+    assert (outcome.ending, outcome.error) == (Ending.ERROR, "exited with 7 before its function had ended")
+
+
+def test_a_hundred_megabytes_of_output_are_cut(bench: Bench) -> None:
+    outcome = bench.isolate("print_much")
+    assert outcome.ending is Ending.DONE
+    assert len(outcome.output) <= 2 * KEPT_BYTES
+
+
+def test_over_its_timeout_a_function_is_killed_and_its_output_kept(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "GRACE_S", 0.1)
+    outcome = bench.isolate("print_and_sleep", policy=Policy(timeout_s=0.5))
+    assert (outcome.ending, outcome.error) == (Ending.TIMED_OUT, "It ran over its timeout of 0.5 s.")
+    assert outcome.output == "a line\n"
+
+
+def test_a_function_that_stops_when_told_hands_its_job_back(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    running = bench.meanwhile(lambda: bench.isolate("stop_when_told", kwargs={"at": str(file)}))
+    eventually(lambda: pids_in(file))
+    bench.stop.set()
+    outcome = running.result(timeout=process.GRACE_S)
+    assert (outcome.ending, outcome.output) == (Ending.HANDED_BACK, "cleaned up\n")
+
+
+def test_a_function_that_does_not_ask_is_killed_after_the_grace_with_all_its_children(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "GRACE_S", 0.1)
+    file = tmp_path / "pids"
+    kwargs = {"at": str(file)}
+    running = bench.meanwhile(lambda: bench.isolate("start_another_and_never_stop", kwargs=kwargs))
+    eventually(lambda: len(pids_in(file)) == 2)
+    bench.stop.set()
+    assert running.result(timeout=2).ending is Ending.HANDED_BACK
+    assert not any(map(alive, pids_in(file)))
+
+
+def test_a_thread_that_a_function_left_behind_does_not_hold_its_result(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolate, "LINGER_S", 0.2)
+    monkeypatch.setattr(process, "GRACE_S", 0.1)
+    outcome = bench.isolate("leave_a_thread_running", policy=Policy(timeout_s=60))
+    assert (outcome.ending, outcome.error, outcome.output) == (Ending.DONE, None, "done\n")
+
+
+def test_a_process_that_a_function_left_behind_is_killed(bench: Bench) -> None:
+    started = time.monotonic()
+    outcome = bench.isolate("start_a_process_that_stays")
+    assert (outcome.ending, outcome.output) == (Ending.DONE, "started it\n")
+    assert time.monotonic() - started < 3
+
+
+def test_a_function_has_the_workers_surroundings_without_our_secrets(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANYTHING", "goes")
+    monkeypatch.setenv("PYTHONPATH", "/its/own")
+    monkeypatch.setenv("SLUICE_LEDGER_URL", "postgresql://u:s3cr3t@h/d")
+    monkeypatch.setenv("SLUICE_ASKED_FOR", "yes")
+    policy = Policy(cwd=str(tmp_path), env={"OWN": "1"}, env_from_os=("SLUICE_ASKED_FOR",))
+    seen = json.loads(bench.isolate("show_surroundings", policy=policy, claim=4).output)
+    env = seen["env"]
+    assert "s3cr3t" not in str(env)
+    assert (env["ANYTHING"], env["OWN"], env["SLUICE_ASKED_FOR"]) == ("goes", "1", "yes")
+    assert (env["PYTHONPATH"], env["SLUICE_CLAIM"]) == ("/its/own", "4")
+    assert (seen["cwd"], seen["stdin"]) == (str(tmp_path), "")
+    assert str(tmp_path) not in seen["path"]
+    ours = list(dict.fromkeys(str(Path(entry).absolute()) for entry in sys.path))
+    assert seen["path"][: len(ours)] == ours
+
+
+def test_a_folder_that_is_not_there_is_an_error_that_names_it(bench: Bench) -> None:
+    outcome = bench.isolate("nothing", policy=Policy(cwd="/not/there"))
+    assert outcome.ending is Ending.ERROR
+    assert "/not/there" in str(outcome.error)
+
+
+def test_finished_partitions_are_acknowledged_one_by_one(bench: Bench) -> None:
+    done: list[str] = []
+    assert (
+        bench.run(bench.assign(isolated_app("acknowledge_two")), acknowledge=done.append).ending
+        is Ending.DONE
+    )
+    assert done == ["2024-04-01", "2024-04-02"]
+    assert "job.done() is not available" in str(bench.isolate("acknowledge_two").error)
+
+
+def test_a_transaction_is_refused_clearly(bench: Bench) -> None:
+    outcome = bench.isolate("ask_for_a_transaction")
+    assert outcome.ending is Ending.ERROR
+    assert "job.transaction() is not available" in str(outcome.error)
+
+
+def test_nonsense_on_the_pipe_of_events_is_dropped(bench: Bench) -> None:
+    assert bench.isolate("write_nonsense_to_every_descriptor").ending is Ending.DONE
+
+
+def test_an_interpreter_that_is_not_there_is_an_error(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/not/there")
+    outcome = bench.isolate("nothing")
+    assert outcome.ending is Ending.ERROR
+    assert "/not/there" in outcome.stderr
+
+
+def test_no_place_for_the_errand_is_an_error(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "TemporaryFile", Path("/not/there/errand").read_bytes)
+    outcome = bench.isolate("nothing")
+    assert outcome.ending is Ending.ERROR
+    assert "could not be started" in str(outcome.error)

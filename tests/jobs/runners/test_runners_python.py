@@ -1,0 +1,386 @@
+"""Functions in the worker's thread: what they are given, and what becomes of whatever they do."""
+
+import asyncio
+import functools
+import logging
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from runner_bench import Bench, eventually, python_app
+
+from jobs.errors import BadRequest
+from jobs.job import Job
+from jobs.outcome import KEPT_BYTES, Ending, Outcome
+from jobs.policy import Policy
+from jobs.runners import runner_for
+
+
+def error_of(outcome: Outcome) -> str:
+    assert outcome.ending is Ending.ERROR
+    assert outcome.error is not None
+    return outcome.error
+
+
+def test_arguments_are_the_identifiers_and_kwargs_of_their_names(bench: Bench) -> None:
+    seen: list[object] = []
+    outcome = bench.call(
+        lambda date, colour, size=3: seen.extend([date, colour, size]), kwargs={"colour": "red"}
+    )
+    assert (outcome.ending, seen) == (Ending.DONE, [20140101, "red", 3])
+
+
+def test_identifiers_may_be_left_out(bench: Bench) -> None:
+    assert bench.call(lambda: None).ending is Ending.DONE
+
+
+def test_a_function_may_take_the_job_alone(bench: Bench) -> None:
+    seen: list[Job] = []
+
+    def function(job: Job) -> None:
+        seen.append(job)
+
+    assert bench.call(function, kwargs={"colour": "red"}).ending is Ending.DONE
+    assert (seen[0].ids, seen[0].kwargs) == ({"date": 20140101, "client_id": 7}, {"colour": "red"})
+
+
+def test_a_function_may_take_the_job_and_arguments_by_name(bench: Bench) -> None:
+    seen: list[object] = []
+
+    def function(job: Job, client_id: int, *, colour: str = "blue") -> None:
+        seen.extend([job.key, client_id, colour])
+
+    assert bench.call(function, kwargs={"colour": "red", "size": 3}).ending is Ending.DONE
+    assert seen == ["20140101_7", 7, "red"]
+
+
+def test_a_function_may_take_all_there_is(bench: Bench) -> None:
+    seen: dict[str, object] = {}
+    outcome = bench.call(lambda **rest: seen.update(rest), ids={"a": 1}, kwargs={"b": 2}, work_ids=(3, 4))
+    assert (outcome.ending, seen) == (Ending.DONE, {"a": 1, "b": 2, "work_ids": (3, 4)})
+
+
+def test_a_chunk_and_a_span_are_arguments_too(bench: Bench) -> None:
+    seen: list[object] = []
+    bench.call(lambda work_ids: seen.extend(work_ids), ids={}, work_ids=(3, "x"))  # noqa: PLW0108
+    bench.call(lambda span: seen.extend(span), ids={}, span=("2024-04-01", "2024-04-07"))  # noqa: PLW0108
+    assert seen == [3, "x", "2024-04-01", "2024-04-07"]
+
+
+def test_positional_only_arguments_are_filled_from_the_left(bench: Bench) -> None:
+    seen: list[object] = []
+
+    def function(date: int, size: int = 1, client_id: int = 0, /, *rest: int, colour: str) -> None:
+        seen.extend([date, size, client_id, rest, colour])
+
+    assert bench.call(function, kwargs={"colour": "red"}).ending is Ending.DONE
+    assert seen == [20140101, 1, 0, (), "red"]
+
+
+def test_kwargs_that_the_function_does_not_take_are_named(bench: Bench) -> None:
+    def load(date: int) -> None:
+        pytest.fail("it must not be called")
+
+    outcome = bench.call(load, kwargs={"size": 1, "colour": 2})
+    assert error_of(outcome).endswith("load() does not take the kwargs colour, size.")
+
+
+def test_arguments_that_the_job_does_not_have_are_named(bench: Bench) -> None:
+    def load(date: int, colour: str, size: int) -> None: ...
+
+    assert error_of(bench.call(load)).endswith(
+        "load() needs colour, size, which etl/20140101_7 has neither as an identifier nor as a kwarg."
+    )
+
+
+def test_a_kwarg_cannot_replace_what_the_key_says(bench: Bench) -> None:
+    outcome = bench.call(lambda date: None, kwargs={"date": 1})
+    assert error_of(outcome) == "The kwargs date are fixed by the key 20140101_7; leave them out."
+
+
+def test_wrapped_partial_and_builtin_callables_are_called_too(bench: Bench) -> None:
+    seen: list[object] = []
+
+    def function(date: int, colour: str) -> None:
+        seen.append((date, colour))
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        function(*args, **kwargs)
+
+    bench.call(wrapped, kwargs={"colour": "red"})
+    bench.call(functools.partial(function, colour="blue"))
+    assert bench.call(dict).ending is Ending.DONE
+    assert seen == [(20140101, "red"), (20140101, "blue")]
+
+
+def test_an_async_function_runs_to_its_end(bench: Bench) -> None:
+    seen: list[int] = []
+
+    async def function(date: int) -> None:
+        await asyncio.sleep(0)
+        seen.append(date)
+
+    assert bench.call(function).ending is Ending.DONE
+    assert seen == [20140101]
+
+
+def test_what_an_async_function_raises_is_traced_from_the_users_own_frame(bench: Bench) -> None:
+    async def function() -> None:
+        await asyncio.sleep(0)
+        raise KeyError("gone")
+
+    error = error_of(bench.call(function))
+    assert error.startswith("KeyError: 'gone'\n")
+    assert "asyncio" not in error
+    assert "jobs/runners/call" not in error
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_a_generator_is_an_error_since_nothing_of_it_ran(bench: Bench, kind: str) -> None:
+    def plain() -> Iterator[int]:
+        yield 1
+
+    async def asynchronous() -> Any:
+        yield 1
+
+    assert "its body did not run" in error_of(bench.call(plain if kind == "plain" else asynchronous))
+
+
+def test_what_a_function_raises_is_told_with_its_own_frames_only(bench: Bench) -> None:
+    def inner() -> None:
+        raise ValueError("no such day")
+
+    def outer() -> None:
+        try:
+            inner()
+        except ValueError as error:
+            raise RuntimeError("cannot load") from error
+
+    error = error_of(bench.call(outer))
+    assert error.startswith("RuntimeError: cannot load\n")
+    assert "ValueError: no such day" in error
+    assert "The above exception was the direct cause" in error
+    assert re.findall(r", in (\w+)", error) == ["outer", "inner", "outer"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (SystemExit(3), "SystemExit: 3\n"),
+        (SystemExit(0), "SystemExit: 0\n"),
+        (KeyboardInterrupt(), "KeyboardInterrupt\n"),
+        (GeneratorExit(), "GeneratorExit\n"),
+        (asyncio.CancelledError(), "asyncio.exceptions.CancelledError\n"),
+        (
+            ExceptionGroup("two", [ValueError("a"), TypeError("b")]),
+            "ExceptionGroup: two (2 sub-exceptions)\n",
+        ),
+    ],
+)
+def test_nothing_that_is_raised_leaves_the_runner(bench: Bench, raised: BaseException, told: str) -> None:
+    def function() -> None:
+        raise raised
+
+    assert error_of(bench.call(function)).startswith(told)
+
+
+def test_an_exception_that_cannot_be_printed_is_told_all_the_same(bench: Bench) -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise KeyboardInterrupt
+
+    def function() -> None:
+        raise MuteError
+
+    assert "MuteError: <exception str() failed>" in error_of(bench.call(function))
+
+
+def test_an_endless_recursion_is_an_error_like_another(bench: Bench) -> None:
+    def function() -> None:
+        function()
+
+    assert error_of(bench.call(function)).startswith("RecursionError: ")
+
+
+def test_an_error_is_cut_and_made_storable(bench: Bench) -> None:
+    def function() -> None:
+        raise ValueError("a\x00\udc80" + "x" * 1_000_000)
+
+    error = error_of(bench.call(function))
+    assert error.startswith("ValueError: a?x")
+    assert len(error) < 3 * KEPT_BYTES
+
+
+def test_the_log_of_a_job_is_its_output_and_told_to_the_worker(
+    bench: Bench, worker_log: pytest.LogCaptureFixture
+) -> None:
+    def function(job: Job) -> None:
+        job.log.debug("quiet %s", "one")
+        job.log.info("loading %d of %d", 1, 3)
+        try:
+            raise ValueError("odd")
+        except ValueError:
+            job.log.exception("went on")
+
+    output = bench.call(function).output
+    lines = [line.partition("Z ")[2] for line in output.splitlines() if re.match(r"\d{4}-\d\d-\d\dT", line)]
+    assert lines == ["DEBUG quiet one", "INFO loading 1 of 3", "ERROR went on"]
+    assert "ValueError: odd" in output
+    told = [(record.levelno, record.getMessage().splitlines()[0]) for record in worker_log.records]
+    assert told == [
+        (logging.INFO, "etl/20140101_7: loading 1 of 3"),
+        (logging.ERROR, "etl/20140101_7: went on"),
+    ]
+
+
+def test_the_log_of_a_talkative_job_is_cut(bench: Bench) -> None:
+    def function(job: Job) -> None:
+        for number in range(5_000):
+            job.log.debug("line %d", number)
+
+    output = bench.call(function).output
+    assert "bytes left out" in output
+    assert output.endswith("line 4999\n")
+
+
+def test_several_threads_of_a_job_may_log_at_once(bench: Bench) -> None:
+    def function(job: Job) -> None:
+        def talk() -> None:
+            for _ in range(50):
+                job.log.debug("abc")
+
+        threads = [threading.Thread(target=talk) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert bench.call(function).output.count("DEBUG abc\n") == 200
+
+
+def test_what_a_thread_prints_is_not_its_jobs_output(bench: Bench, capfd: pytest.CaptureFixture[str]) -> None:
+    assert bench.call(lambda: sys.stdout.write("to the worker\n")).output == ""
+    assert capfd.readouterr().out == "to the worker\n"
+
+
+def test_progress_is_handed_on(bench: Bench) -> None:
+    def function(job: Job) -> None:
+        job.progress(1, 3)
+        job.progress(2)
+
+    bench.call(function)
+    assert bench.progress == [(1, 3), (2, None)]
+
+
+def test_a_function_that_stops_when_told_hands_its_job_back(bench: Bench) -> None:
+    begun = threading.Event()
+
+    def function(job: Job) -> None:
+        begun.set()
+        eventually(lambda: job.cancelled)
+        job.log.debug("cleaned up")
+
+    running = bench.meanwhile(lambda: bench.call(function))
+    begun.wait(10)
+    bench.stop.set()
+    outcome = running.result()
+    assert outcome.ending is Ending.HANDED_BACK
+    assert outcome.output.endswith("cleaned up\n")
+
+
+def test_a_function_that_raises_because_it_was_told_hands_its_job_back(bench: Bench) -> None:
+    def function(job: Job) -> None:
+        bench.stop.set()
+        if job.cancelled:
+            raise RuntimeError("enough")
+
+    assert bench.call(function).ending is Ending.HANDED_BACK
+
+
+def test_a_function_that_ends_without_having_been_told_has_ended_in_its_own_way(bench: Bench) -> None:
+    def succeed(job: Job) -> None:
+        assert not job.cancelled
+        bench.stop.set()
+
+    assert bench.call(succeed).ending is Ending.DONE
+    bench.stop.clear()
+
+    def fail(job: Job) -> None:
+        bench.stop.set()
+        raise ValueError("no such day")
+
+    assert bench.call(fail).ending is Ending.ERROR
+
+
+def test_a_job_that_is_stopped_before_it_begins_is_not_begun(bench: Bench) -> None:
+    bench.stop.set()
+    outcome = bench.call(lambda: pytest.fail("it must not be called"))
+    assert outcome.ending is Ending.HANDED_BACK
+
+
+def test_over_its_timeout_a_function_is_told_and_its_job_timed_out(bench: Bench) -> None:
+    def function(job: Job) -> None:
+        assert not job.cancelled
+        eventually(lambda: job.cancelled)
+
+    outcome = bench.call(function, policy=Policy(timeout_s=0.1))
+    assert (outcome.ending, outcome.error) == (Ending.TIMED_OUT, "It ran over its timeout of 0.1 s.")
+
+
+def test_a_function_that_does_not_ask_is_timed_out_when_it_ends(bench: Bench) -> None:
+    late = threading.Event()
+
+    def function(job: Job) -> None:
+        late.wait(0.1)
+
+    assert bench.call(function, policy=Policy(timeout_s=0.05)).ending is Ending.TIMED_OUT
+
+
+@pytest.mark.parametrize("policy", [Policy(env={"A": "b"}), Policy(cwd="/")])
+def test_what_only_a_process_can_have_is_refused_with_advice(bench: Bench, policy: Policy) -> None:
+    assert "set isolate: true" in error_of(bench.call(lambda: None, policy=policy))
+
+
+def test_a_transaction_is_the_workers(bench: Bench) -> None:
+    steps: list[str] = []
+
+    @contextmanager
+    def transaction() -> Iterator[str]:
+        yield "a connection"
+        steps.append("committed")
+
+    def function(job: Job) -> None:
+        with job.transaction() as connection:
+            steps.append(connection)
+
+    assert bench.run(bench.assign(python_app(function)), transaction=transaction).ending is Ending.DONE
+    assert steps == ["a connection", "committed"]
+
+
+def test_a_transaction_that_nobody_offers_is_refused_clearly(bench: Bench) -> None:
+    def function(job: Job) -> None:
+        with pytest.raises(BadRequest, match=r"job.transaction\(\) is not available") as refusal:
+            job.transaction()
+        assert "isolate: false" in refusal.value.advice
+
+    assert bench.call(function).ending is Ending.DONE
+
+
+def test_finished_partitions_are_acknowledged_one_by_one(bench: Bench) -> None:
+    done: list[str] = []
+    bench.run(bench.assign(python_app(lambda job: job.done("2024-04-01"))), acknowledge=done.append)
+    assert done == ["2024-04-01"]
+    assert "job.done() is not available" in error_of(bench.call(lambda job: job.done("2024-04-01")))
+
+
+def test_one_runner_serves_many_threads(bench: Bench) -> None:
+    runner = runner_for(python_app(lambda job, client_id: job.log.debug("%d", client_id)))
+    assignments = [bench.assign(python_app(None), ids={"client_id": number}) for number in range(50)]
+    run = functools.partial(runner.run, stop=bench.stop, report=lambda *_: None)
+    runs = [bench.meanwhile(functools.partial(run, it)) for it in assignments]
+    assert [run.result().output.split()[-1] for run in runs] == [str(number) for number in range(50)]

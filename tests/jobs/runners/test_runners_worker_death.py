@@ -1,0 +1,125 @@
+"""When the worker dies, by whatever means, nothing that it started lives on."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from runner_bench import alive, eventually, pids_in
+
+HERE = Path(__file__).parent
+WORKER = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.path[:0] = {path!r}
+from runner_bench import bash_app, isolated_app, Bench
+from concurrent.futures import ThreadPoolExecutor
+bench = Bench(ThreadPoolExecutor(20))
+run = {run}
+run()
+"""
+
+StartWorker = Callable[[str], subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start_worker() -> Iterator[StartWorker]:
+    """Starts a worker that runs one job; ``run`` is the expression."""
+    workers: list[subprocess.Popen[bytes]] = []
+
+    def start(run: str) -> subprocess.Popen[bytes]:
+        program = WORKER.format(path=[str(HERE), *sys.path], run=f"lambda: {run}")
+        workers.append(subprocess.Popen([sys.executable, "-c", program], start_new_session=True))
+        return workers[-1]
+
+    yield start
+    for worker in workers:
+        worker.kill()
+        worker.wait()
+
+
+def offspring(worker: subprocess.Popen[bytes]) -> list[int]:
+    """Everything the worker started, the guard among it."""
+    return [child.pid for child in psutil.Process(worker.pid).children(recursive=True)]
+
+
+def in_isolation(name: str, file: Path) -> str:
+    return f"bench.isolate({name!r}, kwargs={{'at': {str(file)!r}}})"
+
+
+@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_command_and_its_children_die_with_the_worker(
+    start_worker: StartWorker, tmp_path: Path, death: signal.Signals
+) -> None:
+    file = tmp_path / "pids"
+    command = f"trap '' TERM HUP INT; sleep 600 & echo $! > {file}; echo $$ >> {file}; wait"
+    worker = start_worker(f"bench.bash({command!r})")
+    eventually(lambda: len(pids_in(file)) == 2)
+    started = offspring(worker)
+    assert set(pids_in(file)) < set(started)
+    worker.send_signal(death)
+    worker.wait()
+    eventually(lambda: not any(map(alive, started)), within_s=2)
+
+
+@pytest.mark.parametrize(
+    "name", ["never_stop", "start_another_and_never_stop", "hold_the_lock_of_the_interpreter"]
+)
+def test_an_isolated_function_dies_with_the_worker_whatever_it_is_busy_with(
+    start_worker: StartWorker, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "pids"
+    worker = start_worker(in_isolation(name, file))
+    eventually(lambda: pids_in(file))
+    started = offspring(worker)
+    assert set(pids_in(file)) < set(started)
+    worker.kill()
+    worker.wait()
+    eventually(lambda: not any(map(alive, started)), within_s=2)
+
+
+def test_a_frozen_command_dies_with_the_worker(start_worker: StartWorker, tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    worker = start_worker(f"bench.bash('echo $$ > {file}; kill -STOP $$')")
+    eventually(lambda: pids_in(file) and psutil.Process(pids_in(file)[0]).status() == psutil.STATUS_STOPPED)
+    started = offspring(worker)
+    worker.kill()
+    worker.wait()
+    eventually(lambda: not any(map(alive, started)), within_s=2)
+
+
+@pytest.mark.parametrize("started_count", [1, 2, 5, 11, 22, 38])
+def test_a_worker_that_dies_while_it_starts_commands_leaves_none(
+    start_worker: StartWorker, tmp_path: Path, started_count: int
+) -> None:
+    """Every process that leads to the command, and the command too, has the mark in its title."""
+    mark = str(tmp_path)
+    command = f"exec -a {mark} sleep 600"
+    worker = start_worker(f"[bench.meanwhile(lambda: bench.bash({command!r})) for _ in range(20)]")
+    started: set[int] = set()
+    while len(started) < started_count:
+        assert worker.poll() is None
+        started.update(offspring(worker))
+    worker.kill()
+    worker.wait()
+    eventually(lambda: not any(map(alive, started)) and not marked(mark), within_s=2)
+
+
+def marked(mark: str) -> list[psutil.Process]:
+    return [it for it in psutil.process_iter(["cmdline"]) if mark in str(it.info["cmdline"])]
+
+
+def test_a_worker_that_is_interrupted_by_hand_leaves_nothing(
+    start_worker: StartWorker, tmp_path: Path
+) -> None:
+    file = tmp_path / "pids"
+    worker = start_worker(f"bench.bash('trap \"\" INT TERM; echo $$ > {file}; while :; do sleep 1; done')")
+    eventually(lambda: pids_in(file))
+    started = offspring(worker)
+    os.kill(worker.pid, signal.SIGINT)
+    worker.wait()
+    eventually(lambda: not any(map(alive, started)), within_s=2)

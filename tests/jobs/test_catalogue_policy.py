@@ -1,0 +1,88 @@
+"""The words of a policy."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from jobs.backoff import Retry
+from jobs.catalogue import parse_policy
+from jobs.errors import BadRequest
+from jobs.policy import Policy
+
+
+def test_every_word_becomes_its_field() -> None:
+    words: dict[str, Any] = {
+        "max_fails": 2,
+        "max_timeouts": 1,
+        "max_losses": 0,
+        "timeout": "1m30s",
+        "start_after": "2026-01-01T02:00:00+02:00",
+        "end_before": 1767312000,
+        "retry": {"rule": "exponential", "seconds": "2s", "factor": 3, "max_seconds": 60},
+        "priority": -5,
+        "fail_on": "either",
+        "env": {"A": "1"},
+        "env_from_os": ["HOME"],
+        "cwd": "here",
+    }
+    assert Policy().overridden(parse_policy(words)) == Policy(
+        max_fails=2,
+        max_timeouts=1,
+        max_losses=0,
+        timeout_s=90.0,
+        start_after=datetime(2026, 1, 1, tzinfo=UTC),
+        end_before=datetime(2026, 1, 2, tzinfo=UTC),
+        retry=Retry(rule="exponential", delay_s=2.0, factor=3.0, delay_s_max=60.0),
+        priority=-5,
+        fail_on="either",
+        env={"A": "1"},
+        env_from_os=("HOME",),
+        cwd="here",
+    )
+
+
+def test_a_submission_can_take_a_limit_away() -> None:
+    app = Policy(timeout_s=5, cwd="here", end_before=datetime(2026, 1, 1, tzinfo=UTC))
+    assert app.overridden(parse_policy({"timeout": None, "cwd": None, "end_before": None})) == Policy()
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    words = {"max_fail": 1, "timeout": "soon", "retry": {"rule": "fixd", "sconds": 1}, "priority": 1.5}
+    with pytest.raises(BadRequest) as caught:
+        parse_policy(words)
+    for told in (
+        "unknown word 'max_fail' (did you mean max_fails?)",
+        "timeout: 'soon' is not a duration",
+        "unknown word 'sconds' (did you mean seconds?)",
+        "rule: 'fixd' is none of fixed, exponential, random (did you mean fixed?)",
+        "priority: 1.5 is not a whole number",
+    ):
+        assert told in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"max_fails": 2**31},
+        {"max_fails": None},
+        {"timeout": float("nan")},
+        {"timeout": "99999d"},
+        {"timeout": [1]},
+        {"start_after": 10**30},
+        {"start_after": True},
+        {"start_after": {}},
+        {"retry": "fixed"},
+        {"retry": {"factor": 0.5}},
+        {"retry": {"factor": float("inf")}},
+        {"env": ["A=1"]},
+        {"env": {"A=B": "1"}},
+        {"env": {"A": "\0"}},
+        {"env_from_os": [1]},
+        {"cwd": ""},
+        {"fail_on": None},
+    ],
+)
+def test_values_that_would_do_harm_later_are_refused_now(words: dict[str, Any]) -> None:
+    with pytest.raises(BadRequest):
+        parse_policy(words)
