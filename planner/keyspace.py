@@ -1,0 +1,58 @@
+"""What the walk needs to know of a way to key jobs. Templates are one; chunks and partitions are others."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from jobs.app import App, When
+from jobs.ref import JobName
+from jobs.submission import Submission
+
+
+class Need(Struct, frozen=True):
+    """A parent, and what it must come to."""
+
+    parent: JobName
+    when: When = "succeeded"
+
+
+class Gate(Struct, frozen=True):
+    """One alternative set of needs. A job may run once every need of one of its gates is met.
+
+    Needs are in canonical order and each parent stands in a gate once.
+    """
+
+    name: str
+    needs: tuple[Need, ...]
+
+
+class Keyspace(Protocol):
+    """``parents`` and ``children`` read one relation from its two ends and are inverse wherever both are defined.
+
+    All are pure functions of the catalogue. They raise ``BadKey`` for a key that does not fit its app.
+    """
+
+    def canonical(self, app: App, key: str) -> str:
+        """The one spelling of this key."""
+        ...
+
+    def expand(self, app: App, submission: Submission) -> Iterator[str]:
+        """The canonical keys a submission asks for; BadRequest where its words do not fit this keyspace."""
+        ...
+
+    def gates(self, app: App, key: str) -> tuple[Gate, ...]:
+        """The parents of a job, by alternative; empty for a job that needs nobody."""
+        ...
+
+    def unmatched(self, app: App, key: str) -> bool:
+        """Whether the app has dependency groups and this key fits none of them."""
+        ...
+
+    def children(self, app: App, key: str) -> Iterator[JobName]:
+        """The jobs that name this one as a parent, in canonical order, each once."""
+        ...
+
+    def passes(self, app: App, key: str) -> bool:
+        """Whether the job passes the app's own filter."""
+        ...

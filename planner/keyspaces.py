@@ -1,0 +1,11 @@
+"""Which keyspace an app's jobs belong to."""
+
+from jobs.app import App
+from jobs.catalogue import Catalogue
+from planner.keyspace import Keyspace
+from planner.template_keys import TemplateKeyspace
+
+
+def keyspace_of(app: App, catalogue: Catalogue) -> Keyspace:  # noqa: ARG001 - one keyspace serves all apps so far
+    """The keyspace that reads this app's keys. Others are chosen here, by what the app's definition says."""
+    return TemplateKeyspace(catalogue)

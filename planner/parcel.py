@@ -1,0 +1,49 @@
+"""How ready jobs are put together: many tiny ones travel as one message, a long one alone."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple, Protocol
+
+#: A parcel holds about this much work, as far as is known, so that no worker sits on what another could run.
+WORK_S = 0.05
+JOBS_MAX = 100
+
+
+class Candidate(Protocol):
+    """A job that may run, as the ledger hands it over."""
+
+    @property
+    def app(self) -> str: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def alone(self) -> bool: ...
+
+
+class Parcel(NamedTuple):
+    app: str
+    jobs: tuple[Candidate, ...]
+
+
+def parcels(ready: Iterable[Candidate], paces_s: Mapping[str, float]) -> Iterator[Parcel]:
+    """Group ready jobs by app, the most urgent first.
+
+    An app of unknown pace gets parcels of one. So does a job that once took its worker down,
+    for what it does to a worker it does to all that travel with it.
+    """
+    groups: dict[str, list[Candidate]] = {}
+    for job in sorted(ready, key=lambda job: -job.priority):
+        if job.alone:
+            yield Parcel(job.app, (job,))
+        else:
+            groups.setdefault(job.app, []).append(job)
+    for app, jobs in groups.items():
+        rest = iter(jobs)
+        while chunk := tuple(islice(rest, _size(paces_s.get(app)))):
+            yield Parcel(app, chunk)
+
+
+def _size(pace_s: float | None) -> int:
+    if pace_s is None:
+        return 1
+    return max(1, min(JOBS_MAX, int(WORK_S / max(pace_s, 1e-6))))

@@ -1,0 +1,109 @@
+"""Keys by template: ``{date}_{client_id}``, with dependencies by identifier."""
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+from jobs.app import App
+from jobs.catalogue import LIMIT, Catalogue
+from jobs.catalogue.links import Alternative
+from jobs.errors import BadRequest
+from jobs.gate import Gate, Need, When
+from jobs.identifiers import Value
+from jobs.ref import JobName
+from jobs.submission import Submission
+from planner import relation
+
+#: Where one gate names a parent twice, the stricter need counts.
+_STRICTEST: tuple[When, ...] = ("succeeded", "failed", "finished", "running")
+
+_FOREIGN = ("work_ids", "start", "end", "mode", "branch")
+
+
+class TemplateKeyspace:
+    """Jobs in canonical order are sorted by app and key, as text."""
+
+    def __init__(self, catalogue: Catalogue, limit: int = LIMIT) -> None:
+        self._catalogue = catalogue
+        self._limit = limit
+
+    def canonical(self, app: App, key: str) -> str:
+        return app.write_key(app.read_key(key))
+
+    def expand(self, app: App, submission: Submission) -> Iterator[str]:
+        """The keys it names, each once; without any, every key for which the definition has values."""
+        if foreign := [word for word in _FOREIGN if getattr(submission, word) is not None]:
+            raise BadRequest(
+                f"{app.name} has keys like {app.example_key}; {' and '.join(foreign)} do not say which.",
+                where=app.name,
+                advice="Give key or keys, or none for all that autofill_values enumerate.",
+            )
+        named = submission.named_keys
+        if named is None:
+            return self._enumerate(app)
+        return iter(dict.fromkeys([self.canonical(app, key) for key in named]))
+
+    def gates(self, app: App, key: str) -> tuple[Gate, ...]:
+        ids = app.read_key(key)
+        admitting = (each for each in self._catalogue.alternatives(app.name) if relation.admits(each, ids))
+        return tuple(_gate(alternative, ids) for alternative in admitting)
+
+    def unmatched(self, app: App, key: str) -> bool:
+        ids = app.read_key(key)
+        alternatives = self._catalogue.alternatives(app.name)
+        return bool(alternatives) and not any(relation.admits(each, ids) for each in alternatives)
+
+    def children(self, app: App, key: str) -> Iterator[JobName]:
+        ids = app.read_key(key)
+        own = app.write_key(ids)
+        found = {
+            JobName(alternative.child.name, child)
+            for alternative, link in self._catalogue.served_by(app.name)
+            for child in relation.children(alternative, link, own, ids)
+        }
+        return iter(sorted(found))
+
+    def passes(self, app: App, key: str) -> bool:
+        """The function is asked first; what it raises comes out as BadRequest."""
+        if app.valid_if_or is None:
+            return True
+        ids = app.read_key(key)
+        function, values = app.valid_if_or.function, app.valid_if_or.values
+        try:
+            if function is not None and function(app.name, **ids):
+                return True
+        except Exception as error:
+            raise BadRequest(
+                f"The filter {app.valid_if_or.function_path} of {app.name} raised"
+                f" {type(error).__name__} for {key}: {error}",
+                where=app.origin,
+            ) from error
+        return any(ids[name] in listed for name, listed in values.items())
+
+    def _enumerate(self, app: App) -> Iterator[str]:
+        """An app with groups has the keys of its groups: of others it would not know the parents."""
+        alternatives = self._catalogue.alternatives(app.name)
+        for values in [alternative.domains for alternative in alternatives] or [app.autofill]:
+            if lacking := [name for name in app.template.names if not values.get(name)]:
+                raise BadRequest(
+                    f"{app.name} does not say which jobs it has: no values for {', '.join(lacking)}.",
+                    where=app.name,
+                    advice=f"Give keys like {app.example_key}, or autofill_values in the definition.",
+                )
+            if (size := prod(len(column) for column in values.values())) > self._limit:
+                raise BadRequest(
+                    f"{app.name} has {size:,} jobs; one submission may ask for {self._limit:,}.",
+                    where=app.name,
+                )
+        if not alternatives:
+            return iter(relation.keys(app, app.autofill))
+        every = (key for alternative in alternatives for key in relation.everyone(alternative))
+        return iter(dict.fromkeys(every))
+
+
+def _gate(alternative: Alternative, ids: Mapping[str, Value]) -> Gate:
+    """Needs sorted by app and key, each parent once."""
+    strictest: dict[JobName, When] = {}
+    for link in sorted(alternative.links, key=lambda link: _STRICTEST.index(link.when)):
+        for key in relation.parents(link, ids):
+            strictest.setdefault(JobName(link.parent.name, key), link.when)
+    return Gate(alternative.name, tuple(Need(parent, strictest[parent]) for parent in sorted(strictest)))

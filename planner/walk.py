@@ -1,0 +1,161 @@
+"""The walk that closes a wanted set over its missing parents (bubble up), for all keyspaces alike.
+
+It is a dialogue: ``asks`` names the jobs whose state it has to know, ``step`` tells it, until it has
+arrived. So it stays pure, and any number of walks share one look-up a step.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+from jobs.app import App
+from jobs.catalogue import Catalogue
+from jobs.catalogue.policy import parse_policy
+from jobs.errors import BadKey, BadRequest
+from jobs.gate import Gate
+from jobs.plan import PlannedJob, Rerun, Standing
+from jobs.policy import Policy
+from jobs.ref import JobName
+from jobs.states import DEAD, State
+from jobs.submission import Submission
+from planner.keyspace import Keyspace
+from planner.keyspaces import keyspace_of
+
+#: One submission may come to at most this many jobs.
+JOBS_MAX = 1_000_000
+
+_UNDECIDED = frozenset({None, State.EXPECTED})
+#: A parent in one of these will not succeed unless somebody has it run again.
+_LOST = DEAD - {State.CANCELLED}
+
+
+class Walk:
+    """One submission's way up. BadRequest from any method: the submission cannot be carried out."""
+
+    def __init__(self, catalogue: Catalogue, number: int, submission: Submission) -> None:
+        self.number = number
+        self.submission = submission
+        self._catalogue = catalogue
+        self._overrides = parse_policy(submission.policy)
+        self._policies: dict[str, Policy] = {}
+        self._states: dict[JobName, State | None] = {}
+        self._planned: dict[JobName, PlannedJob] = {}
+        self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
+        self._roots = tuple(self._expand())
+        self._frontier = list(self._roots)
+
+    def asks(self) -> set[JobName]:
+        """The jobs it must know the state of before it can go on; empty when it has arrived."""
+        unknown = {name for name in self._frontier if name not in self._states}
+        for _, gates in self._choices:
+            unknown.update(name for name in _parents(gates) if name not in self._states)
+        return unknown
+
+    def step(self, states: Mapping[JobName, State]) -> Self:
+        """Go on with the states of everything asked for; a name without one is new to the ledger."""
+        for name in self.asks():
+            self._states[name] = states.get(name)
+        choices, self._choices = self._choices, []
+        for name, gates in choices:
+            self._pull(name, gates)
+        frontier, self._frontier = self._frontier, []
+        for name in frontier:
+            self._visit(name)
+        if len(self._planned) > JOBS_MAX:
+            raise BadRequest(f"It comes to more than {JOBS_MAX} jobs.", where=self.submission.app)
+        return self
+
+    @property
+    def arrived(self) -> bool:
+        return not self._frontier and not self._choices
+
+    def jobs(self) -> Iterable[PlannedJob]:
+        """Every job it wants, and every parent that one of these names."""
+        return self._planned.values()
+
+    def wants(self) -> Iterable[tuple[int, JobName]]:
+        """What this submission wants to see ended."""
+        return (
+            (self.number, job.name) for job in self._planned.values() if job.standing is not Standing.EXPECTED
+        )
+
+    def rerun(self) -> Rerun | None:
+        """What it asks to be run again."""
+        if self.submission.rerun is None:
+            return None
+        return Rerun(self.number, self._roots, self.submission.rerun == "downstream")
+
+    def _expand(self) -> Iterable[JobName]:
+        """The jobs asked for by name. A key that no dependency group fits would run without its parents: refused."""
+        app = self._catalogue.app(self.submission.app)
+        keyspace = keyspace_of(app, self._catalogue)
+        for key in keyspace.expand(app, self.submission):
+            _require_match(keyspace, app, key)
+            yield JobName(app.name, key)
+
+    def _visit(self, name: JobName) -> None:
+        state = self._states[name]
+        if name in self._planned and self._planned[name].standing is not Standing.EXPECTED:
+            return
+        app = self._catalogue.app(name.app)
+        keyspace = keyspace_of(app, self._catalogue)
+        if state in _UNDECIDED and not keyspace.passes(app, name.key):
+            self._add(name, Standing.SKIPPED)
+            return
+        _require_match(keyspace, app, name.key)
+        ended = state is State.SUCCEEDED or state in _LOST
+        if ended and not (self.submission.rerun and name in self._roots):
+            self._add(name, Standing.WANTED)
+            return
+        gates = keyspace.gates(app, name.key)
+        self._add(name, Standing.WANTED, gates)
+        if gates:
+            self._choices.append((name, gates))
+
+    def _pull(self, name: JobName, gates: tuple[Gate, ...]) -> None:
+        """Ask for the parents of one gate; those of the others are only named."""
+        chosen = self._choose(gates)
+        for gate in gates:
+            for need in gate.needs:
+                state = self._states[need.parent]
+                if gate is chosen and state is not State.SUCCEEDED and state not in _LOST:
+                    self._frontier.append(need.parent)
+                elif need.parent not in self._planned:
+                    self._add(need.parent, Standing.EXPECTED)
+
+    def _choose(self, gates: tuple[Gate, ...]) -> Gate:
+        """The first gate that is met or under way, else the first that can still succeed, else the first."""
+        for gate in gates:
+            if all(self._states[name] not in _UNDECIDED | DEAD for name in _parents((gate,))):
+                return gate
+        for gate in gates:
+            if all(self._states[name] not in _LOST for name in _parents((gate,))):
+                return gate
+        return gates[0]
+
+    def _add(self, name: JobName, standing: Standing, gates: tuple[Gate, ...] = ()) -> None:
+        self._planned[name] = PlannedJob(
+            name=name,
+            standing=standing,
+            gates=gates,
+            policy=self._policy(name.app),
+            overrides=self.submission.policy,
+            kwargs=self.submission.kwargs,
+        )
+
+    def _policy(self, app: str) -> Policy:
+        if app not in self._policies:
+            self._policies[app] = self._catalogue.app(app).policy.overridden(self._overrides)
+        return self._policies[app]
+
+
+def _parents(gates: tuple[Gate, ...]) -> Iterable[JobName]:
+    return (need.parent for gate in gates for need in gate.needs)
+
+
+def _require_match(keyspace: Keyspace, app: App, key: str) -> None:
+    if keyspace.unmatched(app, key):
+        raise BadKey(
+            f"{app.name}/{key} fits none of the app's dependency groups, so it would run without its parents.",
+            where=app.origin,
+            advice="Check the key for a typing error, or add a group for it.",
+        )

@@ -1,0 +1,51 @@
+"""Catalogues and job names for tests, written short."""
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from jobs.catalogue import Catalogue, load
+from jobs.errors import DefinitionError
+from jobs.ref import JobName
+from planner.template_keys import TemplateKeyspace
+
+
+def catalogue_of(apps: Mapping[str, Any], **options: Any) -> Catalogue:
+    """What a JSON file of these apps loads as."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "apps.json"
+        path.write_text(json.dumps(apps))
+        return load([str(path)], **options)
+
+
+def faults_of(apps: Mapping[str, Any], **options: Any) -> list[tuple[str, str]]:
+    """App and text of every fault of a JSON file of these apps."""
+    try:
+        catalogue_of(apps, **options)
+    except DefinitionError as error:
+        return [(fault.app, fault.what) for fault in error.faults]
+    return []
+
+
+def jobs(text: str) -> list[JobName]:
+    """``{a,b}/1_{x,y} c/2`` as job names, in canonical order."""
+    return sorted(JobName(*name.split("/", 1)) for word in text.split() for name in _spread(word))
+
+
+def parents(catalogue: Catalogue, name: JobName) -> dict[str, list[JobName]]:
+    """Group → parents, in the order given."""
+    gates = TemplateKeyspace(catalogue).gates(catalogue.app(name.app), name.key)
+    return {gate.name: [need.parent for need in gate.needs] for gate in gates}
+
+
+def children(catalogue: Catalogue, name: JobName) -> list[JobName]:
+    return list(TemplateKeyspace(catalogue).children(catalogue.app(name.app), name.key))
+
+
+def _spread(word: str) -> Iterator[str]:
+    parts = [part.split(",") for part in re.split(r"[{}]", word)]
+    return ("".join(choice) for choice in product(*parts))
