@@ -1,0 +1,179 @@
+"""A worker's side of a job: claim it, and record what came of the claim.
+
+Exactly one claim can hold a job: the claim's number grows with every claim and guards every
+write, so a worker that comes back late is refused and its result dropped.
+"""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from msgspec import Struct
+
+from jobs.outcome import Ending, Outcome
+from jobs.ref import Claim, JobName
+from jobs.states import CLAIM, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
+from jobs.submission import JSON
+from ledger.connection import Tx, arrays
+from ledger.release import Ready
+from ledger.sql import NOW, move
+from ledger.submissions import owe
+
+# A worker whose lease has run out may not take new work: its jobs are about to be given to others.
+_CLAIM = move(
+    CLAIM,
+    By.EXECUTOR,
+    given="unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)",
+    condition=f"job.round = given.round AND coalesce(job.end_before > {NOW}, true) AND EXISTS ("
+    f"SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})",
+    sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s)",
+    returning="id, app, key, round, claim, kwargs, overrides, timeout_s",
+)
+_OPEN_ROUNDS = f"""
+INSERT INTO round (job, claim, round, worker, running_at)
+SELECT id, claim, round, worker, changed_at FROM job WHERE id = ANY(%(jobs)s)
+"""
+
+_CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
+_HELD = "job.claim = given.claim"
+_RECORD = move(
+    RECORD,
+    By.EXECUTOR,
+    given=_CLAIMS,
+    condition=_HELD,
+    sets=f"announced_at = {NOW}, announcements = 0",
+)
+_HAND_BACK = move(
+    HAND_BACK,
+    By.EXECUTOR,
+    given=_CLAIMS,
+    condition=_HELD,
+    sets=f"announced_at = {NOW}, announcements = 0",
+    returning="id, app, round, priority, losses > 0",
+)
+_SUSPEND = move(
+    SUSPEND,
+    By.EXECUTOR,
+    given="unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(events)s::text[]) AS given (id, claim, event)",
+    condition=_HELD,
+    sets="event = given.event",
+)
+_REQUEUE_TIMED_OUT = move(
+    REQUEUE,
+    By.EXECUTOR,
+    given=_CLAIMS,
+    condition=f"{_HELD} AND job.timeouts < job.max_timeouts",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1",
+    note="'timed out'",
+)
+_TIME_OUT = move(
+    TIME_OUT,
+    By.EXECUTOR,
+    given=_CLAIMS,
+    condition=f"{_HELD} AND job.timeouts >= job.max_timeouts",
+    sets="timeouts = job.timeouts + 1",
+)
+_CLOSE_ROUNDS = f"""
+UPDATE round SET executed_at = {NOW}, ending = given.ending, exit_code = given.exit_code, error = given.error,
+                 output = given.output, stderr = given.stderr
+FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(exit_codes)s::int[],
+            %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[])
+     AS given (job, claim, ending, exit_code, error, output, stderr)
+WHERE round.job = given.job AND round.claim = given.claim AND round.ending IS NULL
+"""
+
+
+class Claimed(Struct, frozen=True):
+    """A job that this worker may run, and what it needs to run it."""
+
+    id: int
+    app: str
+    key: str
+    round: int
+    claim: int
+    kwargs: Mapping[str, JSON] | None
+    overrides: Mapping[str, JSON] | None
+    timeout_s: float | None
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+    @property
+    def right(self) -> Claim:
+        return Claim(self.id, self.claim)
+
+
+class Recorded(Struct, frozen=True):
+    """``executed`` wait for judgement, ``ended`` are over, ``ready`` may run again at once. ``refused``
+    claims are no longer their job's. Jobs over their timeout with tries left are the groomer's to release."""
+
+    executed: list[int]
+    ended: list[int]
+    ready: list[Ready]
+    suspended: list[int]
+    refused: list[Claim]
+
+
+def claim(tx: Tx, turns: list[tuple[int, int]], worker: UUID) -> list[Claimed]:
+    """Take those of the (job, round) pairs that are still to be had; the others somebody else has seen to."""
+    claimed = tx.structs(Claimed, _CLAIM, **arrays(turns, "jobs", "rounds"), worker=worker)
+    if claimed:
+        tx.write(_OPEN_ROUNDS, jobs=[job.id for job in claimed])
+    return claimed
+
+
+def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
+    """Write down what claims came to. Offering an outcome twice, or too late, changes nothing."""
+    by_ending: dict[Ending, list[Claim]] = {}
+    for right, outcome in outcomes.items():
+        by_ending.setdefault(outcome.ending, []).append(right)
+    executed = tx.column(_RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
+    handed_back = _of(by_ending, Ending.HANDED_BACK)
+    ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(handed_back))] if handed_back else []
+    suspended = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
+    requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
+    done = {*executed, *(job.job for job in ready), *suspended, *requeued, *ended}
+    accepted = [right for right in outcomes if right.job in done]
+    _close_rounds(tx, {right: outcomes[right] for right in accepted})
+    return Recorded(
+        executed=executed,
+        ended=ended,
+        ready=ready,
+        suspended=suspended,
+        refused=[right for right in outcomes if right.job not in done],
+    )
+
+
+def _of(by_ending: dict[Ending, list[Claim]], *endings: Ending) -> list[Claim]:
+    return [right for ending in endings for right in by_ending.get(ending, [])]
+
+
+def _columns(claims: list[Claim]) -> dict[str, list[object]]:
+    return arrays(claims, "jobs", "claims")
+
+
+def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> list[int]:
+    if not claims:
+        return []
+    return tx.column(_SUSPEND, **_columns(claims), events=[outcomes[right].event for right in claims])
+
+
+def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
+    """The jobs over their timeout: those that may try again, and those that may not."""
+    if not claims:
+        return [], []
+    requeued = tx.column(_REQUEUE_TIMED_OUT, **_columns(claims))
+    ended = tx.column(_TIME_OUT, **_columns(claims))
+    owe(tx, ended)
+    return requeued, ended
+
+
+def _close_rounds(tx: Tx, accepted: Mapping[Claim, Outcome]) -> None:
+    if not accepted:
+        return
+    rows = [
+        (*right, outcome.ending, outcome.exit_code, outcome.error, outcome.output, outcome.stderr)
+        for right, outcome in accepted.items()
+    ]
+    names = ("jobs", "claims", "endings", "exit_codes", "errors", "outputs", "stderrs")
+    tx.write(_CLOSE_ROUNDS, **arrays(rows, *names))

@@ -1,0 +1,118 @@
+"""The way to the database: a pool, a transaction that may be repeated, and the clock it reads."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, TypeVar
+
+import psycopg
+from msgspec import Struct
+from psycopg import Connection
+from psycopg.rows import class_row, tuple_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from jobs.errors import Unreachable
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+#: How often a transaction is run again after a deadlock, a serialization failure or a lost connection.
+TRIES = 5
+#: How long a caller waits for a connection before the ledger counts as out of reach.
+PATIENCE_S = 10.0
+
+
+class Tx(Struct, frozen=True):
+    """One open transaction. Verbs are functions of it; none commits.
+
+    ``now`` is None in production, where the database's clock decides.
+    """
+
+    connection: Connection[Row]
+    now: datetime | None
+
+    def rows(self, sql: str, **params: object) -> list[Row]:
+        cursor = self.connection.cursor(row_factory=tuple_row)
+        return cursor.execute(sql.encode(), params | {"now": self.now}).fetchall()
+
+    def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
+        """The rows as structs of this kind; the statement's column names are the fields."""
+        cursor = self.connection.cursor(row_factory=class_row(kind))
+        return cursor.execute(sql.encode(), params | {"now": self.now}).fetchall()
+
+    def column(self, sql: str, **params: object) -> list[Any]:
+        """The first column."""
+        return [row[0] for row in self.rows(sql, **params)]
+
+    def write(self, sql: str, **params: object) -> int:
+        """How many rows a statement without an answer wrote."""
+        return self.connection.execute(sql.encode(), params | {"now": self.now}).rowcount
+
+    def instant(self) -> datetime:
+        """The time that this transaction's statements see."""
+        moment: datetime = self.column("SELECT coalesce(%(now)s::timestamptz, clock_timestamp())")[0]
+        return moment
+
+
+class Ledger:
+    """Where the truth is kept. ``clock`` is given by simulations and tests alone."""
+
+    def __init__(self, url: str, *, connections: int = 8, clock: Callable[[], datetime] | None = None) -> None:
+        self.url = url
+        self._clock = clock
+        self._pool = ConnectionPool(
+            url,
+            min_size=0,
+            max_size=connections,
+            timeout=PATIENCE_S,
+            open=False,
+            kwargs={"options": "-c timezone=UTC"},
+            reconnect_timeout=1.0,
+        )
+        self._pool.open(wait=False)
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        """Run ``work`` in one transaction and commit it; run it again where that is known to help.
+
+        A connection that breaks during COMMIT leaves its outcome unknown, so everything passed in
+        here must be safe to repeat. Every verb is: its guard refuses what has already happened.
+        """
+        for last in (False,) * (TRIES - 1) + (True,):
+            try:
+                with self.transaction() as tx:
+                    return work(tx)
+            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
+                if last:
+                    raise
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                if last or isinstance(error, PoolTimeout):
+                    raise self._unreachable(error) from error
+                self._pool.check()
+        raise AssertionError("the last try returns or raises")
+
+    @contextmanager
+    def transaction(self) -> Iterator[Tx]:
+        """One transaction, committed at the end of the block and never repeated: for users' own writes."""
+        with self._pool.connection() as connection, connection.transaction():
+            yield Tx(connection, self._clock() if self._clock else None)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        return Unreachable(
+            "The ledger does not answer: " + " ".join(str(error).split()),
+            where=without_password(self.url),
+            advice="Start the database, or point SLUICE_LEDGER_URL at one that runs.",
+        )
+
+
+def without_password(url: str) -> str:
+    """The address for people: no user, no password, no options."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def arrays(rows: Sequence[Sequence[object]], *names: str) -> dict[str, list[object]]:
+    """Rows as named columns, for ``unnest``."""
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}

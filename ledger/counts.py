@@ -1,0 +1,136 @@
+"""How much each job still waits for: the counters on gates, and the two ways they change.
+
+The protocol (docs/ledger.md has it in full). What holds between transactions: ``gate.unmet`` is the
+number of its needs that are not met, ``gate.dead`` the number that cannot be met any more, and a need is
+settled if its parent has ended and its children were told. Lock order: parents' job rows, needs, gates,
+children's job rows, each in id order.
+
+A finishing parent against a plan for its child: ``recount`` locks the parents' rows FOR SHARE and reads
+their states in a later statement; whoever ends a parent writes its row first and looks for children
+in a later statement (``tell``). So one of the two always sees the other. In one statement with a common
+table expression the look-up would use the older snapshot, and the child would wait for ever.
+
+Two parents finishing together: each settles its own needs; the gate's row lock orders the decrements, and
+whoever brings it to zero opens the child. Telling twice settles nothing twice. A crash leaves a row in
+``owed`` (see judging), and the groomer has it told again.
+"""
+
+from typing import NamedTuple
+
+from jobs.states import DEAD, TERMINAL, By, State, sql_list
+from ledger.connection import Tx
+from ledger.release import Ready, release, strand
+
+_ENDED = sql_list(*sorted(TERMINAL))
+_DEAD = sql_list(*sorted(DEAD))
+
+# What a parent's state means to a need: met, dead, or open yet.
+VERDICT = f"""
+CASE need.condition
+    WHEN 'succeeded' THEN CASE WHEN parent.state = '{State.SUCCEEDED}' THEN true
+                               WHEN parent.state IN ({_DEAD}) THEN false END
+    WHEN 'failed' THEN CASE WHEN parent.state = '{State.SUCCEEDED}' THEN false
+                            WHEN parent.state IN ({_DEAD}) THEN true END
+    WHEN 'finished' THEN CASE WHEN parent.state IN ({_ENDED}) THEN true END
+END
+"""
+
+_HOLD_PARENTS = """
+SELECT id FROM job WHERE id IN (SELECT parent FROM need WHERE child = ANY(%(jobs)s)) ORDER BY id FOR SHARE
+"""
+_HOLD_GATES = "SELECT child FROM gate WHERE child = ANY(%(jobs)s) ORDER BY child, gate FOR UPDATE"
+_SETTLE_FOR_CHILDREN = f"""
+UPDATE need SET settled = {VERDICT}
+FROM job parent
+WHERE need.child = ANY(%(jobs)s) AND parent.id = need.parent AND need.settled IS DISTINCT FROM {VERDICT}
+"""
+_COUNT = """
+UPDATE gate SET unmet = counted.unmet, dead = counted.dead
+FROM (
+    SELECT gate.child, gate.gate, count(need.parent) FILTER (WHERE need.settled IS NOT TRUE) AS unmet,
+           count(need.parent) FILTER (WHERE need.settled IS FALSE) AS dead
+    FROM gate LEFT JOIN need USING (child, gate)
+    WHERE gate.child = ANY(%(jobs)s) GROUP BY gate.child, gate.gate
+) counted
+WHERE gate.child = counted.child AND gate.gate = counted.gate
+"""
+_OPEN = f"""
+UPDATE job SET open = NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+                   OR EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.unmet = 0)
+WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}'
+"""
+
+_HOLD_NEEDS = """
+SELECT child FROM need WHERE parent = ANY(%(jobs)s) AND settled IS NULL ORDER BY child, gate, parent FOR UPDATE
+"""
+_SETTLE_FOR_PARENTS = f"""
+WITH settled AS (
+    UPDATE need SET settled = {VERDICT}
+    FROM job parent
+    WHERE need.parent = ANY(%(jobs)s) AND parent.id = need.parent
+      AND need.settled IS NULL AND {VERDICT} IS NOT NULL
+    RETURNING need.child, need.gate, need.settled
+)
+SELECT child, gate, count(*) FILTER (WHERE settled), count(*) FILTER (WHERE NOT settled)
+FROM settled GROUP BY child, gate ORDER BY child, gate
+"""
+_HOLD_TOUCHED = """
+SELECT gate.child FROM gate JOIN unnest(%(child)s::bigint[], %(gate)s::int[]) AS touched (child, gate)
+USING (child, gate) ORDER BY gate.child, gate.gate FOR UPDATE OF gate
+"""
+_COUNT_DOWN = """
+UPDATE gate SET unmet = gate.unmet - touched.met, dead = gate.dead + touched.died
+FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(met)s::int[], %(died)s::int[])
+     AS touched (child, gate, met, died)
+WHERE gate.child = touched.child AND gate.gate = touched.gate
+RETURNING gate.child, gate.unmet = 0, touched.died > 0
+"""
+_HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
+_SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
+
+
+class Told(NamedTuple):
+    """``ready`` may run now; ``turned`` lost a gate and still have another, whose parents somebody must ask for."""
+
+    ready: list[Ready]
+    turned: list[int]
+
+
+def recount(tx: Tx, children: list[int]) -> None:
+    """Set everything these jobs' gates say from the states of their parents, whatever it was before."""
+    if not children:
+        return
+    tx.rows(_HOLD_PARENTS, jobs=children)
+    tx.rows(_HOLD_GATES, jobs=children)
+    tx.write(_SETTLE_FOR_CHILDREN, jobs=children)
+    tx.write(_COUNT, jobs=children)
+    tx.write(_OPEN, jobs=children)
+
+
+def tell(tx: Tx, ended: list[int]) -> Told:
+    """Tell the children of ended jobs, and the children of those that this ends, to any depth.
+
+    Each turn of the loop ends jobs that had not ended before, so it is bounded by the graph.
+    """
+    ready: list[Ready] = []
+    turned: list[int] = []
+    while ended:
+        tx.rows(_HOLD_NEEDS, jobs=ended)
+        opened, died = _count_down(tx, tx.rows(_SETTLE_FOR_PARENTS, jobs=ended))
+        tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
+        tx.write(_SET_OPEN, jobs=opened)
+        ready += release(tx, By.PLANNER, opened)
+        ended = strand(tx, died)
+        turned += sorted(set(died) - set(ended) - set(opened))
+    return Told(ready, turned)
+
+
+def _count_down(tx: Tx, settled: list[tuple[int, int, int, int]]) -> tuple[list[int], list[int]]:
+    """Bring the counters of the touched gates up to date: the children that opened, and those that lost a gate."""
+    if not settled:
+        return [], []
+    child, gate, met, died = (list(column) for column in zip(*settled, strict=True))
+    tx.rows(_HOLD_TOUCHED, child=child, gate=gate)
+    touched = tx.rows(_COUNT_DOWN, child=child, gate=gate, met=met, died=died)
+    opened = sorted({row[0] for row in touched if row[1]})
+    return opened, sorted({row[0] for row in touched if row[2]})

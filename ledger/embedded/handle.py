@@ -1,0 +1,100 @@
+"""One user's hold on the shared server.
+
+Any number of processes use the server of one home. What holds:
+
+- Only who holds home/postgres.lock, alone, starts the server or stops it.
+- Every user holds `users` shared, from before it looks for the server until it has left.
+- A user leaves under home/postgres.lock. It tries to hold `users` alone, and if it can it was the last: it
+  stops the server before it gives the lock up.
+- A user that dies lets go of `users` by dying. The server stays, without users, and the next one finds it.
+
+Races: of two first starts, the second gets the lock when the server of the first is ready, and joins. Of a
+start and a last close, either the start comes first and the close finds another user, or it begins anew.
+"""
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ledger.embedded import place as places
+from ledger.embedded import server
+from ledger.embedded.account import account_for
+from ledger.embedded.filelock import FileLock, exclusively
+from ledger.embedded.launch import launch
+from ledger.embedded.machine import Machine
+from ledger.embedded.place import Place
+
+LOCK_WITHIN_S = 200.0
+"""Longer than the slowest first start of another user."""
+
+
+class EmbeddedPostgres:
+    """A running server, for as long as this is open. Close it: nothing does so when the process ends."""
+
+    def __init__(self, home: Path, place: Place, users: FileLock, url: str) -> None:
+        self.url = url
+        self._home = home
+        self._place = place
+        self._users = users
+        self._pid = os.getpid()
+        self._open = True
+
+    def close(self) -> None:
+        """Stop using the server, and stop it if nobody else uses it. Closing again does nothing.
+
+        In a fork of the process that opened it this does nothing either: the hold is the parent's. (The fork
+        shares it in one way: if the parent is killed, the server counts as used until the fork has ended.)
+        """
+        if not self._open or os.getpid() != self._pid:
+            return
+        if not self._place.folder.exists():  # Removed under us. Postgres misses its files and stops itself.
+            self._open = False
+            self._users.release()
+            return
+        with exclusively(_lock(self._home), within_s=LOCK_WITHIN_S):
+            self._open = False
+            _leave(self._place, self._users)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_postgres(home: Path, machine: Machine, *, durable: bool) -> EmbeddedPostgres:
+    """What `start` does, on the machine that it is given."""
+    home.mkdir(parents=True, exist_ok=True)
+    home = home.resolve()
+    with exclusively(_lock(home), within_s=LOCK_WITHIN_S):
+        place = places.find(home) or _found(home, machine)
+        users = FileLock(place.users)
+        try:
+            users.try_shared()  # It cannot fail: who holds it alone also holds what we hold.
+            url = server.ensure_running(place, lambda alive: launch(place, machine, alive, durable=durable))
+        except KeyboardInterrupt:
+            _leave(place, users)
+            raise
+        except BaseException:
+            users.release()  # The server may stay: a slow recovery must not begin anew with each try.
+            raise
+        return EmbeddedPostgres(home, place, users, url)
+
+
+def _lock(home: Path) -> Path:
+    return home / "postgres.lock"
+
+
+def _found(home: Path, machine: Machine) -> Place:
+    return places.found(home, account_for(home, namespaces=machine.namespaces), machine.shelter)
+
+
+def _leave(place: Place, users: FileLock) -> None:
+    try:
+        if users.try_exclusive():
+            server.stop(place)
+    finally:
+        users.release()

@@ -1,0 +1,95 @@
+"""Where a server's files are.
+
+    home/postgres.lock      held alone by whoever starts or stops the server
+    home/postgres           a link to the place, home/postgres-XXXXXXXX: mode 0700, the server's account's own
+        data/               what initdb made; there in full or not at all
+        password            mode 0600
+        socket              a folder, or a link to one with a shorter path (see sockets.py)
+        users               held shared by every user of the server
+        alive               held by the server itself, from its first process to its last (see server.py)
+        home                says whose place it is
+        postgres.log        and postgres.log.1, the one before
+
+Why a link: a server whose home was removed under it notices within a minute, and removes its socket, by path.
+A name of its own for each place keeps it from removing the socket of the next.
+
+Where the account may not pass through the folders above home, while root may, opening those folders is not
+ours to do. The place is then in the shelter. Who removes such a home leaves its place behind.
+"""
+
+import os
+import secrets
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledger.embedded import shelter
+from ledger.embedded.account import ROOT, Account, give_to_folder_owner
+from ledger.embedded.errors import EmbeddedUnavailable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The folder of one server. It belongs to the server's account, and had its password before its name."""
+
+    folder: Path
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def password(self) -> Path:
+        return self.folder / "password"
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / "socket"
+
+    @property
+    def users(self) -> Path:
+        return self.folder / "users"
+
+    @property
+    def alive(self) -> Path:
+        return self.folder / "alive"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "postgres.log"
+
+    @property
+    def owner(self) -> int:
+        return self.folder.stat().st_uid
+
+
+def find(home: Path) -> Place | None:
+    """The place of a home, or None when it has none yet."""
+    link = home / "postgres"
+    if link.exists():
+        return Place(folder=link.resolve())
+    if link.is_symlink():
+        raise EmbeddedUnavailable(
+            f"The data of {home} were in {link.readlink()}, which is gone. Bring it back, or remove the link "
+            f"{link} to begin with an empty ledger."
+        )
+    return None
+
+
+def found(home: Path, account: Account, shelter_folder: Path) -> Place:
+    """Make the place of a home that has none. The link appears when the place is complete."""
+    at_home = account.reaches(home)
+    parent = home if at_home else shelter.opened(shelter_folder)
+    folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=parent))
+    if os.geteuid() == ROOT:
+        os.chown(folder, account.uid, account.gid)
+    _write(folder / "password", secrets.token_urlsafe(32).encode())
+    _write(folder / "home", os.fsencode(home))
+    (home / "postgres").symlink_to(folder.name if at_home else folder)  # Relative, since home may move.
+    return Place(folder=folder)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+    give_to_folder_owner(path)

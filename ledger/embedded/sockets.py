@@ -1,0 +1,89 @@
+"""Where the server listens: a folder that its owner alone can enter, with a path that the kernel accepts."""
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from ledger.embedded.account import ROOT, Account
+from ledger.embedded.errors import EmbeddedUnavailable
+from ledger.embedded.place import Place
+
+PORT = 5432
+"""A part of the socket's name; nothing listens on TCP."""
+
+PATH_BYTES_MAX = 100
+"""sun_path holds 107 bytes on Linux and 103 on macOS."""
+
+
+def prepare(place: Place, account: Account, temp: Path) -> Path:
+    """The folder for a server that is about to start: at `place.socket`, or elsewhere with a link there."""
+    discard(place)
+    if _fits(place.socket):
+        _make_private(place.socket, account)
+        return place.socket
+    short = next(_short(place, account, temp), None)
+    if short is None:
+        raise EmbeddedUnavailable(
+            f"{place.socket} is too long for a socket, and no temporary folder is short enough and open to "
+            f"uid {account.uid}. Set TMPDIR to one that is, or choose a shorter home."
+        )
+    _make_private(short, account)
+    place.socket.symlink_to(short)
+    return short
+
+
+def discard(place: Place) -> None:
+    """Remove what a server that is gone listened at, with the socket it may have left."""
+    if place.socket.is_symlink():
+        short = place.socket.readlink()
+        if short.exists():
+            _check_private(short, place.owner)
+            shutil.rmtree(short)
+        place.socket.unlink()
+    else:
+        shutil.rmtree(place.socket, ignore_errors=True)
+
+
+def url(place: Place, database: str) -> str:
+    """The address of the server. The port is spelled out, since PGPORT would speak otherwise."""
+    folder = place.socket.resolve()
+    _check_private(folder, place.owner)
+    host = quote(os.fsencode(folder))
+    return f"postgresql://sluice:{place.password.read_text()}@/{database}?host={host}&port={PORT}"
+
+
+def _fits(folder: Path) -> bool:
+    """Whether the kernel and libpq can address a socket there. A comma would make two hosts of one."""
+    path = os.fsencode(folder / f".s.PGSQL.{PORT}")
+    return len(path) <= PATH_BYTES_MAX and b"," not in path
+
+
+def _short(place: Place, account: Account, temp: Path) -> Iterator[Path]:
+    name = f"sluice-{account.uid}-{hashlib.sha256(os.fsencode(place.folder)).hexdigest()[:16]}"
+    for parent in (temp.resolve(), Path("/tmp").resolve()):  # noqa: S108 - the folder's owner is checked
+        if _fits(parent / name) and account.reaches(parent):
+            yield parent / name
+
+
+def _make_private(folder: Path, account: Account) -> None:
+    """Make the folder anew. In a temporary folder anybody may have made one by that name before us."""
+    if folder.exists() or folder.is_symlink():
+        _check_private(folder, account.uid)
+        shutil.rmtree(folder)
+    folder.mkdir(mode=0o700)
+    if os.geteuid() == ROOT:
+        os.chown(folder, account.uid, account.gid, follow_symlinks=False)
+
+
+def _check_private(folder: Path, uid: int) -> None:
+    """Refuse a folder in which somebody else could listen: they would be told whatever we tell Postgres."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != uid or found.st_mode & 0o077:
+        raise EmbeddedUnavailable(
+            f"{folder} should be a folder of uid {uid} with mode 0700, and is not: somebody else may have "
+            "made it. Look at it, remove it, and try again."
+        )

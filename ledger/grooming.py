@@ -1,0 +1,181 @@
+"""What the groomer mends. Each verb takes a limit and is one bounded step; all are safe to repeat.
+
+None of them reads a queue: that a hint was lost shows in the ledger alone, as a row that has been
+announced and has not moved since.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
+from jobs.submission import SubmissionState
+from ledger.connection import Tx
+from ledger.release import Ready, release
+from ledger.sql import NOW, move
+from ledger.submissions import UNWATCHED, owe
+
+#: A hint that nothing came of is repeated after this long, then after twice as long, and so on.
+PATIENCE_S = 10.0
+PATIENCE_DOUBLINGS_MAX = 6
+#: What has just been promised a message of its own is left alone for this long.
+GRACE_S = 2.0
+
+_STOPPABLE = sql_list(*sorted(STOPPABLE))
+
+_OVERDUE = f"""
+SELECT id FROM job WHERE end_before <= {NOW} AND state IN ({_STOPPABLE}) ORDER BY id LIMIT %(limit)s
+"""
+_EXPIRE = move(EXPIRE, By.GROOMER, condition=f"job.end_before <= {NOW}")
+
+_TIMED_OUT = f"""
+SELECT id FROM job WHERE state = '{State.RUNNING}' AND deadline <= {NOW} - make_interval(secs => {GRACE_S})
+ORDER BY id LIMIT %(limit)s
+"""
+_STILL_LATE = f"job.deadline <= {NOW}"
+_REQUEUE_TIMED_OUT = move(
+    REQUEUE,
+    By.GROOMER,
+    condition=f"{_STILL_LATE} AND job.timeouts < job.max_timeouts",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1",
+    note="'timed out'",
+)
+_TIME_OUT = move(
+    TIME_OUT, By.GROOMER, condition=f"{_STILL_LATE} AND job.timeouts >= job.max_timeouts", sets="timeouts = job.timeouts + 1"
+)
+
+_LOST = f"""
+SELECT job.id FROM job JOIN worker ON worker.id = job.worker
+WHERE job.state = '{State.RUNNING}' AND worker.lease_until < {NOW} ORDER BY job.id LIMIT %(limit)s
+"""
+_STILL_LOST = f"EXISTS (SELECT 1 FROM worker WHERE worker.id = job.worker AND worker.lease_until < {NOW})"
+_REQUEUE_LOST = move(
+    REQUEUE,
+    By.GROOMER,
+    condition=f"{_STILL_LOST} AND job.losses < job.max_losses",
+    sets="losses = job.losses + 1, round = job.round + 1",
+    note="'lease lost'",
+)
+_GIVE_UP = move(
+    GIVE_UP,
+    By.GROOMER,
+    condition=f"{_STILL_LOST} AND job.losses >= job.max_losses",
+    sets="losses = job.losses + 1",
+    note="'lease lost too often'",
+)
+
+_DUE = f"""
+SELECT id FROM job WHERE state = '{State.WAITING}' AND open AND (not_before IS NULL OR not_before <= {NOW})
+ORDER BY priority DESC, id LIMIT %(limit)s
+"""
+_FORGOTTEN = f"""
+announced_at < {NOW} - make_interval(
+    secs => {PATIENCE_S} * power(2, least(announcements, {PATIENCE_DOUBLINGS_MAX})))
+"""
+_ANNOUNCE = {
+    state: f"""
+    UPDATE job SET announced_at = {NOW}, announcements = least(announcements + 1, 100)
+    WHERE id IN (
+        SELECT id FROM job WHERE state = '{state}' AND ({_FORGOTTEN} OR announced_at < %(before)s::timestamptz)
+        ORDER BY announced_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    RETURNING id, app, round, priority, losses > 0
+    """
+    for state in (State.READY, State.EXECUTED)
+}
+_OWED = f"""
+SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDER BY since LIMIT %(limit)s
+"""
+_UNPLANNED = f"""
+SELECT id FROM submission
+WHERE state = '{SubmissionState.RECEIVED}' AND received_at < {NOW} - make_interval(secs => {GRACE_S})
+ORDER BY received_at LIMIT %(limit)s
+"""
+_CLOSE_ROUNDS = f"""
+UPDATE round SET executed_at = {NOW}, ending = %(ending)s, error = %(ending)s
+FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
+"""
+
+
+class Chore(StrEnum):
+    """What a tick may find to do."""
+
+    EXPIRE = "expire"
+    TIME_OUT = "time_out"
+    TAKE_LOST = "take_lost"
+    TELL = "tell"
+    PLAN = "plan"
+    RELEASE = "release"
+    ANNOUNCE_READY = "announce_ready"
+    ANNOUNCE_EXECUTED = "announce_executed"
+    SETTLE = "settle"
+
+
+_SIGNS = {
+    Chore.EXPIRE: _OVERDUE,
+    Chore.TIME_OUT: _TIMED_OUT,
+    Chore.TAKE_LOST: _LOST,
+    Chore.TELL: _OWED,
+    Chore.PLAN: _UNPLANNED,
+    Chore.RELEASE: _DUE,
+    Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
+    Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
+    Chore.SETTLE: UNWATCHED,
+}
+_LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
+
+
+def due(tx: Tx) -> set[Chore]:
+    """What there is to do, by one look: a tick that finds nothing costs one statement."""
+    return {chore for chore, found in zip(_SIGNS, tx.rows(_LOOK, limit=1)[0], strict=True) if found}
+
+
+def expire(tx: Tx, limit: int) -> list[int]:
+    """End what has passed its ``end_before``; its children are owed the news."""
+    ended = tx.column(_EXPIRE, jobs=tx.column(_OVERDUE, limit=limit))
+    owe(tx, ended)
+    return ended
+
+
+def time_out(tx: Tx, limit: int) -> list[int]:
+    """Take over runs past their deadline that their worker has not ended; the jobs that may not try again."""
+    late = tx.column(_TIMED_OUT, limit=limit)
+    return _take_back(tx, late, "timed out", _REQUEUE_TIMED_OUT, _TIME_OUT)
+
+
+def take_lost(tx: Tx, limit: int) -> list[int]:
+    """Take over runs whose worker's lease has ended; the jobs that were lost too often."""
+    lost = tx.column(_LOST, limit=limit)
+    return _take_back(tx, lost, "lease lost", _REQUEUE_LOST, _GIVE_UP)
+
+
+def release_due(tx: Tx, limit: int) -> list[Ready]:
+    """Release the waiting jobs whose time has come."""
+    return release(tx, By.GROOMER, sorted(tx.column(_DUE, limit=limit)))
+
+
+def announce_ready(tx: Tx, limit: int, *, before: datetime | None = None) -> list[Ready]:
+    """Ready jobs whose announcement came to nothing, or is older than ``before``; counted as announced again."""
+    return [Ready(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before)]
+
+
+def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> list[int]:
+    """Executed jobs that nobody has judged though they were announced, likewise."""
+    return tx.column(_ANNOUNCE[State.EXECUTED], limit=limit, before=before)
+
+
+def owed(tx: Tx, limit: int) -> list[int]:
+    """Ended jobs whose children have waited for the news for longer than it takes."""
+    return tx.column(_OWED, limit=limit)
+
+
+def unplanned(tx: Tx, limit: int) -> list[str]:
+    """Submissions that came by the ledger, or whose planner died: nobody has planned them."""
+    return tx.column(_UNPLANNED, limit=limit)
+
+
+def _take_back(tx: Tx, jobs: list[int], ending: str, requeue: str, end: str) -> list[int]:
+    """Take these runs from their workers: some jobs wait again, the others end and are returned."""
+    requeued = tx.column(requeue, jobs=jobs)
+    ended = tx.column(end, jobs=jobs)
+    tx.write(_CLOSE_ROUNDS, jobs=requeued + ended, ending=ending)
+    owe(tx, ended)
+    return ended

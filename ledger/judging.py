@@ -1,0 +1,120 @@
+"""Judging: executed jobs become what their outcome makes them, and their children hear of it.
+
+What holds before: the jobs are ``executed`` and each has one round with a recorded ending.
+Two judges of the same jobs: the second waits for the row locks, finds no job ``executed``, and does
+nothing. A crash before the commit leaves everything to the next judge; after it, ``owed`` says whose
+children were not told, and the groomer has them told.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from jobs.backoff import Retry
+from jobs.outcome import Ending
+from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By, State, Verb
+from jobs.verdict import Case, Verdict
+from ledger.connection import Tx, arrays
+from ledger.release import Ready, release
+from ledger.sql import move
+from ledger.submissions import cancel_unwanted, owe
+
+_CASES = f"""
+SELECT job.id, job.app, job.key, round.ending, round.running_at, round.executed_at, job.fails, job.max_fails,
+       job.end_before, job.retry
+FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
+WHERE job.id = ANY(%(jobs)s) AND job.state = '{State.EXECUTED}'
+ORDER BY job.id FOR UPDATE OF job
+"""
+_FAILED = "fails = job.fails + 1"
+_END = {
+    SUCCEED: move(SUCCEED, By.PLANNER),
+    FAIL: move(FAIL, By.PLANNER, sets=_FAILED),
+    CONDEMN: move(CONDEMN, By.PLANNER, sets=_FAILED),
+    OVERRUN: move(OVERRUN, By.PLANNER),
+}
+_TRY_AGAIN = move(
+    RETRY,
+    By.PLANNER,
+    given="unnest(%(jobs)s::bigint[], %(not_before)s::timestamptz[]) AS given (id, not_before)",
+    sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before",
+)
+# A busy row is skipped: a mean does not need every sample, and judges must not queue for it.
+_PACE = f"""
+WITH seen AS (
+    SELECT app, avg(seconds) AS mean_s FROM unnest(%(app)s::text[], %(seconds)s::float8[]) AS run (app, seconds)
+    GROUP BY app
+), free AS (
+    SELECT app FROM pace WHERE app IN (SELECT app FROM seen) ORDER BY app FOR UPDATE SKIP LOCKED
+), updated AS (
+    UPDATE pace SET mean_s = 0.8 * pace.mean_s + 0.2 * seen.mean_s
+    FROM seen JOIN free USING (app) WHERE pace.app = seen.app
+)
+INSERT INTO pace (app, mean_s)
+SELECT app, mean_s FROM seen WHERE NOT EXISTS (SELECT 1 FROM pace WHERE pace.app = seen.app)
+ON CONFLICT (app) DO NOTHING
+"""
+_PACES = "SELECT app, mean_s FROM pace WHERE app = ANY(%(apps)s)"
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """``ended`` are terminal now and owe their children the news; ``ready`` are due for another round at once."""
+
+    ended: list[int]
+    ready: list[Ready]
+
+
+def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judged:
+    """Judge those of the jobs that are executed."""
+    cases = _cases(tx, jobs)
+    verdicts = [judge_one(case) for case in cases]
+    ended = [id for verb, sql in _END.items() for id in tx.column(sql, jobs=_of(verdicts, verb))]
+    owe(tx, ended)
+    again = [(verdict.id, verdict.not_before) for verdict in verdicts if verdict.verb is RETRY]
+    waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before")) if again else []
+    cancelled = cancel_unwanted(tx, waiting)
+    ready = release(tx, By.PLANNER, waiting)
+    _note_pace(tx, cases)
+    return Judged([*ended, *cancelled], ready)
+
+
+def paces_s(tx: Tx, apps: Sequence[str]) -> dict[str, float]:
+    """What one job of each app takes, where that is known."""
+    return dict(tx.rows(_PACES, apps=sorted(set(apps))))
+
+
+def _cases(tx: Tx, jobs: list[int]) -> list[Case]:
+    return [
+        Case(
+            id=id,
+            app=app,
+            key=key,
+            ending=Ending(ending),
+            running_at=running_at,
+            executed_at=executed_at,
+            fails=fails,
+            max_fails=max_fails,
+            end_before=end_before,
+            retry=msgspec.convert(retry or {}, Retry),
+        )
+        for (id, app, key, ending, running_at, executed_at, fails, max_fails, end_before, retry) in tx.rows(
+            _CASES, jobs=jobs
+        )
+    ]
+
+
+def _of(verdicts: list[Verdict], verb: Verb) -> list[int]:
+    return [verdict.id for verdict in verdicts if verdict.verb is verb]
+
+
+def _note_pace(tx: Tx, cases: list[Case]) -> None:
+    if cases:
+        runs = [(case.app, _seconds(case.running_at, case.executed_at)) for case in cases]
+        tx.write(_PACE, **arrays(runs, "app", "seconds"))
+
+
+def _seconds(start: datetime, end: datetime) -> float:
+    return max((end - start).total_seconds(), 0.0)
+
+

@@ -1,0 +1,83 @@
+"""Whether the ledger agrees with itself: rules that no constraint of one row can hold."""
+
+from msgspec import Struct
+
+from jobs.states import STOPPABLE, State, sql_list
+from jobs.submission import SubmissionState
+from ledger.connection import Tx
+from ledger.counts import VERDICT
+
+_STOPPABLE = sql_list(*sorted(STOPPABLE))
+
+_RULES = {
+    "the history of a job leads to its state": """
+        SELECT job.id FROM job WHERE state <> (
+            SELECT target FROM transition WHERE transition.job = job.id ORDER BY transition.id DESC LIMIT 1)
+    """,
+    "each step of a history begins where the one before it ended": """
+        SELECT job FROM (
+            SELECT job, source, lag(target, 1, '-') OVER (PARTITION BY job ORDER BY id) AS before FROM transition
+        ) step WHERE source <> before
+    """,
+    "a claim has at most one outcome": f"""
+        SELECT job FROM transition WHERE source = '{State.RUNNING}' GROUP BY job, claim HAVING count(*) > 1
+    """,
+    "claims of a job do not overlap": """
+        SELECT job FROM (
+            SELECT job, running_at, max(coalesce(executed_at, running_at)) OVER (
+                PARTITION BY job ORDER BY claim ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+            FROM round) run WHERE running_at < before
+    """,
+    "a job that ran had every parent of one gate as it needed them": f"""
+        SELECT job.id FROM job WHERE job.state IN ('{State.READY}', '{State.RUNNING}', '{State.EXECUTED}')
+          AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+          AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
+              SELECT 1 FROM need WHERE need.child = gate.child AND need.gate = gate.gate
+                AND need.settled IS NOT TRUE))
+    """,
+    "gates count what their needs say": """
+        SELECT gate.child FROM gate LEFT JOIN need USING (child, gate)
+        GROUP BY gate.child, gate.gate, gate.unmet, gate.dead
+        HAVING gate.unmet <> count(need.parent) FILTER (WHERE need.settled IS NOT TRUE)
+            OR gate.dead <> count(need.parent) FILTER (WHERE need.settled IS FALSE)
+    """,
+    "children of ended parents have been told, or are owed the news": f"""
+        SELECT need.child FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
+        WHERE child.state = '{State.WAITING}' AND need.settled IS DISTINCT FROM {VERDICT}
+          AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = parent.id)
+    """,
+    "a waiting job is open if and only if one of its gates is": f"""
+        SELECT id FROM job WHERE state = '{State.WAITING}' AND open <> (
+            NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+            OR EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.unmet = 0))
+    """,
+    "what can be stopped is wanted by somebody who has not cancelled": f"""
+        SELECT job.id FROM job WHERE job.state IN ({_STOPPABLE})
+          AND EXISTS (SELECT 1 FROM wants WHERE wants.job = job.id)
+          AND NOT EXISTS (
+              SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
+              WHERE wants.job = job.id AND submission.state <> '{SubmissionState.CANCELLED}')
+    """,
+    "needs and wants name jobs that exist": """
+        SELECT child FROM need WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.parent)
+           OR NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.child)
+        UNION ALL SELECT job FROM wants WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = wants.job)
+    """,
+}
+
+_ALL = "\nUNION ALL\n".join(f"(SELECT '{rule}', broken.* FROM ({sql}) broken LIMIT 10)" for rule, sql in _RULES.items())
+
+
+class Breach(Struct, frozen=True):
+    """A rule that does not hold, and some of the rows that break it."""
+
+    rule: str
+    rows: list[int]
+
+
+def breaches(tx: Tx) -> list[Breach]:
+    """Every rule that is broken. One statement reads one snapshot, so work under way does not count."""
+    found: dict[str, list[int]] = {}
+    for rule, row in tx.rows(_ALL):
+        found.setdefault(rule, []).append(row)
+    return [Breach(rule, rows) for rule, rows in found.items()]

@@ -1,0 +1,147 @@
+"""Everything the ledger knows of one job."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.ref import JobName
+from jobs.states import State
+from ledger.connection import Tx
+
+_JOB = """
+SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
+       deadline, created_at, changed_at, announced_at, worker::text, event
+FROM job WHERE app = %(app)s AND key = %(key)s ORDER BY id DESC LIMIT 1
+"""
+_ROUNDS = """
+SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, round.worker::text) AS worker,
+       round.running_at, round.executed_at, round.ending, round.exit_code, round.error, round.output, round.stderr
+FROM round LEFT JOIN worker ON worker.id = round.worker
+WHERE round.job = %(job)s ORDER BY round.claim
+"""
+_HISTORY = """
+SELECT at, source, target, verb, by, round, claim, note FROM transition WHERE job = %(job)s ORDER BY id
+"""
+_PARENTS = """
+SELECT need.gate, gate.name, parent.app, parent.key, parent.state, need.condition, need.settled
+FROM need JOIN job parent ON parent.id = need.parent JOIN gate USING (child, gate)
+WHERE need.child = %(job)s ORDER BY need.gate, parent.app, parent.key LIMIT %(limit)s
+"""
+_CHILDREN = """
+SELECT DISTINCT child.app, child.key, child.state FROM need JOIN job child ON child.id = need.child
+WHERE need.parent = %(job)s ORDER BY child.app, child.key LIMIT %(limit)s
+"""
+_SUBMISSIONS = """
+SELECT submission.id FROM wants JOIN submission ON submission.number = wants.submission
+WHERE wants.job = %(job)s ORDER BY submission.number
+"""
+#: A job may have a hundred thousand parents; nobody reads more than this of them at once.
+RELATIVES_MAX = 1000
+
+
+class Job(Struct, frozen=True):
+    id: int
+    app: str
+    key: str
+    state: State
+    round: int
+    claim: int
+    fails: int
+    timeouts: int
+    losses: int
+    priority: int
+    open: bool
+    not_before: datetime | None
+    end_before: datetime | None
+    deadline: datetime | None
+    created_at: datetime
+    changed_at: datetime
+    announced_at: datetime | None
+    worker: str | None
+    event: str | None
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+class Round(Struct, frozen=True):
+    """One claim of the job. A round that was handed back has several."""
+
+    round: int
+    claim: int
+    worker: str
+    running_at: datetime
+    executed_at: datetime | None
+    ending: str | None
+    exit_code: int | None
+    error: str | None
+    output: str | None
+    stderr: str | None
+
+
+class Step(Struct, frozen=True):
+    """One transition."""
+
+    at: datetime
+    source: str
+    target: str
+    verb: str
+    by: str
+    round: int
+    claim: int
+    note: str | None
+
+
+class Parent(Struct, frozen=True):
+    gate: int
+    name: str
+    app: str
+    key: str
+    state: State
+    condition: str
+    settled: bool | None
+
+
+class Child(Struct, frozen=True):
+    app: str
+    key: str
+    state: State
+
+
+class Dossier(Struct, frozen=True):
+    job: Job
+    submissions: list[str]
+    rounds: list[Round]
+    history: list[Step]
+    parents: list[Parent]
+    children: list[Child]
+
+
+def job(tx: Tx, name: JobName) -> Job | None:
+    """The job's row, or None where the ledger has never heard of it."""
+    found = tx.structs(Job, _JOB, app=name.app, key=name.key)
+    return found[0] if found else None
+
+
+def dossier(tx: Tx, name: JobName) -> Dossier | None:
+    """The job with its rounds, history and relatives."""
+    found = job(tx, name)
+    if found is None:
+        return None
+    return Dossier(
+        job=found,
+        submissions=tx.column(_SUBMISSIONS, job=found.id),
+        rounds=rounds(tx, found.id),
+        history=tx.structs(Step, _HISTORY, job=found.id),
+        parents=parents(tx, found.id),
+        children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
+    )
+
+
+def rounds(tx: Tx, job: int) -> list[Round]:
+    return tx.structs(Round, _ROUNDS, job=job)
+
+
+def parents(tx: Tx, job: int) -> list[Parent]:
+    return tx.structs(Parent, _PARENTS, job=job, limit=RELATIVES_MAX)

@@ -1,0 +1,58 @@
+"""Waiting jobs leave their gates: to the queue when one is open, to the dead when none can open."""
+
+from typing import NamedTuple
+
+from jobs.states import RELEASE, SKIP, STRAND, By, State
+from ledger.connection import Tx
+from ledger.sql import NOW, move
+
+
+class Ready(NamedTuple):
+    """A job to announce. ``alone`` says that it once took its worker down and must not share a parcel."""
+
+    job: int
+    app: str
+    round: int
+    priority: int
+    alone: bool
+
+
+_READY = "id, app, round, priority, losses > 0"
+
+_RELEASE = {
+    by: move(
+        RELEASE,
+        by,
+        condition=f"job.open AND coalesce(job.not_before <= {NOW}, true) AND coalesce(job.end_before > {NOW}, true)",
+        sets=f"announced_at = {NOW}, announcements = 0",
+        returning=_READY,
+    )
+    for by in (By.PLANNER, By.GROOMER)
+}
+
+_EVERY_GATE_DEAD = """
+EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0)
+"""
+# A job is skipped, not failed, where skipping is all that went wrong with one of its gates.
+_A_GATE_ONLY_SKIPPED = f"""
+EXISTS (
+    SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
+        SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
+        WHERE need.child = gate.child AND need.gate = gate.gate
+          AND need.settled = false AND parent.state <> '{State.SKIPPED}'))
+"""
+_SKIP = move(SKIP, By.PLANNER, condition=f"{_EVERY_GATE_DEAD} AND {_A_GATE_ONLY_SKIPPED}")
+_STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD)
+
+
+def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
+    """Those of the jobs that may run now become ready, and count as announced: whoever asked sends the word."""
+    return [Ready(*row) for row in tx.rows(_RELEASE[by], jobs=jobs)] if jobs else []
+
+
+def strand(tx: Tx, jobs: list[int]) -> list[int]:
+    """End those of the jobs that no gate can let through any more; their ids."""
+    if not jobs:
+        return []
+    return tx.column(_SKIP, jobs=jobs) + tx.column(_STRAND, jobs=jobs)

@@ -1,0 +1,79 @@
+"""Ended jobs wait again: by request, because a dead parent does, or because somebody wants a cancelled one.
+
+A revived job starts a new life: its tries begin at zero, its claims go on counting, its history stays.
+"""
+
+from jobs.states import DEAD, REVIVE, TERMINAL, By, State, sql_list
+from ledger import counts
+from ledger.connection import Tx
+from ledger.sql import move
+from ledger.submissions import repay
+
+_DEAD = sql_list(*sorted(DEAD))
+_ENDED = sql_list(*sorted(TERMINAL))
+
+# Upwards from what is to run again: the dead parents that would strand it at once.
+_DEAD_ANCESTORS = f"""
+WITH RECURSIVE up (id) AS (
+    SELECT unnest(%(jobs)s::bigint[])
+    UNION
+    SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
+    WHERE need.settled = false AND job.state IN ({_DEAD})
+)
+SELECT id FROM up
+"""
+# Downwards: jobs that ended only because these had.
+_DEAD_DESCENDANTS = f"""
+WITH RECURSIVE down (id) AS (
+    SELECT unnest(%(jobs)s::bigint[])
+    UNION
+    SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
+    WHERE need.settled = false AND job.state IN ('{State.UPSTREAM_FAILED}', '{State.SKIPPED}')
+)
+SELECT id FROM down
+"""
+_ALL_DESCENDANTS = f"""
+WITH RECURSIVE down (id) AS (
+    SELECT unnest(%(jobs)s::bigint[])
+    UNION
+    SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
+    WHERE job.state IN ({_ENDED})
+)
+SELECT id FROM down
+"""
+_CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
+
+_REVIVE = move(
+    REVIVE,
+    By.PLANNER,
+    sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = false, announced_at = NULL, event = NULL, "
+    "not_before = NULL",
+)
+_WAITING_CHILDREN = f"""
+SELECT DISTINCT need.child FROM need JOIN job ON job.id = need.child
+WHERE need.parent = ANY(%(jobs)s) AND job.state = '{State.WAITING}'
+"""
+
+
+def rerun(tx: Tx, jobs: list[int], *, downstream: bool) -> list[int]:
+    """Run these jobs again, with whatever dead ancestors and descendants they have; ids that wait again."""
+    if not jobs:
+        return []
+    roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
+    descendants = _ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS
+    return _revive(tx, tx.column(descendants, jobs=roots))
+
+
+def want_again(tx: Tx, jobs: list[int]) -> list[int]:
+    """Those of the jobs that were cancelled wait again: the reason for it, that nobody wants them, is gone."""
+    cancelled = tx.column(_CANCELLED, jobs=jobs)
+    return _revive(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else []
+
+
+def _revive(tx: Tx, jobs: list[int]) -> list[int]:
+    revived = tx.column(_REVIVE, jobs=jobs)
+    repay(tx, revived)
+    counts.recount(tx, sorted({*revived, *tx.column(_WAITING_CHILDREN, jobs=revived)}))
+    return revived
+
+

@@ -1,0 +1,213 @@
+"""The tables. Every rule that can be a constraint is one, so that a bug is an error and not a history.
+
+There are no foreign keys on the hot tables: rows of one job are written together in one
+transaction and removed together by retention, and `sluice db check` looks for strays.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    Identity,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
+
+from jobs.states import TERMINAL, VERBS, State, sql_list
+from jobs.submission import SubmissionState
+
+metadata = MetaData()
+
+_STATES = sql_list(*State)
+_LEGAL = sorted({(source or "-", verb.target) for verb in VERBS for source in verb.sources})
+_LEGAL_SQL = ", ".join(f"('{source}', '{target}')" for source, target in _LEGAL)
+_SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
+_ENDED = sql_list(*(state for state in State if state in TERMINAL))
+
+
+def _moment(name: str, *, nullable: bool = True) -> Column[object]:
+    return Column(name, DateTime(timezone=True), nullable=nullable)
+
+
+submission = Table(
+    "submission",
+    metadata,
+    Column("number", BigInteger, Identity(), primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("app", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("request", JSONB, nullable=False),
+    Column("push", Boolean, nullable=False),
+    Column("reason", Text),
+    Column("sentinel", BigInteger, comment="one job it still waits for; looked for anew when that one ends"),
+    _moment("received_at", nullable=False),
+    _moment("planned_at"),
+    _moment("ended_at"),
+    CheckConstraint(f"state IN ({_SUBMISSION_STATES})", name="submission_state"),
+    Index("submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")),
+    Index("submission_active", "sentinel", postgresql_where=text(f"state = '{SubmissionState.ACTIVE}'")),
+)
+
+job = Table(
+    "job",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("app", Text, nullable=False),
+    Column("version", Text, nullable=False, server_default=""),
+    Column("key", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("round", Integer, nullable=False, server_default="0"),
+    Column("claim", BigInteger, nullable=False, server_default="0", comment="the fencing token"),
+    Column("fails", Integer, nullable=False, server_default="0"),
+    Column("timeouts", Integer, nullable=False, server_default="0"),
+    Column("losses", Integer, nullable=False, server_default="0"),
+    Column("open", Boolean, nullable=False, server_default=text("false"), comment="a gate has nothing unmet"),
+    Column("priority", Integer, nullable=False, server_default="0"),
+    Column("max_fails", Integer, nullable=False, server_default="0"),
+    Column("max_timeouts", Integer, nullable=False, server_default="0"),
+    Column("max_losses", Integer, nullable=False, server_default="0"),
+    Column("timeout_s", Double),
+    Column("retry", JSONB, comment="the retry rule; null waits for nothing"),
+    Column("overrides", JSONB, comment="the policy words of the submission; null has none"),
+    Column("kwargs", JSONB),
+    _moment("not_before"),
+    _moment("end_before"),
+    Column("worker", UUID(as_uuid=True)),
+    _moment("deadline"),
+    _moment("announced_at"),
+    Column("announcements", SmallInteger, nullable=False, server_default="0"),
+    Column("event", Text),
+    _moment("created_at", nullable=False),
+    _moment("changed_at", nullable=False),
+    UniqueConstraint("app", "version", "key", name="job_name"),
+    CheckConstraint(f"state IN ({_STATES})", name="job_state"),
+    CheckConstraint("fails >= 0 AND timeouts >= 0 AND losses >= 0", name="job_counts"),
+    CheckConstraint(f"state IN ({_ENDED}) OR round = fails + timeouts + losses", name="job_round"),
+    CheckConstraint(f"(state = '{State.RUNNING}') = (worker IS NOT NULL)", name="job_worker"),
+    CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR open", name="job_open"),
+    Index("job_due", "not_before", postgresql_where=text(f"state = '{State.WAITING}' AND open")),
+    Index(
+        "job_announced",
+        "announced_at",
+        postgresql_where=text(f"state IN ('{State.READY}', '{State.EXECUTED}')"),
+    ),
+    Index("job_running", "worker", postgresql_where=text(f"state = '{State.RUNNING}'")),
+    Index("job_deadline", "deadline", postgresql_where=text(f"state = '{State.RUNNING}' AND deadline IS NOT NULL")),
+    Index(
+        "job_end_before",
+        "end_before",
+        postgresql_where=text(f"end_before IS NOT NULL AND state NOT IN ({_ENDED})"),
+    ),
+    Index("job_app_state", "app", "state"),
+    postgresql_with={"fillfactor": 80},
+)
+
+wants = Table(
+    "wants",
+    metadata,
+    Column("submission", BigInteger, primary_key=True),
+    Column("job", BigInteger, primary_key=True),
+    Column("pushed", Boolean, nullable=False),
+    Index("wants_job", "job"),
+)
+
+need = Table(
+    "need",
+    metadata,
+    Column("child", BigInteger, primary_key=True),
+    Column("gate", SmallInteger, primary_key=True),
+    Column("parent", BigInteger, primary_key=True),
+    Column("condition", Text, nullable=False),
+    Column("settled", Boolean, comment="null: open; true: met; false: it cannot be met any more"),
+    Index("need_parent", "parent"),
+)
+
+gate = Table(
+    "gate",
+    metadata,
+    Column("child", BigInteger, primary_key=True),
+    Column("gate", SmallInteger, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("unmet", Integer, nullable=False, comment="needs that are not met, dead ones among them"),
+    Column("dead", Integer, nullable=False),
+    CheckConstraint("unmet >= dead AND dead >= 0", name="gate_counts"),
+)
+
+round_ = Table(
+    "round",
+    metadata,
+    Column("job", BigInteger, primary_key=True),
+    Column("claim", BigInteger, primary_key=True),
+    Column("round", Integer, nullable=False),
+    Column("worker", UUID(as_uuid=True), nullable=False),
+    _moment("running_at", nullable=False),
+    _moment("executed_at"),
+    Column("ending", Text),
+    Column("exit_code", Integer),
+    Column("error", Text),
+    Column("output", Text),
+    Column("stderr", Text),
+)
+
+transition = Table(
+    "transition",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("job", BigInteger, nullable=False),
+    _moment("at", nullable=False),
+    Column("source", Text, nullable=False, comment="- where the row was made"),
+    Column("target", Text, nullable=False),
+    Column("verb", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("claim", BigInteger, nullable=False),
+    Column("note", Text),
+    CheckConstraint(f"(source, target) IN ({_LEGAL_SQL})", name="transition_legal"),
+    Index("transition_job", "job", "id"),
+)
+
+owed = Table(
+    "owed",
+    metadata,
+    Column("job", BigInteger, primary_key=True, autoincrement=False, comment="terminal, and its children have not been told"),
+    _moment("since", nullable=False),
+    Index("owed_since", "since"),
+)
+
+worker = Table(
+    "worker",
+    metadata,
+    Column("id", UUID(as_uuid=True), primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("queues", ARRAY(Text), nullable=False),
+    _moment("started_at", nullable=False),
+    _moment("lease_until", nullable=False),
+    _moment("left_at"),
+    Index("worker_lease", "lease_until"),
+)
+
+pace = Table(
+    "pace",
+    metadata,
+    Column("app", Text, primary_key=True),
+    Column("mean_s", Double, nullable=False, comment="a moving mean of what one job takes"),
+)
+
+pulse = Table(
+    "pulse",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", UUID(as_uuid=True)),
+    _moment("at", nullable=False),
+)

@@ -1,0 +1,56 @@
+"""The shape that every transition shares, and the clock that every statement reads."""
+
+from jobs.states import By, State, Verb
+
+#: The database's own clock, unless a simulation or a test passes an instant.
+NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"
+
+#: What a verb is told about its jobs where their ids are all there is to tell.
+IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
+
+
+def move(
+    verb: Verb,
+    by: By,
+    *,
+    given: str = IDS,
+    condition: str = "true",
+    sets: str = "",
+    note: str = "NULL",
+    returning: str = "id",
+) -> str:
+    """The one statement by which jobs change state: hold, guard, write, log.
+
+    ``held`` locks the jobs in id order, so that two transactions never wait for each other in a
+    circle, and reads each again after the wait. The guard stands once more in the UPDATE. The
+    history row is written in the same statement, so no state changes without one. ``condition``
+    and ``sets`` may read ``job`` and ``given``; ``note`` and ``returning`` read the row as moved.
+    """
+    if by not in verb.by:
+        raise ValueError(f"{by} does not {verb.name}")
+    assignments = ", ".join(
+        filter(None, (f"state = '{verb.target}'", f"changed_at = {NOW}", _leaving(verb), sets))
+    )
+    return f"""
+    WITH held AS MATERIALIZED (
+        SELECT job.id, job.state AS source FROM job JOIN {given} USING (id)
+        WHERE job.{verb.guard} AND ({condition})
+        ORDER BY job.id FOR UPDATE OF job
+    ), moved AS (
+        UPDATE job SET {assignments}
+        FROM held JOIN {given} USING (id)
+        WHERE job.id = held.id AND job.{verb.guard}
+        RETURNING job.*, held.source
+    ), logged AS (
+        INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
+        SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {note}
+        FROM moved ORDER BY id
+    )
+    SELECT {returning} FROM moved ORDER BY id
+    """
+
+
+def _leaving(verb: Verb) -> str:
+    """A job that stops running belongs to no worker; a CHECK holds the ledger to it."""
+    from_running = State.RUNNING in verb.sources
+    return "worker = NULL, deadline = NULL" if from_running else ""

@@ -1,0 +1,197 @@
+"""Submissions: taken in once, planned once, settled when nothing of theirs is left to do.
+
+A submission in state ``received`` is its own outbox: the groomer has it planned, however it came here
+(a message, the command line, the SQL function). ``sentinel`` is one job that an active submission still
+waits for; only when that one ends is another looked for, so that settling costs little
+however many jobs a submission has.
+"""
+
+import msgspec
+from msgspec import Struct
+
+from jobs.ref import JobName
+from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
+from jobs.submission import Submission, SubmissionState
+from ledger.connection import Tx, arrays
+from ledger.sql import NOW, move
+
+_LIVE = sql_list(*sorted(LIVE))
+_STOPPABLE = sql_list(*sorted(STOPPABLE))
+_GOOD = sql_list(State.SUCCEEDED, State.SKIPPED)
+
+_RECEIVE = f"""
+INSERT INTO submission (id, app, state, request, push, reason, received_at, ended_at)
+SELECT id, app, state, request::jsonb, push, reason, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END
+FROM unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::text[], %(push)s::bool[],
+            %(reason)s::text[]) AS new (id, app, state, request, push, reason)
+ON CONFLICT (id) DO NOTHING
+RETURNING id
+"""
+_HOLD_RECEIVED = f"""
+SELECT number, request FROM submission
+WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' ORDER BY number FOR UPDATE
+"""
+_ACTIVATE = f"""
+UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW} WHERE number = %(number)s
+"""
+_REFUSE = f"""
+UPDATE submission SET state = '{SubmissionState.REFUSED}', reason = %(reason)s, ended_at = {NOW}
+WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
+"""
+# A job keeps a submission open while it lives or its children have not been told. One that was only pushed
+# does not while it waits for its parents: nobody asked for those, so it may wait for ever, and
+# those that were asked for keep the submission open themselves.
+_SETTLE = f"""
+WITH candidate AS (
+    SELECT number FROM submission s
+    WHERE state = '{SubmissionState.ACTIVE}' AND number = ANY(%(numbers)s)
+    ORDER BY number FOR UPDATE
+), looked AS (
+    SELECT candidate.number, (
+        SELECT job.id FROM wants JOIN job ON job.id = wants.job
+        WHERE wants.submission = candidate.number
+          AND (job.state IN ({_LIVE}) OR EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id))
+          AND NOT (wants.pushed AND job.state = '{State.WAITING}' AND NOT job.open)
+        LIMIT 1) AS open
+    FROM candidate
+), bad AS (
+    SELECT looked.number FROM looked WHERE open IS NULL AND EXISTS (
+        SELECT 1 FROM wants JOIN job ON job.id = wants.job
+        WHERE wants.submission = looked.number AND job.state NOT IN ({_GOOD}, {_LIVE}))
+)
+UPDATE submission SET
+    sentinel = looked.open,
+    ended_at = CASE WHEN looked.open IS NULL THEN {NOW} END,
+    state = CASE WHEN looked.open IS NOT NULL THEN '{SubmissionState.ACTIVE}'
+                 WHEN looked.number IN (SELECT number FROM bad) THEN '{SubmissionState.FAILED}'
+                 ELSE '{SubmissionState.SUCCEEDED}' END
+FROM looked WHERE submission.number = looked.number
+RETURNING submission.id, submission.state
+"""
+_WATCHING = f"""
+SELECT number FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND sentinel = ANY(%(jobs)s)
+"""
+#: The groomer looks for these too.
+UNWATCHED = f"""
+SELECT number FROM submission LEFT JOIN job ON job.id = submission.sentinel
+WHERE submission.state = '{SubmissionState.ACTIVE}' AND (job.id IS NULL OR (job.state NOT IN ({_LIVE})
+      AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)))
+LIMIT %(limit)s
+"""
+
+_CANCEL = f"""
+UPDATE submission SET state = '{SubmissionState.CANCELLED}', ended_at = {NOW}
+WHERE id = %(id)s AND state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
+RETURNING number
+"""
+_WANTED_BY = f"""
+SELECT job.id FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE})
+"""
+_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
+_UNWANTED = f"""
+NOT EXISTS (SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
+            WHERE wants.job = job.id AND submission.state = '{SubmissionState.ACTIVE}')
+"""
+_CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=_UNWANTED)
+_UNWANT = """
+DELETE FROM wants USING job
+WHERE wants.job = job.id AND job.app = %(app)s AND job.key = %(key)s RETURNING job.id
+"""
+_OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} ON CONFLICT (job) DO NOTHING"
+
+_REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
+
+
+class Received(Struct, frozen=True):
+    """A submission that stands in the ledger and waits to be planned."""
+
+    number: int
+    submission: Submission
+
+
+def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | None = None) -> set[str]:
+    """Take submissions in; those with a reason are refused at once and kept. The ids that were not there before."""
+    reasons = reasons or {}
+    rows = [
+        (
+            submission.require_id(),
+            submission.app,
+            SubmissionState.REFUSED if submission.id in reasons else SubmissionState.RECEIVED,
+            msgspec.json.encode(submission).decode(),
+            submission.push == "all",
+            reasons.get(submission.id or ""),
+        )
+        for submission in submissions
+    ]
+    return set(tx.column(_RECEIVE, **arrays(rows, "id", "app", "state", "request", "push", "reason")))
+
+
+def hold_received(tx: Tx, ids: list[str]) -> list[Received]:
+    """Those of the submissions that are still to be planned, kept for this transaction."""
+    rows = tx.rows(_HOLD_RECEIVED, ids=ids)
+    return [Received(number, msgspec.convert(request, Submission)) for number, request in rows]
+
+
+def activate(tx: Tx, number: int) -> None:
+    tx.write(_ACTIVATE, number=number)
+
+
+def refuse(tx: Tx, number: int, reason: str) -> None:
+    """Keep it with its reason; nothing of it will run."""
+    tx.write(_REFUSE, number=number, reason=reason)
+
+
+def settle(tx: Tx, numbers: list[int]) -> None:
+    """End those of the submissions that have nothing left to wait for; give the others a new sentinel."""
+    if numbers:
+        tx.rows(_SETTLE, numbers=sorted(numbers))
+
+
+def settle_watchers(tx: Tx, jobs: list[int]) -> None:
+    """Settle the submissions whose sentinel is among these jobs."""
+    settle(tx, tx.column(_WATCHING, jobs=jobs))
+
+
+def settle_unwatched(tx: Tx, limit: int) -> int:
+    """Settle the submissions whose sentinel has ended without their noticing; how many there were."""
+    numbers = tx.column(UNWATCHED, limit=limit)
+    settle(tx, numbers)
+    return len(numbers)
+
+
+def cancel(tx: Tx, id: str) -> list[int] | None:  # noqa: A002 - it is what a submission's id is called everywhere
+    """Cancel a submission and the jobs that nobody else wants; their ids, or None where there was nothing to cancel.
+
+    The candidates are locked before the other submissions' wants are read, in a later statement: a plan
+    that wants one of them locks it too, so either it sees it cancelled or we see it wanted.
+    """
+    numbers = tx.column(_CANCEL, id=id)
+    if not numbers:
+        return None
+    return cancel_unwanted(tx, tx.column(_WANTED_BY, numbers=numbers))
+
+
+def cancel_job(tx: Tx, name: JobName) -> list[int]:
+    """Cancel one job, whoever wants it. What depends on it is told."""
+    return cancel_unwanted(tx, sorted(set(tx.column(_UNWANT, app=name.app, key=name.key))))
+
+
+def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:
+    """Cancel those of the jobs that no active submission wants; their children are owed the news."""
+    tx.rows(_HOLD, jobs=jobs)
+    cancelled = tx.column(_CANCEL_UNWANTED, jobs=jobs)
+    owe(tx, cancelled)
+    return cancelled
+
+
+def owe(tx: Tx, ended: list[int]) -> None:
+    """Note that the children of these ended jobs have not been told."""
+    if ended:
+        tx.write(_OWE, jobs=ended)
+
+
+def repay(tx: Tx, ended: list[int]) -> None:
+    """The children of these jobs have been told, and planned where that was wanted."""
+    if ended:
+        tx.write(_REPAY, jobs=ended)

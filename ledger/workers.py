@@ -1,0 +1,53 @@
+"""Workers and their leases. A job's lease is its worker's, so one row beats for all that a process holds."""
+
+from uuid import UUID
+
+from jobs.ref import Claim
+from jobs.states import State
+from ledger.connection import Tx, arrays
+from ledger.sql import NOW
+
+_JOIN = f"""
+INSERT INTO worker (id, host, pid, queues, started_at, lease_until)
+VALUES (%(id)s, %(host)s, %(pid)s, %(queues)s, {NOW}, {NOW} + make_interval(secs => %(lease_s)s))
+ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, left_at = NULL
+"""
+# A lease that ran out is renewed all the same: what it protected may be gone, the process is not.
+_BEAT = f"""
+UPDATE worker SET lease_until = greatest(lease_until, {NOW} + make_interval(secs => %(lease_s)s))
+WHERE id = %(id)s
+"""
+_HELD = f"""
+SELECT job.id, job.claim FROM job JOIN unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)
+USING (id) WHERE job.state = '{State.RUNNING}' AND job.claim = given.claim
+"""
+_LEAVE = f"UPDATE worker SET left_at = {NOW}, lease_until = least(lease_until, {NOW}) WHERE id = %(id)s"
+
+# Taking a pulse only saves work: whatever it guards is safe to do twice.
+_PULSE = f"""
+INSERT INTO pulse (name, holder, at) VALUES (%(name)s, %(holder)s, {NOW})
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, at = excluded.at
+WHERE pulse.holder = excluded.holder OR pulse.at < {NOW} - make_interval(secs => %(term_s)s)
+RETURNING name
+"""
+
+
+def join(tx: Tx, id: UUID, *, host: str, pid: int, queues: list[str], lease_s: float) -> None:  # noqa: A002
+    """Make a worker known; only one that is may claim."""
+    tx.write(_JOIN, id=id, host=host, pid=pid, queues=queues, lease_s=lease_s)
+
+
+def beat(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:  # noqa: A002
+    """Renew the lease, and learn which of the worker's claims still stand."""
+    tx.write(_BEAT, id=id, lease_s=lease_s)
+    return {Claim(*row) for row in tx.rows(_HELD, **arrays(claims, "jobs", "claims"))}
+
+
+def leave(tx: Tx, id: UUID) -> None:  # noqa: A002
+    """A worker that stops gives its lease up: whatever it still holds is the groomer's at once."""
+    tx.write(_LEAVE, id=id)
+
+
+def take_pulse(tx: Tx, name: str, holder: UUID, *, term_s: float) -> bool:
+    """Whether this holder leads: it did already, or whoever did has not been heard of for a term."""
+    return bool(tx.column(_PULSE, name=name, holder=holder, term_s=term_s))

@@ -1,0 +1,192 @@
+"""A small world for scenarios: the real handlers on a real ledger, an honest queue, and a clock that is set by hand."""
+
+import json
+import tempfile
+from collections import deque
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID, uuid4
+
+import msgspec
+
+from actors import executor
+from actors.handlers import handle
+from broker.messages import Cancel, Execute, Message, Submit, Tick, Turn
+from jobs.catalogue import Catalogue, load
+from jobs.outcome import Ending, Outcome
+from jobs.ref import Claim, JobName
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger import planning, workers
+from ledger.claims import Claimed
+from ledger.connection import Ledger, Tx
+from ledger.reads import progress
+from ledger.reads.check import breaches
+
+LEASE_S = 15.0
+TABLES = "submission, job, wants, need, gate, round, transition, owed, worker, pace, pulse"
+
+
+def empty(tx: Tx) -> None:
+    """Make the ledger what it was before anybody used it."""
+    tx.write(f"TRUNCATE {TABLES} RESTART IDENTITY")
+
+
+def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:
+    """The catalogue of a declarative source with these words."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "apps.json"
+        source.write_text(json.dumps(apps))
+        return load([str(source)])
+
+
+class World:
+    """Messages wait in ``queue`` until ``deliver``; executions wait in ``offered`` until somebody claims them."""
+
+    def __init__(self, url: str) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+        self.url = url
+        self.ledger = Ledger(url, connections=2, clock=lambda: self.now)
+        self.ledger.transact(empty)
+        self.catalogue = catalogue_of({})
+        self.queue: deque[Message] = deque()
+        self.offered: list[Execute] = []
+        self.worker = self.hire()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            assert self.ledger.transact(breaches) == []
+        self.ledger.close()
+
+    def apps(self, text: str, **words: Any) -> None:
+        """``"a -> c, b -> c"``: apps keyed by ``{x}``, and who needs whom. ``words`` go to every app, or by name."""
+        apps: dict[str, dict[str, Any]] = {}
+        for part in text.split(","):
+            names = [name.strip() for name in part.split("->")]
+            for name in names:
+                apps.setdefault(name, {"job_id": "{x}", "bash_cmd": "true"} | words)
+            for parent, child in zip(names, names[1:], strict=False):
+                needs = apps[child].setdefault("depends_on", {"app_name": []})
+                needs["app_name"].append(parent)
+        self.define(apps)
+
+    def define(self, apps: Mapping[str, Any]) -> None:
+        self.catalogue = catalogue_of(apps)
+
+    def submit(self, app: str, key: str | None = "1", *, id: str | None = None, **words: Any) -> str:  # noqa: A002 - a submission's word
+        """Submit by message and have it planned; the submission's id."""
+        id_ = id or str(uuid4())
+        request = {"app": app, **({"key": key} if key is not None else {}), **words}
+        self.queue.append(Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(request))))
+        self.deliver()
+        return id_
+
+    def cancel(self, submission: str) -> None:
+        self.queue.append(Cancel(submission=submission))
+        self.deliver()
+
+    def tick(self, *, after_s: float = 0.0) -> None:
+        """Let time pass, then have the groomer look. Only then: nothing happens between."""
+        self.now += timedelta(seconds=after_s)
+        self.queue.append(Tick())
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Handle messages until only executions are left."""
+        while self.queue:
+            message = self.queue.popleft()
+            if isinstance(message, Execute):
+                self.offered.append(message)
+            else:
+                self.queue.extend(handle(self.ledger, self.catalogue, message))
+
+    def lose_messages(self) -> None:
+        self.queue.clear()
+        self.offered.clear()
+
+    def hire(self) -> UUID:
+        """A new worker with a lease of its own."""
+        worker = uuid4()
+        self.ledger.transact(
+            lambda tx: workers.join(tx, worker, host="test", pid=1, queues=[], lease_s=LEASE_S)
+        )
+        return worker
+
+    def beat(self, worker: UUID, claims: Sequence[Claim] = ()) -> set[Claim]:
+        return self.ledger.transact(lambda tx: workers.beat(tx, worker, list(claims), lease_s=LEASE_S))
+
+    def claim(self, job: str, *, worker: UUID | None = None) -> Claimed | None:
+        """Claim one job as it stands; None where that is refused."""
+        known = self.known(job)
+        turn = Turn(known.id, self.round(job))
+        message = Execute(app=known.app, jobs=(turn,))
+        claimed = executor.claim(self.ledger, message, worker or self.worker)
+        return claimed[0] if claimed else None
+
+    def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:
+        """Offer an outcome for a claim, deliver what follows; whether it was accepted."""
+        outcome = Outcome(ending=ending, **words)
+        messages, refused = executor.record(self.ledger, {claimed.right: outcome})
+        self.queue.extend(messages)
+        self.deliver()
+        return not refused
+
+    def finish(self, job: str, ending: Ending = Ending.DONE) -> None:
+        """Run one ready job to this end."""
+        self.beat(self.worker)
+        claimed = self.claim(job)
+        assert claimed is not None, f"{job} cannot be claimed: it is {self.state(job)}"
+        assert self.record(claimed, ending, error=None if ending is Ending.DONE else "it broke")
+
+    def known(self, job: str) -> planning.Known:
+        app, _, key = job.partition("/")
+        name = JobName(app, key or "1")
+        return self.ledger.transact(lambda tx: planning.find(tx, [name]))[name]
+
+    def state(self, job: str) -> State:
+        return self.known(job).state
+
+    def states(self) -> dict[str, State]:
+        """Every job's state, by ``app/key``, or by app alone for key 1."""
+        rows = self.ledger.transact(lambda tx: tx.rows("SELECT app, key, state FROM job"))
+        return {app if key == "1" else f"{app}/{key}": State(state) for app, key, state in rows}
+
+    def ready(self) -> set[str]:
+        return {name for name, state in self.states().items() if state is State.READY}
+
+    def round(self, job: str) -> int:
+        return int(self._column(job, "round"))
+
+    def field(self, job: str, column: str) -> Any:
+        return self._column(job, column)
+
+    def history(self, job: str) -> list[str]:
+        """The states it has been in, in order."""
+        known = self.known(job)
+        return self.ledger.transact(
+            lambda tx: tx.column("SELECT target FROM transition WHERE job = %(job)s ORDER BY id", job=known.id)
+        )
+
+    def submission(self, id: str) -> SubmissionState:  # noqa: A002 - a submission's word
+        status = self.ledger.transact(lambda tx: progress.status(tx, id))
+        assert status is not None
+        return status.state
+
+    def reason(self, id: str) -> str:  # noqa: A002 - a submission's word
+        status = self.ledger.transact(lambda tx: progress.status(tx, id))
+        assert status is not None
+        return status.reason or ""
+
+    def _column(self, job: str, column: str) -> Any:
+        known = self.known(job)
+        return self.ledger.transact(
+            lambda tx: tx.column(f"SELECT {column} FROM job WHERE id = %(job)s", job=known.id)
+        )[0]
