@@ -1,0 +1,41 @@
+"""Where a broker is. It is printed without user, password and options."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct
+
+from jobs.errors import BadSetting
+
+SCHEMES = ("memory", "amqp", "amqps", "redis", "rediss")
+_EXAMPLE = (
+    "Write memory://, amqp://user:password@host:5672/vhost or redis://host:6379/0 (amqps, rediss for TLS)."
+)
+
+
+class Address(Struct, frozen=True):
+    """A broker's URL as it was given. ``str()`` of it is what may be shown."""
+
+    url: str
+    scheme: str
+    place: str
+    options: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.place}"
+
+
+def parse_address(url: str, *, setting: str) -> Address:
+    """BadSetting names ``setting`` where the URL is none, or of a broker that is not known here."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        port = "" if parts.port is None else f":{parts.port}"
+        options = frozenset(parse_qs(parts.query))
+    except ValueError as error:
+        raise BadSetting(f"{setting} is not a URL: {error}.", advice=_EXAMPLE) from None
+    if parts.scheme not in SCHEMES:
+        found = f"the scheme {parts.scheme!r}" if parts.scheme else "no scheme"
+        raise BadSetting(f"{setting} has {found}; known are {', '.join(SCHEMES)}.", advice=_EXAMPLE)
+    if parts.scheme != "memory" and not host:
+        raise BadSetting(f"{setting} names no host.", advice=_EXAMPLE)
+    return Address(url=url, scheme=parts.scheme, place=f"{host}{port}{parts.path}", options=options)

@@ -1,0 +1,176 @@
+"""Messages as JSON in dramatiq's envelope, so that any language can publish them. No pickle, ever.
+
+The envelope's ``kwargs`` are a message's fields, kept as raw JSON until the message's own type is known.
+What comes from outside is checked here once: size, shape, actor, fields. Options from outside are
+dropped, all but the id under which Redis keeps the message: whoever can publish must not be able to ask
+for retries, callbacks or delays.
+"""
+
+import uuid
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from dramatiq import DecodeError, Encoder
+from dramatiq import Message as Envelope
+from msgspec import Meta, Raw, Struct
+
+from broker.messages import MESSAGES, Message, Submit, SubmitMany
+from jobs.errors import BadMessage
+
+#: A larger body is refused before it is parsed. A submission of 100,000 keys fits.
+MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+#: As long as a submission's id may be; RabbitMQ, Redis and the ledger all take this much.
+ID_LENGTH_MAX = 200
+
+_KINDS: dict[str, type[Message]] = {kind.actor: kind for kind in MESSAGES}
+
+
+class Letter(NamedTuple):
+    """A message ready to be sent."""
+
+    queue: str
+    id: str
+    body: bytes
+    news: bool
+
+
+class JsonEncoder(Encoder):
+    """dramatiq's encoder. ``decode`` gives the seven fields of an envelope and nothing else."""
+
+    def encode(self, data: dict[str, Any]) -> bytes:
+        return msgspec.json.encode(data)
+
+    def decode(self, data: bytes) -> dict[str, Any]:
+        if len(data) > MESSAGE_BYTES_MAX:
+            raise DecodeError(oversize(len(data)), b"", None)  # type: ignore[no-untyped-call]
+        try:
+            data.decode()  # Raw fields would carry broken UTF-8 further in.
+            fields = _ENVELOPE.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            why = f"its envelope cannot be read: {error}"
+            raise DecodeError(why, b"", error) from None  # type: ignore[no-untyped-call]
+        redis_id = fields.options and fields.options.redis_message_id
+        return {
+            "queue_name": fields.queue_name,
+            "actor_name": fields.actor_name,
+            "args": fields.args,
+            "kwargs": fields.kwargs,
+            "options": {"redis_message_id": redis_id} if redis_id else {},
+            "message_id": fields.message_id,
+            "message_timestamp": int(fields.message_timestamp),
+        }
+
+
+def oversize(size: int) -> str:
+    return f"it has {size} bytes, the limit is {MESSAGE_BYTES_MAX}"
+
+
+def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelope[Any]:
+    """The envelope of a message. The id of a submit message is the envelope's own."""
+    message_id, kwargs = str(uuid.uuid4()), msgspec.structs.asdict(message)
+    if isinstance(message, Submit | SubmitMany):
+        message_id = kwargs.pop("id")
+    if isinstance(message, Submit):
+        kwargs = _words(message.submission)
+    return Envelope(
+        queue_name=message.queue,
+        actor_name=message.actor,
+        args=(),
+        kwargs=kwargs,
+        options=dict(options or {}),
+        message_id=message_id,
+    )
+
+
+def seal(message: Message, *, options: dict[str, str] | None = None) -> Letter:
+    """A message as bytes; BadMessage if it is larger than its receiver would accept."""
+    envelope = encode(message, options=options)
+    body = _ENCODER.encode(envelope.asdict())
+    if len(body) > MESSAGE_BYTES_MAX:
+        raise BadMessage(
+            f"A {message.actor} message cannot be sent: {oversize(len(body))}.",
+            advice="Divide it into several, or name a range in place of every key.",
+        )
+    return Letter(envelope.queue_name, envelope.message_id, body, message.news)
+
+
+def unseal(queue: str, body: bytes) -> tuple[Envelope[Any], Message]:
+    """What came off ``queue``; BadMessage, in one line, where no retry would make it understandable.
+
+    The envelope's own ``queue_name`` is the sender's claim and is replaced: dramatiq settles by it.
+    """
+    try:
+        envelope: Envelope[Any] = Envelope(**{**_ENCODER.decode(body), "queue_name": queue})
+    except DecodeError as error:
+        raise BadMessage(str(error)) from None
+    message = decode(envelope)
+    if message.queue != queue:
+        raise BadMessage(f"a message {message.actor!r} with this content belongs on queue {message.queue!r}")
+    return envelope, message
+
+
+def decode(envelope: Envelope[Any]) -> Message:
+    """The message in an envelope; BadMessage says what is wrong with it."""
+    kind = _KINDS.get(envelope.actor_name)
+    if kind is None:
+        raise BadMessage(f"no actor is called {envelope.actor_name!r}")
+    if envelope.args:
+        raise BadMessage(f"{kind.actor!r} takes keyword arguments only")
+    try:
+        return _read(kind, envelope)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadMessage(f"its kwargs do not fit {kind.actor!r}: {error}") from None
+
+
+def id_of(body: bytes) -> str | None:
+    """The id of a message that may be unreadable otherwise, for the log."""
+    try:
+        return _ID.decode(body).message_id
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _read(kind: type[Message], envelope: Envelope[Any]) -> Message:
+    fields = msgspec.json.encode(envelope.kwargs)
+    if kind is Submit:
+        return Submit(submission=Raw(fields), id=envelope.message_id)
+    if kind is SubmitMany:
+        many = msgspec.json.decode(fields, type=_Many)
+        return SubmitMany(submissions=many.submissions, id=envelope.message_id)
+    return msgspec.json.decode(fields, type=kind)
+
+
+def _words(submission: Raw) -> dict[str, Raw]:
+    try:
+        return msgspec.json.decode(submission, type=dict[str, Raw])
+    except msgspec.DecodeError as error:
+        raise BadMessage(f"A submission must be a JSON object: {error}.") from None
+
+
+class _Options(Struct):
+    redis_message_id: str | None = None
+
+
+class _Fields(Struct):
+    """An envelope as it comes. Only what has an obvious default may be left out."""
+
+    queue_name: str
+    actor_name: str
+    kwargs: dict[str, Raw]
+    message_id: Annotated[str, Meta(min_length=1, max_length=ID_LENGTH_MAX, pattern=r"^[^\x00]*$")]
+    args: tuple[Raw, ...] = ()
+    options: _Options | None = None
+    message_timestamp: float = 0
+
+
+class _Many(Struct, forbid_unknown_fields=True):
+    submissions: tuple[Raw, ...]
+
+
+class _Id(Struct):
+    message_id: Annotated[str, Meta(min_length=1, max_length=ID_LENGTH_MAX)]
+
+
+_ENCODER = JsonEncoder()
+_ENVELOPE = msgspec.json.Decoder(_Fields)
+_ID = msgspec.json.Decoder(_Id)

@@ -1,0 +1,43 @@
+"""From a URL to a broker. The one place that touches dramatiq's and pika's global state."""
+
+import logging
+
+from dramatiq import set_encoder
+
+from broker.address import parse_address
+from broker.carrier import Broker
+from broker.codec import JsonEncoder
+from broker.memory import MemoryBroker
+from broker.rabbitmq.broker import RabbitmqBroker
+from broker.redis.broker import RedisBroker
+from jobs.errors import BadSetting
+
+QUEUE_TYPES = ("quorum", "classic")
+#: dramatiq's own default, so that any dramatiq program can publish without knowing of us.
+NAMESPACE = "dramatiq"
+
+
+def connect(
+    url: str,
+    *,
+    setting: str = "SLUICE_BROKER_URL",
+    namespace: str = NAMESPACE,
+    queue_type: str = "quorum",
+    heartbeat_timeout_s: float = 15.0,
+) -> Broker:
+    """The broker at ``url``. Nothing is sent yet: one that is down shows at the first use, as Unreachable.
+
+    ``setting`` is what a complaint about the URL names. ``namespace`` begins every key in Redis, where a
+    worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ.
+    """
+    address = parse_address(url, setting=setting)
+    set_encoder(JsonEncoder())
+    if address.scheme == "memory":
+        return MemoryBroker()
+    if address.scheme in ("redis", "rediss"):
+        return RedisBroker(address, namespace=namespace, heartbeat_timeout_s=heartbeat_timeout_s)
+    if queue_type not in QUEUE_TYPES:
+        raise BadSetting(f"The queue type {queue_type!r} is not one of {', '.join(QUEUE_TYPES)}.")
+    # pika writes a traceback for every refused connection; what matters of it is in our own lines.
+    logging.getLogger("pika").setLevel(logging.CRITICAL)
+    return RabbitmqBroker(address, queue_type=queue_type)

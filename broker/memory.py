@@ -1,0 +1,141 @@
+"""The broker of ``sluice up`` alone: queues in this process. It forgets everything when the process ends,
+which costs nothing but a look by the groomer, since messages are hints."""
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Event, Lock
+from typing import cast
+
+from broker import codec
+from broker.carrier import Carrier
+from broker.delivery import Delivery, Verdict
+from broker.intake import Desk, Intake
+from broker.messages import Message
+from broker.reception import Reception
+from jobs.errors import Unreachable
+
+#: A queue that nobody consumes must not eat the process. News beyond this is refused, a hint dropped.
+WAITING_MAX = 1_000_000
+#: The newest dead letters of a queue are kept, so many.
+DEAD_LETTERS_MAX = 1_000
+
+
+class MemoryBroker(Carrier):
+    """A dramatiq broker whose queues are Python's. dramatiq's own stub is for tests: it starts a consumer for
+    every queue that somebody publishes to, and takes ahead of need."""
+
+    def __init__(self) -> None:
+        super().__init__(middleware=[])
+        self.queues: set[str] = set()
+        self._waiting: defaultdict[str, Queue[bytes]] = defaultdict(Queue)
+        self._making = Lock()
+        self._dead: defaultdict[str, deque[bytes]] = defaultdict(lambda: deque(maxlen=DEAD_LETTERS_MAX))
+        self._intakes: list[MemoryIntake] = []
+
+    def publish(self, messages: Sequence[Message]) -> None:
+        for letter in [codec.seal(message) for message in messages]:
+            queue = self.waiting(letter.queue)
+            if queue.qsize() < WAITING_MAX:
+                queue.put(letter.body)
+            elif letter.news:
+                raise Unreachable(f"Queue {letter.queue} holds {WAITING_MAX} messages and takes no more.")
+        self.wake()
+
+    def depth(self, queue: str) -> int:
+        return self.waiting(queue).qsize()
+
+    def purge(self, queue: str) -> None:
+        with suppress(Empty):
+            while True:
+                self.waiting(queue).get_nowait()
+
+    def dead_letters(self, queue: str) -> int:
+        return len(self._dead[queue])
+
+    def dead_letter_bodies(self, queue: str) -> list[bytes]:
+        """The dead letters themselves, oldest first."""
+        return list(self._dead[queue])
+
+    def ensure(self, queues: Collection[str]) -> None:
+        """Queues come into being by themselves."""
+
+    def intake(self, reception: Reception) -> "MemoryIntake":
+        intake = MemoryIntake(self, reception)
+        self._intakes.append(intake)
+        return intake
+
+    def get_declared_queues(self) -> set[str]:
+        return set(self.queues)
+
+    def waiting(self, queue: str) -> Queue[bytes]:
+        """The queue itself; made when first spoken of."""
+        with self._making:
+            return self._waiting[queue]
+
+    def bury(self, queue: str, body: bytes) -> None:
+        self._dead[queue].append(body)
+
+    def wake(self) -> None:
+        for intake in self._intakes:
+            intake.wake()
+
+
+class MemoryIntake(Intake):
+    """There is no network, so a settlement is carried out by whoever makes it. A receipt is the body."""
+
+    def __init__(self, broker: MemoryBroker, reception: Reception) -> None:
+        super().__init__("memory", reception)
+        self._broker = broker
+        self._woken = Event()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def settle(self, delivery: Delivery, verdict: Verdict) -> None:
+        body = cast(bytes, delivery.receipt)
+        if verdict is Verdict.REJECTED:
+            self._broker.bury(delivery.queue_name, body)
+        elif verdict is Verdict.GIVEN_BACK:
+            self._broker.waiting(delivery.queue_name).put(body)
+            self._broker.wake()
+
+    def _work(self) -> None:
+        while not self._leaving.is_set():
+            self._woken.clear()
+            for desk in self._desks if self._taking else ():
+                self._fill(desk)
+            self._woken.wait()
+
+    def _disconnect(self) -> None:
+        """Nothing to do: what runs settles itself when it ends."""
+
+    def _fill(self, desk: Desk) -> None:
+        while desk.pool.take():
+            delivery = self._next(desk)
+            if delivery is None:
+                desk.pool.put_back(1)
+                return
+            self._reception.hand_over(delivery)
+
+    def _next(self, desk: Desk) -> Delivery | None:
+        for queue in desk.rota.order():
+            delivery = None if self._parking.is_full(queue) else self._first(queue)
+            if delivery is not None:
+                desk.rota.served(queue)
+                return delivery
+            desk.rota.was_empty(queue)
+        return None
+
+    def _first(self, queue: str) -> Delivery | None:
+        """The first readable message that waits on a queue; the unreadable before it are buried."""
+        while True:
+            try:
+                body = self._broker.waiting(queue).get_nowait()
+            except Empty:
+                return None
+            read = self._reception.read(queue, body)
+            if read is not None:
+                return Delivery(*read, self, body, redelivered=False)
+            self._broker.bury(queue, body)

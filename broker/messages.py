@@ -1,0 +1,108 @@
+"""Every message there is. A message names jobs and rounds; it never carries state.
+
+``Submit`` and ``SubmitMany`` are the exceptions: they bring news, and exist nowhere else until the
+ledger has admitted or refused them. They keep each submission as it came, so that one that
+cannot be read is refused alone.
+"""
+
+from typing import ClassVar, NamedTuple
+
+from msgspec import Raw, Struct
+
+PLANNER = "planner"
+GROOMER = "groomer"
+SCHEDULER = "scheduler"
+#: The queues that carry the system's own work; every other queue is an app's.
+CONTROL = (PLANNER, GROOMER, SCHEDULER)
+
+
+class Turn(NamedTuple):
+    """A job at a certain round; a hint for an earlier round is stale."""
+
+    job: int
+    round: int
+
+
+class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``actor`` is the envelope's actor name. The queue is the actor's own, or the message's for an app.
+
+    ``news`` says that the message exists nowhere else: when its handler fails it is given back and
+    tried again. Every other message is a hint, dropped when its handler fails: the groomer repairs.
+    """
+
+    actor: ClassVar[str]
+    news: ClassVar[bool] = False
+    home: ClassVar[str] = PLANNER
+
+    @property
+    def queue(self) -> str:
+        return self.home
+
+
+class Submit(Message, frozen=True):
+    """The envelope's keyword arguments as they came: the words of ``jobs.submission.Submission``."""
+
+    actor: ClassVar[str] = "submit"
+    news: ClassVar[bool] = True
+    submission: Raw
+    id: str
+
+
+class SubmitMany(Message, frozen=True):
+    actor: ClassVar[str] = "submit_many"
+    news: ClassVar[bool] = True
+    submissions: tuple[Raw, ...]
+    id: str
+
+
+class Cancel(Message, frozen=True):
+    """A submission by its id, or one job by name."""
+
+    actor: ClassVar[str] = "cancel"
+    news: ClassVar[bool] = True
+    submission: str | None = None
+    app: str | None = None
+    key: str | None = None
+
+
+class Plan(Message, frozen=True):
+    """Submissions that stand in the ledger and are not planned yet."""
+
+    actor: ClassVar[str] = "plan"
+    submissions: tuple[str, ...]
+
+
+class Executed(Message, frozen=True):
+    """Jobs whose outcome is recorded and not judged yet."""
+
+    actor: ClassVar[str] = "executed"
+    jobs: tuple[int, ...]
+
+
+class Ended(Message, frozen=True):
+    """Jobs that are terminal and whose children have not been told yet."""
+
+    actor: ClassVar[str] = "ended"
+    jobs: tuple[int, ...]
+
+
+class Tick(Message, frozen=True):
+    """It is time to look for what was lost or has become due."""
+
+    actor: ClassVar[str] = "tick"
+    home: ClassVar[str] = GROOMER
+
+
+class Execute(Message, frozen=True):
+    """Jobs of one app that may run."""
+
+    actor: ClassVar[str] = "execute"
+    app: str
+    jobs: tuple[Turn, ...]
+
+    @property
+    def queue(self) -> str:
+        return self.app
+
+
+MESSAGES: tuple[type[Message], ...] = (Submit, SubmitMany, Cancel, Plan, Executed, Ended, Tick, Execute)

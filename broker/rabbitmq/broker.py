@@ -1,0 +1,161 @@
+"""dramatiq's RabbitMQ broker with our queues, our publisher and our intake."""
+
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from threading import Lock
+from time import sleep
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import pika
+from dramatiq.brokers.rabbitmq import RabbitmqBroker as DramatiqRabbitmqBroker
+from dramatiq.common import xq_name
+from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.exceptions import AMQPConnectionError, ChannelClosedByBroker
+
+from broker import codec
+from broker.address import Address
+from broker.carrier import Carrier
+from broker.codec import Letter
+from broker.log import one_line
+from broker.messages import Message
+from broker.rabbitmq import queues
+from broker.rabbitmq.intake import RabbitmqIntake
+from broker.rabbitmq.publisher import Publisher
+from broker.reception import Reception
+from jobs.errors import BadSetting, Unreachable
+
+#: So many letters are on their way at once.
+BATCH_MAX = 1_000
+#: A letter is sent this often before its sender hears that the broker is out of reach.
+ATTEMPTS = 3
+ATTEMPT_PAUSE_S = 0.1
+CONFIRM_S_MAX = 10.0
+#: A broker that blocks its publishers (memory or disk alarm) for longer is an error and not a wait.
+BLOCKED_S_MAX = 5.0
+HEARTBEAT_S = 15
+CONNECT_S_MAX = 5.0
+
+T = TypeVar("T")
+
+
+class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
+    """``queue_type`` is ``quorum`` or ``classic``; a queue that exists must have it."""
+
+    def __init__(self, address: Address, *, queue_type: str = "quorum") -> None:
+        try:
+            DramatiqRabbitmqBroker.__init__(self, url=address.url, middleware=[], confirm_delivery=True)
+        except ValueError as error:
+            raise BadSetting(f"The address {address} cannot be used: {one_line(error)}.") from None
+        self._address = address
+        self._queue_type = queue_type
+        self.parameters = _tuned(self.parameters, address.options)
+        self._publisher = Publisher(_named(self.parameters, "sluice publisher"))
+        # dramatiq would keep a connection for every thread; errands are rare and share one under a lock.
+        self._errands = Lock()
+        self.state = SimpleNamespace()  # type: ignore[assignment]  # in place of a thread-local one
+
+    def publish(self, messages: Sequence[Message]) -> None:
+        letters = [codec.seal(message) for message in messages]
+        for start in range(0, len(letters), BATCH_MAX):
+            self._send(letters[start : start + BATCH_MAX])
+
+    def depth(self, queue: str) -> int:
+        return self._count(queue)
+
+    def dead_letters(self, queue: str) -> int:
+        return self._count(xq_name(queue))
+
+    def purge(self, queue: str) -> None:
+        self._errand(lambda channel: channel.queue_purge(queue), missing=None)
+
+    def ensure(self, queues: Collection[str]) -> None:
+        for queue in queues:
+            self._ensure_queue(queue)
+
+    def intake(self, reception: Reception) -> RabbitmqIntake:
+        parameters = _named(self.parameters, "sluice intake")
+        return RabbitmqIntake(str(self._address), parameters, self._declare_on, reception)
+
+    def close(self) -> None:
+        self._publisher.close()
+        with self._errands:
+            DramatiqRabbitmqBroker.close(self)
+
+    def _send(self, letters: list[Letter]) -> None:
+        """Until each is confirmed. One whose confirm was lost is sent again: twice is better than never."""
+        left, why = letters, ""
+        for attempt in range(ATTEMPTS):
+            batch = self._publisher.send(left, timeout_s=CONFIRM_S_MAX)
+            self.ensure({letter.queue for letter in batch.returned})
+            left, why = batch.lost + batch.returned, batch.why or why
+            if not left:
+                return
+            if batch.is_blocked:
+                break
+            if batch.lost:
+                sleep((attempt + 1) * ATTEMPT_PAUSE_S)
+        raise self._unreachable(f"{len(left)} of {len(letters)} messages were not confirmed: {why}")
+
+    def _unreachable(self, why: str) -> Unreachable:
+        advice = "Start it, look at its alarms (memory, disk), or correct the address."
+        return Unreachable(f"RabbitMQ does not answer: {why}.", where=str(self._address), advice=advice)
+
+    def _count(self, queue: str) -> int:
+        def ask(channel: BlockingChannel) -> int:
+            return int(channel.queue_declare(queue, passive=True).method.message_count)
+
+        return self._errand(ask, missing=0)
+
+    def _errand(self, run: Callable[[BlockingChannel], T], *, missing: T) -> T:
+        """Runs it on the shared channel; a connection that died while nobody used it is made anew."""
+        why = ""
+        for _ in range(2):
+            with self._errands:
+                try:
+                    return run(self.channel)
+                except ChannelClosedByBroker as closed:
+                    del self.channel
+                    if closed.reply_code == queues.NOT_FOUND:
+                        return missing
+                    raise queues.refusal(str(self._address), closed) from None
+                except (AMQPConnectionError, OSError, AssertionError) as lost:
+                    del self.connection
+                    why = one_line(lost)
+        raise self._unreachable(why)
+
+    def _ensure_queue(self, queue: str) -> None:
+        self._errand(lambda channel: queues.declare(channel, queue, self._queue_type), missing=None)
+
+    def _declare_on(self, connection: BlockingConnection, queue: str) -> None:
+        """On a channel of its own, since RabbitMQ answers what it refuses by closing the channel."""
+        channel = connection.channel()
+        try:
+            queues.declare(channel, queue, self._queue_type)
+        except ChannelClosedByBroker as closed:
+            raise queues.refusal(str(self._address), closed) from None
+        channel.close()
+
+    def _build_queue_arguments(self, queue: str) -> dict[str, Any]:
+        """For those parts of dramatiq that declare a queue in order to count it."""
+        return queues.arguments(queue, self._queue_type)
+
+
+def _tuned(parameters: pika.URLParameters, given: frozenset[str]) -> pika.URLParameters:
+    """Our limits, where the URL does not set its own."""
+    ours = {
+        "heartbeat": HEARTBEAT_S,
+        "blocked_connection_timeout": BLOCKED_S_MAX,
+        "socket_timeout": CONNECT_S_MAX,
+        "stack_timeout": CONNECT_S_MAX,
+    }
+    for name in ours.keys() - given:
+        setattr(parameters, name, ours[name])
+    return parameters
+
+
+def _named(parameters: pika.URLParameters, name: str) -> pika.URLParameters:
+    """What RabbitMQ's own tools show for the connection."""
+    named = copy(parameters)
+    named.client_properties = {"connection_name": name}
+    return named

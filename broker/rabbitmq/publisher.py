@@ -1,0 +1,205 @@
+"""Publishing with confirms, many at once: everything is sent, then every confirm is waited for.
+
+The connection lives on a thread of its own that runs pika's loop. So heartbeats are answered while
+nobody publishes, and any number of threads may publish at the same time. A confirm per message and
+round trip would be eleven times slower.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Event, Lock, Thread
+from typing import Any
+
+import pika
+from pika.adapters.select_connection import IOLoop, SelectConnection
+from pika.channel import Channel
+from pika.exceptions import AMQPError, ConnectionBlockedTimeout
+from pika.spec import Basic
+
+from broker.codec import Letter
+from broker.log import LOG, one_line
+
+#: RabbitMQ gets so long to take note that a connection is closed in an orderly way.
+GOODBYE_S = 0.2
+
+
+class Batch:
+    """Letters on their way. ``done`` is set when each of them has been confirmed, returned or lost."""
+
+    def __init__(self, letters: Sequence[Letter]) -> None:
+        self.done = Event()
+        self.open = dict(enumerate(letters))
+        self.returned: list[Letter] = []
+        self.lost: list[Letter] = []
+        self.why = ""
+        self.is_blocked = False
+
+    def confirm(self, number: int) -> None:
+        del self.open[number]
+        self._look()
+
+    def turn_back(self, number: int) -> None:
+        """Its queue does not exist."""
+        self.returned.append(self.open.pop(number))
+        self._look()
+
+    def lose(self, number: int, why: str) -> None:
+        """Refused by RabbitMQ."""
+        self.why = why
+        self.lost.append(self.open.pop(number))
+        self._look()
+
+    def lose_all(self, why: str, *, is_blocked: bool = False) -> None:
+        """Nobody knows of the letters still open; they may have arrived."""
+        self.why, self.is_blocked = why, is_blocked
+        self.lost.extend(self.open.values())
+        self.open.clear()
+        self.done.set()
+
+    def _look(self) -> None:
+        if not self.open:
+            self.done.set()
+
+
+class Publisher:
+    """Callers use ``send`` and ``close``; every other method runs on the loop's thread."""
+
+    def __init__(self, parameters: pika.connection.Parameters) -> None:
+        self._parameters = parameters
+        self._starting = Lock()
+        self._loop: IOLoop | None = None
+        self._connection: SelectConnection | None = None
+        self._channel: Channel | None = None
+        self._waiting: list[Batch] = []
+        self._sent: dict[int, tuple[Batch, int]] = {}
+        self._unroutable: set[int] = set()
+        self._last_tag = 0
+
+    def send(self, letters: Sequence[Letter], *, timeout_s: float) -> Batch:
+        """One attempt, all at once. The batch says what became of each letter."""
+        batch = Batch(letters)
+        if letters:
+            self._call(partial(self._begin, batch))
+            if not batch.done.wait(timeout_s):
+                self._call(partial(self._drop, f"no confirm within {timeout_s:g} s"))
+                batch.done.wait(timeout_s)
+        return batch
+
+    def close(self) -> None:
+        with self._starting:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.add_callback_threadsafe(partial(self._leave, loop))
+
+    def _call(self, what: Callable[[], None]) -> None:
+        with self._starting:
+            if self._loop is None:
+                self._loop = IOLoop()
+                Thread(target=self._run, args=[self._loop], name="sluice-publisher", daemon=True).start()
+            self._loop.add_callback_threadsafe(what)
+
+    def _run(self, loop: IOLoop) -> None:
+        try:
+            loop.start()
+        except Exception as error:
+            # A fault of ours, or one that pika did not catch: the callers must hear of it and not wait.
+            LOG.exception("The publisher failed and starts again.")
+            with self._starting:
+                self._loop = None
+            self._lose(one_line(error))
+        loop.close()
+
+    def _begin(self, batch: Batch) -> None:
+        if self._channel is not None and self._channel.is_open:
+            self._write(batch)
+            return
+        self._waiting.append(batch)
+        if self._connection is None:
+            self._connection = SelectConnection(
+                self._parameters,
+                on_open_callback=self._on_open,
+                on_open_error_callback=self._on_closed,
+                on_close_callback=self._on_closed,
+                custom_ioloop=self._loop,
+            )
+
+    def _on_open(self, connection: Any) -> None:
+        connection.channel(on_open_callback=self._on_channel)
+
+    def _on_channel(self, channel: Channel) -> None:
+        channel.add_on_close_callback(self._on_channel_closed)
+        channel.add_on_return_callback(self._on_returned)
+        channel.confirm_delivery(self._on_confirm, callback=lambda _: self._on_ready(channel))
+
+    def _on_ready(self, channel: Channel) -> None:
+        self._channel, self._last_tag = channel, 0
+        waiting, self._waiting = self._waiting, []
+        for batch in waiting:
+            self._write(batch)
+
+    def _write(self, batch: Batch) -> None:
+        if self._channel is None:
+            raise RuntimeError("Letters are written to an open channel only.")
+        try:
+            for number, letter in list(batch.open.items()):
+                self._last_tag += 1
+                self._sent[self._last_tag] = (batch, number)
+                properties = pika.BasicProperties(
+                    content_type="application/json", delivery_mode=2, correlation_id=str(self._last_tag)
+                )
+                self._channel.basic_publish("", letter.queue, letter.body, properties, mandatory=True)
+        except AMQPError as error:
+            # Our count of tags and RabbitMQ's may differ from here on.
+            self._drop(one_line(error))
+
+    def _on_returned(self, _: Any, __: Any, properties: Any, ___: bytes) -> None:
+        """A return comes before the confirm of the same letter."""
+        self._unroutable.add(int(properties.correlation_id))
+
+    def _on_confirm(self, frame: Any) -> None:
+        """Confirms come singly or for all up to a tag, and not in order."""
+        confirm = frame.method
+        if not confirm.multiple:
+            self._settle(confirm.delivery_tag, is_ack=isinstance(confirm, Basic.Ack))
+            return
+        for tag in [tag for tag in self._sent if tag <= confirm.delivery_tag]:
+            self._settle(tag, is_ack=isinstance(confirm, Basic.Ack))
+
+    def _settle(self, tag: int, *, is_ack: bool) -> None:
+        batch, number = self._sent.pop(tag)
+        if tag in self._unroutable:
+            self._unroutable.remove(tag)
+            batch.turn_back(number)
+        elif is_ack:
+            batch.confirm(number)
+        else:
+            batch.lose(number, "RabbitMQ refused it")
+
+    def _drop(self, why: str) -> None:
+        """Gives the connection up, so that the next attempt makes a new one."""
+        connection = self._connection
+        self._lose(why)
+        if connection is not None and not (connection.is_closing or connection.is_closed):
+            connection.close()
+
+    def _on_channel_closed(self, channel: Channel, error: Exception) -> None:
+        if channel is self._channel:
+            self._drop(one_line(error))
+
+    def _on_closed(self, connection: Any, error: BaseException) -> None:
+        if connection is self._connection:
+            self._lose(one_line(error), is_blocked=isinstance(error, ConnectionBlockedTimeout))
+
+    def _lose(self, why: str, *, is_blocked: bool = False) -> None:
+        batches = {id(batch): batch for batch, _ in self._sent.values()}
+        batches |= {id(batch): batch for batch in self._waiting}
+        self._connection = self._channel = None
+        self._sent.clear()
+        self._unroutable.clear()
+        self._waiting.clear()
+        for batch in batches.values():
+            batch.lose_all(why, is_blocked=is_blocked)
+
+    def _leave(self, loop: IOLoop) -> None:
+        self._drop("the publisher was closed")
+        loop.call_later(GOODBYE_S, loop.stop)

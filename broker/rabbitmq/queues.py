@@ -1,0 +1,49 @@
+"""How queues look in RabbitMQ: durable, quorum by default, each with a queue for its dead letters."""
+
+from typing import Any
+
+from dramatiq.brokers.rabbitmq import DEAD_MESSAGE_TTL
+from dramatiq.common import xq_name
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.exceptions import ChannelClosedByBroker
+
+from broker.log import one_line
+from jobs.errors import BadSetting
+
+#: Our ledger judges poison jobs; RabbitMQ must not throw a message out because it was given back often.
+DELIVERY_LIMIT = 1_000_000
+
+NOT_FOUND = 404
+PRECONDITION_FAILED = 406
+
+
+def arguments(queue: str, queue_type: str) -> dict[str, Any]:
+    limit = {"x-delivery-limit": DELIVERY_LIMIT} if queue_type == "quorum" else {}
+    return {
+        "x-queue-type": queue_type,
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": xq_name(queue),
+        **limit,
+    }
+
+
+def declare(channel: BlockingChannel, queue: str, queue_type: str) -> None:
+    """The queue and the one for its dead letters. There is no delay queue: nothing is ever delayed.
+
+    Raises pika's ChannelClosedByBroker where they exist with other arguments; see ``refusal``.
+    """
+    channel.queue_declare(queue, durable=True, arguments=arguments(queue, queue_type))
+    dead = {"x-queue-type": queue_type, "x-message-ttl": DEAD_MESSAGE_TTL}
+    channel.queue_declare(xq_name(queue), durable=True, arguments=dead)
+
+
+def refusal(where: str, error: ChannelClosedByBroker) -> BadSetting:
+    """What RabbitMQ's refusal means to a person."""
+    text = one_line(error.reply_text)
+    if error.reply_code != PRECONDITION_FAILED:
+        return BadSetting(f"RabbitMQ refused: {text}.", where=where, advice="Look at the user's permissions.")
+    return BadSetting(
+        f"A queue exists in RabbitMQ with other arguments than ours: {text}.",
+        where=where,
+        advice="Let it run empty and delete it (rabbitmqctl delete_queue NAME), or use its queue type.",
+    )

@@ -1,0 +1,110 @@
+"""dramatiq's Redis broker with batches that are safe to repeat, and our intake."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from time import sleep
+from typing import TypeVar
+from uuid import uuid4
+
+import redis
+from dramatiq.brokers.redis import MAINTENANCE_SCALE
+from dramatiq.brokers.redis import RedisBroker as DramatiqRedisBroker
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from broker import codec
+from broker.address import Address
+from broker.carrier import Carrier
+from broker.log import one_line
+from broker.messages import Message
+from broker.reception import Reception
+from broker.redis import scripts
+from broker.redis.intake import RedisIntake
+from broker.redis.keys import Keys
+from jobs.errors import BadSetting, Unreachable
+
+#: So many messages are published by one call of a script; Redis does nothing else meanwhile.
+BATCH_MAX = 500
+ATTEMPTS = 3
+ATTEMPT_PAUSE_S = 0.1
+ANSWER_S_MAX = 10.0
+CONNECT_S_MAX = 3.0
+
+T = TypeVar("T")
+
+
+class RedisBroker(Carrier, DramatiqRedisBroker):
+    """The client repeats nothing by itself: dramatiq's own publish would double a message that way."""
+
+    def __init__(self, address: Address, *, namespace: str, heartbeat_timeout_s: float) -> None:
+        try:
+            client = redis.Redis.from_url(
+                address.url,
+                retry=Retry(NoBackoff(), 0),
+                socket_timeout=ANSWER_S_MAX,
+                socket_connect_timeout=CONNECT_S_MAX,
+            )
+        except ValueError as error:
+            raise BadSetting(f"The address {address} cannot be used: {one_line(error)}.") from None
+        DramatiqRedisBroker.__init__(  # type: ignore[no-untyped-call]
+            self,
+            client=client,
+            middleware=[],
+            namespace=namespace,
+            maintenance_chance=MAINTENANCE_SCALE,
+            heartbeat_timeout=int(heartbeat_timeout_s * 1000),
+        )
+        self._address = address
+        self._keys = Keys(namespace, self.broker_id)
+        self._publish = client.register_script(scripts.PUBLISH)
+        self._purge = client.register_script(scripts.PURGE)
+
+    def publish(self, messages: Sequence[Message]) -> None:
+        by_queue: defaultdict[str, list[str | bytes]] = defaultdict(list)
+        for message in messages:
+            # An id of its own, since the same submission may be sent again while the first still waits.
+            redis_id = str(uuid4())
+            letter = codec.seal(message, options={"redis_message_id": redis_id})
+            by_queue[letter.queue] += [redis_id, letter.body]
+        for queue, pairs in by_queue.items():
+            for start in range(0, len(pairs), 2 * BATCH_MAX):
+                self._send(queue, pairs[start : start + 2 * BATCH_MAX])
+
+    def depth(self, queue: str) -> int:
+        return int(self._ask(lambda: self.client.llen(self._keys.waiting(queue))))
+
+    def dead_letters(self, queue: str) -> int:
+        return int(self._ask(lambda: self.client.zcard(self._keys.dead(queue))))
+
+    def purge(self, queue: str) -> None:
+        self._ask(lambda: self._purge(keys=[self._keys.waiting(queue), self._keys.bodies(queue)]))
+
+    def ensure(self, queues: Collection[str]) -> None:  # noqa: ARG002
+        """Queues come into being by themselves; it is enough that Redis answers."""
+        self._ask(self.client.ping)
+
+    def intake(self, reception: Reception) -> RedisIntake:
+        return RedisIntake(str(self._address), self, self._keys, reception)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def _send(self, queue: str, pairs: list[str | bytes]) -> None:
+        keys = [self._keys.waiting(queue), self._keys.bodies(queue)]
+        self._ask(lambda: self._publish(keys=keys, args=pairs))
+        self._ask(lambda: self.client.publish(self._keys.bell, queue))
+
+    def _ask(self, run: Callable[[], T]) -> T:
+        """A few attempts; everything that is asked here may be repeated after a lost answer."""
+        why = ""
+        for attempt in range(ATTEMPTS):
+            try:
+                return run()
+            except redis.RedisError as error:
+                why = one_line(error)
+            sleep((attempt + 1) * ATTEMPT_PAUSE_S)
+        raise Unreachable(
+            f"Redis does not answer: {why}.",
+            where=str(self._address),
+            advice="Start it, look at its memory, or correct the address.",
+        )

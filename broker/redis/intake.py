@@ -1,0 +1,184 @@
+"""The thread that takes messages off Redis, and the one that listens for new ones."""
+
+from collections import defaultdict
+from threading import Event, Thread
+from time import monotonic
+from typing import Any, cast
+
+import redis
+from dramatiq.brokers.redis import RedisBroker
+from dramatiq.common import current_millis
+
+from broker import codec
+from broker.delivery import Delivery, Verdict
+from broker.intake import RETRY_S_MAX, Desk, Intake
+from broker.log import LOG
+from broker.reception import Reception
+from broker.redis import scripts
+from broker.redis.keys import Keys
+
+#: How long a message of a publisher that does not ring our bell may wait for an idle process.
+POLL_S = 0.05
+#: So often, in the time after which a silent worker counts as dead, we give a sign of life and look around.
+LOOKS = 6
+
+
+class RedisIntake(Intake):
+    """A receipt is the id under which Redis keeps the message.
+
+    What this process holds is known to its intake thread. Redis knows it too, and ``_look`` compares:
+    an id that Redis has and we do not was on its way when a connection broke.
+    """
+
+    losses = (redis.RedisError, OSError)
+
+    def __init__(self, name: str, broker: RedisBroker, keys: Keys, reception: Reception) -> None:
+        super().__init__(name, reception)
+        self._broker = broker
+        self._client: Any = broker.client
+        self._keys = keys
+        self._take = self._client.register_script(scripts.TAKE)
+        self._acknowledge = self._client.register_script(scripts.ACKNOWLEDGE)
+        self._held: defaultdict[str, set[bytes]] = defaultdict(set)
+        self._missed: defaultdict[str, set[bytes]] = defaultdict(set)
+        self._look_s = broker.heartbeat_timeout / 1000 / LOOKS
+        self._look_at = 0.0
+        self._woken = Event()
+        self._listener = Thread(target=self._listen, name="sluice-bell", daemon=True)
+
+    def start(self) -> None:
+        super().start()
+        self._listener.start()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def _work(self) -> None:
+        woken = True
+        while not self._leaving.is_set():
+            self._woken.clear()
+            self._settle_all()
+            if self._taking and (woken or self._is_somebody_waiting()):
+                for desk in self._desks:
+                    self._fill(desk)
+            if monotonic() >= self._look_at:
+                self._look()
+            self._is_back()
+            woken = self._woken.wait(self._patience_s())
+
+    def _patience_s(self) -> float:
+        """With a free slot somebody may want it at any time; without one we are woken when there is one."""
+        can_take = self._taking and any(desk.pool.free for desk in self._desks)
+        return POLL_S if can_take else self._look_s
+
+    def _is_somebody_waiting(self) -> bool:
+        """The cheapest question there is; asked when nothing woke us."""
+        return bool(self._client.exists(*map(self._keys.waiting, self._reception.queues)))
+
+    def _fill(self, desk: Desk) -> None:
+        """Takes for all free slots at once; a slot for which there was nothing goes back."""
+        queues = [queue for queue in desk.rota.order() if not self._parking.is_full(queue)]
+        slots = desk.pool.take(desk.pool.size) if queues else 0
+        if not slots:
+            return
+        started = 0
+        try:
+            for number, redis_id, size, body in self._take_off(queues, slots):
+                started += self._start(queues[number], redis_id, size, body)
+                desk.rota.served(queues[number])
+        finally:
+            desk.pool.put_back(slots - started)
+
+    def _take_off(self, queues: list[str], most: int) -> list[tuple[int, bytes, int, bytes]]:
+        keys = [self._keys.heartbeats]
+        for queue in queues:
+            keys += [self._keys.waiting(queue), self._keys.bodies(queue), self._keys.held(queue)]
+        args: list[int | str] = [most, codec.MESSAGE_BYTES_MAX, current_millis(), self._keys.worker]
+        return cast("list[tuple[int, bytes, int, bytes]]", self._take(keys=keys, args=args))
+
+    def _start(self, queue: str, redis_id: bytes, size: int, body: bytes) -> bool:
+        """Whether a slot is needed: what cannot be read goes to the dead letters and needs none."""
+        self._held[queue].add(redis_id)
+        read = self._reception.read(queue, body, size)
+        if read is None:
+            self._broker.do_nack(queue, redis_id)
+            self._held[queue].discard(redis_id)
+            return False
+        self._reception.hand_over(Delivery(*read, self, redis_id, redelivered=False))
+        return True
+
+    def _settle_all(self) -> None:
+        """Everything in the outbox, in one go a queue. While Redis is away it stays there."""
+        notes = [self._outbox.popleft() for _ in range(len(self._outbox))]
+        try:
+            self._tell(notes)
+        except self.losses:
+            self._outbox.extendleft(reversed(notes))
+            raise
+        for delivery, _ in notes:
+            self._held[delivery.queue_name].discard(_id(delivery))
+
+    def _tell(self, notes: list[tuple[Delivery, Verdict]]) -> None:
+        """Each of these commands may be repeated: an id that is not held any more is passed over."""
+        grouped: defaultdict[tuple[Verdict, str], list[bytes]] = defaultdict(list)
+        for delivery, verdict in notes:
+            grouped[verdict, delivery.queue_name].append(_id(delivery))
+        for (verdict, queue), ids in grouped.items():
+            if verdict is Verdict.ACKNOWLEDGED:
+                self._acknowledge(keys=[self._keys.held(queue), self._keys.bodies(queue)], args=ids)
+            elif verdict is Verdict.REJECTED:
+                for redis_id in ids:
+                    self._broker.do_nack(queue, redis_id)
+            else:
+                self._give_back(queue, ids)
+
+    def _give_back(self, queue: str, ids: list[bytes]) -> None:
+        self._broker.do_requeue(queue, *ids)
+        self._client.publish(self._keys.bell, queue)
+
+    def _look(self) -> None:
+        """Shows that we live, has dramatiq mend what dead workers left, and mends what we lost ourselves.
+
+        An id that we do not hold is given back when it is seen for the second time: the script that
+        took it may have been running still when its connection broke.
+        """
+        pipeline = self._client.pipeline(transaction=False)
+        for queue in self._reception.queues:
+            pipeline.smembers(self._keys.held(queue))
+        for queue, ids in zip(self._reception.queues, pipeline.execute(), strict=True):
+            strange = ids - self._held[queue]
+            lost = strange & self._missed[queue]
+            self._missed[queue] = strange - lost
+            if lost:
+                LOG.warning("Queue %s: %d messages were lost on the way here; given back.", queue, len(lost))
+            # Maintenance comes with every dramatiq command; with no ids this one does nothing else.
+            self._broker.do_requeue(queue, *lost)
+        self._look_at = monotonic() + self._look_s
+
+    def _listen(self) -> None:
+        """Wakes the intake when somebody rings for one of our queues. Not hearing it costs ``POLL_S``."""
+        queues = {queue.encode() for queue in self._reception.queues}
+        while not self._leaving.is_set():
+            try:
+                with self._client.pubsub(ignore_subscribe_messages=True) as ear:
+                    ear.subscribe(self._keys.bell)
+                    while not self._leaving.is_set():
+                        ring = ear.get_message(timeout=RETRY_S_MAX)
+                        if ring and ring["data"] in queues:
+                            self.wake()
+            except self.losses:
+                self._leaving.wait(RETRY_S_MAX)
+
+    def _disconnect(self) -> None:
+        self._settle_all()
+        for queue, ids in self._held.items():
+            if ids:
+                self._give_back(queue, list(ids))
+        self._client.zrem(self._keys.heartbeats, self._keys.worker)
+        # Rings for nobody, so that the listener looks up and finds that it is to leave.
+        self._client.publish(self._keys.bell, "")
+        self._listener.join(RETRY_S_MAX)
+
+
+def _id(delivery: Delivery) -> bytes:
+    return cast(bytes, delivery.receipt)

@@ -1,0 +1,31 @@
+"""How things are called in Redis. All but the bell are dramatiq's names."""
+
+from msgspec import Struct
+
+
+class Keys(Struct, frozen=True):
+    namespace: str
+    worker: str
+
+    def waiting(self, queue: str) -> str:
+        """The list of ids."""
+        return f"{self.namespace}:{queue}"
+
+    def bodies(self, queue: str) -> str:
+        return f"{self.namespace}:{queue}.msgs"
+
+    def dead(self, queue: str) -> str:
+        return f"{self.namespace}:{queue}.XQ"
+
+    def held(self, queue: str) -> str:
+        """The ids that this worker has taken off a queue and not settled."""
+        return f"{self.namespace}:__acks__.{self.worker}.{queue}"
+
+    @property
+    def heartbeats(self) -> str:
+        return f"{self.namespace}:__heartbeats__"
+
+    @property
+    def bell(self) -> str:
+        """The channel on which every publisher of ours names the queue it has filled."""
+        return f"{self.namespace}:__bell__"

@@ -1,0 +1,31 @@
+"""Whose turn it is among queues that share slots. Pure."""
+
+from collections.abc import Iterable
+
+#: Asking an empty queue costs a round trip while a slot stands free; so many are asked first, no more.
+QUIET_FIRST = 8
+
+
+class Rota:
+    """No queue waits for ever: the quiet ones are asked a few at a time, the one asked longest ago first,
+    then those that had messages, the one served longest ago first."""
+
+    def __init__(self, queues: Iterable[str]) -> None:
+        self._quiet = dict.fromkeys(queues)
+        self._busy: dict[str, None] = {}
+
+    def order(self) -> list[str]:
+        """Every queue once, in the order in which to ask."""
+        quiet = list(self._quiet)
+        return quiet[:QUIET_FIRST] + list(self._busy) + quiet[QUIET_FIRST:]
+
+    def served(self, queue: str) -> None:
+        """It had a message; now it is the others' turn."""
+        self._quiet.pop(queue, None)
+        self._busy.pop(queue, None)
+        self._busy[queue] = None
+
+    def was_empty(self, queue: str) -> None:
+        self._busy.pop(queue, None)
+        self._quiet.pop(queue, None)
+        self._quiet[queue] = None

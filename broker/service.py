@@ -1,0 +1,155 @@
+"""Handlers on queues: what a worker process does with its broker.
+
+``serve`` binds them; ``Service`` runs them, either by itself (``start``, ``stop``) or as the broker that
+dramatiq's command line finds in each process it starts (``enlist``; see ``broker.processes``).
+"""
+
+from collections.abc import Callable, Collection, Mapping
+
+import dramatiq
+from dramatiq import Actor, Middleware, Worker
+from dramatiq.common import iter_queue
+
+from broker.carrier import Broker, Carrier
+from broker.delivery import Delivery
+from broker.intake import Intake
+from broker.log import LOG, one_line
+from broker.messages import Message
+from broker.reception import Reception
+from broker.slots import Slots
+from jobs.errors import BadMessage, BadSetting
+
+#: Runs one message. It ends, and the message is acknowledged; or raises, and see ``Service.run``.
+Handler = Callable[[Message, Delivery], None]
+
+#: Idle worker threads look this often whether they are to stop.
+WORKER_LOOKS_S = 0.25
+#: What dramatiq adds to a queue's name: an app called x.XQ would get the dead letters of x.
+_RESERVED = (".DQ", ".XQ")
+
+
+def serve(
+    broker: Broker,
+    handlers: Mapping[str, Handler],
+    queues: Collection[str],
+    *,
+    control_slots: int,
+    app_slots: int,
+) -> "Service":
+    """Binds handlers, by their messages' ``actor``, to the queues that this process consumes.
+
+    The queues are made where they are missing: Unreachable or BadSetting says why that cannot be.
+    A broker serves once; connect again for a second service.
+    """
+    if not isinstance(broker, Carrier):
+        raise TypeError(f"{broker!r} does not come from broker.connect.connect")
+    slots = Slots(control=control_slots, apps=app_slots)
+    for queue in queues:
+        _check(queue, slots)
+    broker.ensure(queues)
+    return Service(broker, handlers, tuple(dict.fromkeys(queues)), slots)
+
+
+class Service:
+    """One process's share of the work. ``slots`` tells how busy it is."""
+
+    def __init__(
+        self, broker: Carrier, handlers: Mapping[str, Handler], queues: tuple[str, ...], slots: Slots
+    ) -> None:
+        self.slots = slots
+        self._broker = broker
+        self._handlers = dict(handlers)
+        self._reception = Reception(queues, self._handlers, slots)
+        self._worker: Worker | None = None
+        broker.receive_into(self._reception)
+        broker.add_middleware(_Attendance(self._reception, broker.intake(self._reception)))
+        for name in self._handlers:
+            # Any queue will do: dramatiq's worker finds actors by name, and sending is ours.
+            Actor(self.run, broker=broker, actor_name=name, queue_name=queues[0], priority=0, options={})
+        for queue in queues:
+            broker.declare_queue(queue)
+
+    def start(self) -> None:
+        """Runs in threads of this process and returns."""
+        self._worker = Worker(self._broker)
+        self._worker.start()
+
+    def stop(self, *, grace_s: float) -> None:
+        """Takes nothing more, gives back what has not started, and waits for what runs.
+
+        What has not ended after the grace time is given back while it still runs.
+        """
+        if self._worker is not None:
+            self._worker.stop(timeout=int(grace_s * 1000))
+
+    def enlist(self) -> None:
+        """Makes this the broker that dramatiq's command line starts in this process."""
+        dramatiq.set_broker(self._broker)
+
+    def run(self, message: Message, delivery: Delivery) -> None:
+        """One message from start to end, in one of dramatiq's worker threads. Never raises."""
+        try:
+            if self._reception.closed.is_set():
+                delivery.give_back()
+                return
+            self._handlers[message.actor](message, delivery)
+            delivery.acknowledge()
+            self._reception.parking.forget(delivery)
+        except BadMessage as error:
+            LOG.error("%s goes to the dead letters: %s", delivery, one_line(error))
+            delivery.reject()
+        except BaseException as error:
+            # Even a SystemExit: it would end this thread for good and take its slot along.
+            self._failed(message, delivery, error)
+        finally:
+            self.slots.of(delivery.queue_name).release()
+
+    def _failed(self, message: Message, delivery: Delivery, error: BaseException) -> None:
+        if delivery.verdict is not None:
+            follows = f"it was {delivery.verdict.value} before"
+        elif message.news:
+            follows = f"it is given back in {self._reception.parking.park(delivery):g} s"
+        else:
+            delivery.acknowledge()
+            follows = "the hint is dropped, the groomer will repair"
+        LOG.error("%s failed, %s: %s: %s", delivery, follows, type(error).__name__, one_line(error))
+        LOG.debug("How %s failed.", delivery, exc_info=error)
+
+
+class _Attendance(Middleware):
+    """Starts and ends the intake with the worker, whoever starts that."""
+
+    def __init__(self, reception: Reception, intake: Intake) -> None:
+        self._reception = reception
+        self._intake = intake
+
+    def before_worker_boot(self, _: dramatiq.Broker, worker: Worker) -> None:
+        """A thread a slot, whatever the command line said: no message with a slot may wait for a thread."""
+        worker.worker_threads = self._reception.slots.total
+        worker.worker_timeout = int(WORKER_LOOKS_S * 1000)
+
+    def after_worker_boot(self, _: dramatiq.Broker, __: Worker) -> None:
+        self._intake.start()
+
+    def before_worker_shutdown(self, _: dramatiq.Broker, worker: Worker) -> None:
+        """What has not started goes back now, not when the longest handler has ended."""
+        self._reception.slots.close()
+        self._reception.close()
+        self._intake.stop_taking()
+        self._reception.parking.close()
+        for item in iter_queue(worker.work_queue):  # type: ignore[no-untyped-call]
+            item.message.give_back()
+
+    def after_worker_shutdown(self, _: dramatiq.Broker, __: Worker) -> None:
+        self._intake.close()
+
+
+def _check(queue: str, slots: Slots) -> None:
+    if queue.endswith(_RESERVED):
+        raise BadSetting(
+            f"A queue cannot be called {queue!r}: the ending is taken.", advice="Rename the app."
+        )
+    if slots.of(queue).size < 1:
+        raise BadSetting(
+            f"There is no slot to run messages from queue {queue}.", advice="Give it at least one."
+        )

@@ -1,0 +1,180 @@
+"""A broker of each kind, apart from other tests, and what tests do with it."""
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import count
+
+import pika
+import pytest
+import redis
+
+from broker.connect import Broker, connect
+from broker.delivery import Delivery
+from broker.messages import CONTROL, Execute, Message, Turn
+from broker.service import Handler, Service, serve
+from tests.broker.proxy import Proxy
+from tests.broker.worker import Child
+from tests.servers import rabbitmq_url, redis_url
+
+PORTS = {"rabbitmq": 5672, "redis": 6379}
+_numbers = count(1)
+
+
+def until(is_so: Callable[[], object], *, within_s: float = 10.0) -> None:
+    """Waits for a condition, and fails when it does not come."""
+    deadline = time.monotonic() + within_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            pytest.fail(f"did not come true within {within_s:g} s")
+        time.sleep(0.005)
+
+
+def parcel(app: str, *jobs: int) -> list[Message]:
+    """A message for every job."""
+    return [Execute(app=app, jobs=(Turn(job, 0),)) for job in jobs]
+
+
+class Ran:
+    """A handler for execute messages that notes which jobs it was given."""
+
+    def __init__(self) -> None:
+        self.jobs: list[int] = []
+
+    def __call__(self, message: Message, delivery: Delivery) -> None:
+        assert isinstance(message, Execute)
+        self.jobs += [turn.job for turn in message.jobs]
+
+
+class Post:
+    """One kind of broker in one test. Services and connections made here end with the test."""
+
+    def __init__(self, kind: str, url: str) -> None:
+        self.kind = kind
+        self.url = url
+        self.app = f"app{next(_numbers)}"
+        self.other_app = f"{self.app}.other"
+        self._namespace = f"test{next(_numbers)}"
+        self._services: list[Service] = []
+        self._brokers: list[Broker] = []
+        self._proxies: list[Proxy] = []
+        self._children: list[Child] = []
+        self.broker = self.connect()
+
+    def connect(self, url: str | None = None, **options: object) -> Broker:
+        """Another connection; for memory, of which there is only one, the same broker."""
+        if self.kind == "memory" and self._brokers:
+            return self.broker
+        broker = connect(url or self.url, namespace=self._namespace, **options)  # type: ignore[arg-type]
+        self._brokers.append(broker)
+        return broker
+
+    def process(self, *, slots: int = 1, url: str | None = None) -> Child:
+        """A worker in a process of its own, for this test's app."""
+        child = Child(url or self.url, self._namespace, self.app, slots=slots)
+        self._children.append(child)
+        return child
+
+    def proxy(self) -> Proxy:
+        proxy = Proxy(self.url, default_port=PORTS[self.kind])
+        self._proxies.append(proxy)
+        return proxy
+
+    def serve(
+        self,
+        handlers: Mapping[str, Handler],
+        queues: Collection[str] | None = None,
+        *,
+        slots: int = 2,
+        broker: Broker | None = None,
+    ) -> Service:
+        """A running service with so many slots in each pool, on a connection of its own."""
+        service = serve(
+            broker or self.connect(),
+            handlers,
+            [self.app] if queues is None else queues,
+            control_slots=slots,
+            app_slots=slots,
+        )
+        service.start()
+        self._services.append(service)
+        return service
+
+    def put(self, queue: str, body: bytes) -> None:
+        """What a stranger publishes, as it is."""
+        if self.kind == "memory":
+            self.broker.waiting(queue).put(body)  # type: ignore[attr-defined]
+            self.broker.wake()  # type: ignore[attr-defined]
+        elif self.kind == "redis":
+            redis_id = f"stranger{next(_numbers)}"
+            with redis.Redis.from_url(self.url) as client:
+                client.hset(f"{self._namespace}:{queue}.msgs", redis_id, body)
+                client.rpush(f"{self._namespace}:{queue}", redis_id)
+        else:
+            with pika.BlockingConnection(pika.URLParameters(self.url)) as connection:
+                connection.channel().basic_publish("", queue, body, pika.BasicProperties(delivery_mode=2))
+
+    def delete_queues(self, *queues: str) -> None:
+        with pika.BlockingConnection(pika.URLParameters(self.url)) as connection:
+            for queue in queues:
+                channel = connection.channel()
+                channel.queue_delete(queue)
+                channel.queue_delete(f"{queue}.XQ")
+
+    def end(self) -> None:
+        for child in self._children:
+            child.kill()
+        for service in self._services:
+            service.stop(grace_s=5)
+        for broker in self._brokers:
+            broker.close()
+        for proxy in self._proxies:
+            proxy.close()
+        if self.kind == "rabbitmq":
+            self.delete_queues(*CONTROL, self.app, self.other_app)
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_server() -> Iterator[str]:
+    logging.getLogger("pika").setLevel(logging.CRITICAL)
+    with rabbitmq_url() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[str]:
+    with redis_url() as url:
+        yield url
+
+
+@pytest.fixture
+def rabbitmq(rabbitmq_server: str) -> Iterator[Post]:
+    post = Post("rabbitmq", rabbitmq_server)
+    yield post
+    post.end()
+
+
+@pytest.fixture
+def redis_post(redis_server: str) -> Iterator[Post]:
+    post = Post("redis", redis_server)
+    yield post
+    post.end()
+
+
+@pytest.fixture
+def memory() -> Iterator[Post]:
+    post = Post("memory", "memory://")
+    yield post
+    post.end()
+
+
+@pytest.fixture(params=["memory", "rabbitmq", "redis_post"])
+def post(request: pytest.FixtureRequest) -> Post:
+    """Each broker in turn."""
+    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+
+
+@pytest.fixture(params=["rabbitmq", "redis_post"])
+def server(request: pytest.FixtureRequest) -> Post:
+    """Each broker that is a server in turn."""
+    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]

@@ -1,0 +1,120 @@
+"""What is a message and what is not, before any broker is involved."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from dramatiq import DecodeError
+from msgspec import Raw
+
+from broker import codec
+from broker.messages import MESSAGES, Cancel, Ended, Execute, Executed, Message, Plan, Submit, SubmitMany, Tick, Turn
+from jobs.errors import BadMessage
+
+EVERY_KIND: list[Message] = [
+    Submit(submission=Raw(b'{"app":"etl","keys":["a","b"],"policy":{"max_fails":2}}'), id="one"),
+    SubmitMany(submissions=(Raw(b'{"app":"etl"}'), Raw(b'{"nonsense":[1,2]}')), id="two"),
+    Cancel(submission="one"),
+    Cancel(app="etl", key="2026-01-01"),
+    Plan(submissions=("one", "two")),
+    Executed(jobs=(1, 2, 3)),
+    Ended(jobs=(4,)),
+    Tick(),
+    Execute(app="etl", jobs=(Turn(1, 0), Turn(2, 7))),
+]
+
+
+def envelope(**changes: Any) -> bytes:
+    fields = {
+        "queue_name": "planner",
+        "actor_name": "submit",
+        "args": [],
+        "kwargs": {"app": "etl", "key": "2026-01-01"},
+        "options": {},
+        "message_id": "7c0f",
+        "message_timestamp": 1_770_000_000_000,
+    }
+    return json.dumps({key: value for key, value in (fields | changes).items() if value is not None}).encode()
+
+
+@pytest.mark.parametrize("message", EVERY_KIND, ids=lambda message: message.actor)
+def test_every_message_arrives_as_it_was_sent(message: Message) -> None:
+    letter = codec.seal(message)
+    _, arrived = codec.unseal(letter.queue, letter.body)
+    assert msgspec.json.encode(arrived) == msgspec.json.encode(message)
+    assert letter.queue == message.queue
+
+
+def test_there_is_an_example_of_every_kind() -> None:
+    assert {type(message) for message in EVERY_KIND} == set(MESSAGES)
+
+
+def test_the_words_of_a_submission_are_kept_as_they_came() -> None:
+    _, message = codec.unseal("planner", envelope(kwargs={"app": "etl", "work_ids": [[1, 3]], "unheard": 1.50}))
+    assert isinstance(message, Submit)
+    assert json.loads(bytes(message.submission)) == {"app": "etl", "work_ids": [[1, 3]], "unheard": 1.5}
+    assert message.id == "7c0f"
+
+
+def test_a_submission_that_cannot_be_read_does_not_spoil_its_batch() -> None:
+    body = envelope(actor_name="submit_many", kwargs={"submissions": [{"app": "etl"}, 17, "x"]})
+    _, message = codec.unseal("planner", body)
+    assert isinstance(message, SubmitMany)
+    assert [bytes(one) for one in message.submissions] == [b'{"app": "etl"}', b"17", b'"x"']
+
+
+def test_options_from_outside_are_dropped() -> None:
+    wishes = {"on_success": "evil", "pipe_target": {}, "eta": 1, "max_retries": 9, "redis_message_id": "r1"}
+    opened, _ = codec.unseal("planner", envelope(options=wishes))
+    assert opened.options == {"redis_message_id": "r1"}
+
+
+def test_what_another_language_may_leave_out() -> None:
+    _, message = codec.unseal("planner", envelope(args=None, options=None, message_timestamp=None))
+    assert isinstance(message, Submit)
+
+
+def test_the_queue_is_where_it_came_from_and_not_what_the_sender_says() -> None:
+    opened, _ = codec.unseal("planner", envelope(queue_name="somewhere"))
+    assert opened.queue_name == "planner"
+
+
+DEEP = b'{"queue_name":"planner","actor_name":"submit","message_id":"m","kwargs":{"app":' + b"[" * 100_000
+
+REFUSED = {
+    "nothing": (b"", "truncated"),
+    "no JSON": (b"nonsense", "malformed"),
+    "no object": (b"[1]", "Expected `object`"),
+    "broken text": (b'{"queue_name":"\xff"}', "utf-8"),
+    "nested too deeply": (DEEP, "recursion"),
+    "no id": (envelope(message_id=None), "message_id"),
+    "an empty id": (envelope(message_id=""), "message_id"),
+    "a long id": (envelope(message_id="x" * 201), "message_id"),
+    "NUL in the id": (envelope(message_id="a\x00b"), "message_id"),
+    "unknown actor": (envelope(actor_name="rm_rf"), "no actor is called 'rm_rf'"),
+    "positional arguments": (envelope(args=[1]), "keyword arguments only"),
+    "unknown field": (envelope(actor_name="plan", kwargs={"submissions": [], "x": 1}), "unknown field `x`"),
+    "missing field": (envelope(actor_name="plan", kwargs={}), "missing required field"),
+    "wrong type": (envelope(actor_name="executed", kwargs={"jobs": ["a"]}), "Expected `int`"),
+    "wrong queue": (envelope(actor_name="tick", kwargs={}), "belongs on queue 'groomer'"),
+    "another app's": (envelope(actor_name="execute", kwargs={"app": "etl", "jobs": []}), "belongs on queue 'etl'"),
+}
+
+
+@pytest.mark.parametrize(("body", "why"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_understood_is_refused_with_a_reason(body: bytes, why: str) -> None:
+    with pytest.raises(BadMessage, match=why) as refused:
+        codec.unseal("planner", body)
+    assert "\n" not in refused.value.what
+
+
+def test_a_body_above_the_limit_is_refused_unread() -> None:
+    with pytest.raises(DecodeError, match="the limit is 4194304"):
+        codec.JsonEncoder().decode(b"not even JSON" * 400_000)
+
+
+def test_a_message_that_nobody_would_accept_is_not_sent() -> None:
+    with pytest.raises(BadMessage, match="the limit is 4194304") as refused:
+        codec.seal(Plan(submissions=("x" * 5_000_000,)))
+    assert "Divide it" in refused.value.advice

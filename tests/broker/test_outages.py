@@ -1,0 +1,153 @@
+"""Servers that are killed, cut off or not there, and processes that die. Nothing is lost by any of it."""
+
+import threading
+import time
+
+import pytest
+
+from broker.connect import connect
+from broker.delivery import Delivery
+from broker.messages import Message
+from broker.service import serve
+from jobs.errors import Unreachable
+from tests.broker.conftest import Post, Ran, parcel, until
+
+DEAD = {"rabbitmq": "amqp://someone:secret@127.0.0.1:1/", "redis": "redis://someone:secret@127.0.0.1:1/0"}
+
+
+@pytest.mark.parametrize("url", DEAD.values(), ids=DEAD)
+def test_publishing_to_a_dead_port_is_an_error_soon_and_says_where(url: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(Unreachable) as raised:
+        connect(url).publish(parcel("etl", 1))
+    assert time.monotonic() - began < 3
+    assert "127.0.0.1:1" in raised.value.where
+    assert "secret" not in f"{raised.value.what}{raised.value.where}{raised.value.advice}"
+
+
+@pytest.mark.parametrize("url", DEAD.values(), ids=DEAD)
+def test_a_worker_does_not_start_on_a_dead_port(url: str) -> None:
+    with pytest.raises(Unreachable):
+        serve(connect(url), {"execute": Ran()}, ["etl"], control_slots=1, app_slots=1)
+
+
+def test_publishing_goes_on_after_the_connection_was_cut_while_idle(server: Post) -> None:
+    proxy = server.proxy()
+    broker = server.connect(proxy.url)
+    broker.publish(parcel(server.app, 1))
+    assert broker.depth(server.app) == 1
+    for number in range(2, 6):
+        proxy.cut()
+        broker.publish(parcel(server.app, number))
+        assert broker.depth(server.app) == number
+    assert broker.dead_letters(server.app) == 0
+
+
+def test_a_worker_comes_back_within_a_second_of_a_cut(server: Post) -> None:
+    proxy, ran = server.proxy(), Ran()
+    server.serve({"execute": ran}, broker=server.connect(proxy.url))
+    for number in range(5):
+        server.broker.publish(parcel(server.app, number))
+        until(lambda number=number: number in ran.jobs)  # type: ignore[misc]
+        proxy.cut()
+    server.broker.publish(parcel(server.app, 100))
+    until(lambda: 100 in ran.jobs, within_s=1.5)
+
+
+def test_a_handler_does_not_wait_for_a_broker_that_is_away(server: Post) -> None:
+    proxy, ran, go_on = server.proxy(), Ran(), threading.Event()
+
+    def run(message: Message, delivery: Delivery) -> None:
+        ran(message, delivery)
+        assert go_on.wait(10)
+
+    service = server.serve({"execute": run}, slots=1, broker=server.connect(proxy.url))
+    server.broker.publish(parcel(server.app, 1))
+    until(lambda: ran.jobs)
+    proxy.close()
+    go_on.set()
+    until(lambda: service.slots.apps.busy == 0, within_s=1)
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_cut_during_a_job_loses_no_other_message(server: Post, slots: int) -> None:
+    """The four messages of finding 1 in the reliability notes: plain dramatiq loses the third."""
+    proxy = server.proxy()
+    child = server.process(slots=slots, url=proxy.url)
+    server.broker.publish(parcel(server.app, 1, 2, 3, 4))
+    until(lambda: "begin 1" in child.said)
+    child.let_end(1)
+    until(lambda: "begin 2" in child.said and "end 1" in child.said)
+    proxy.cut()
+    until(lambda: len([line for line in child.said if line.startswith("begin")]) >= slots + 1)
+    child.let_end(2)
+    until(lambda: len([line for line in child.said if line.startswith("begin")]) >= slots + 2)
+    child.kill()
+    other = server.process(slots=4)
+    for number in (2, 3, 4):
+        other.let_end(number)
+    until(lambda: {"begin 3", "begin 4"} <= set(other.said))
+    until(lambda: server.broker.depth(server.app) == 0)
+
+
+def test_what_a_killed_process_had_not_acknowledged_is_run_by_another(server: Post) -> None:
+    child = server.process()
+    server.broker.publish(parcel(server.app, 1))
+    until(lambda: child.said == ["begin 1"])
+    child.kill()
+    ran = Ran()
+    server.serve({"execute": ran}, broker=server.connect(heartbeat_timeout_s=1.0))
+    until(lambda: ran.jobs == [1])
+
+
+def test_what_a_killed_process_had_acknowledged_early_is_gone(server: Post) -> None:
+    child = server.process()
+    server.broker.publish(parcel(server.app, 100))
+    until(lambda: child.said == ["begin 100"])
+    server.broker.publish(parcel(server.app, 1))
+    child.let_end(100)
+    until(lambda: "begin 1" in child.said)
+    child.kill()
+    ran = Ran()
+    server.serve({"execute": ran}, broker=server.connect(heartbeat_timeout_s=1.0))
+    until(lambda: 1 in ran.jobs)
+    assert ran.jobs == [1]
+
+
+def test_an_idle_process_runs_what_waits_behind_a_busy_one(server: Post) -> None:
+    started, finish, ran = Ran(), threading.Event(), Ran()
+
+    def run(message: Message, delivery: Delivery) -> None:
+        delivery.acknowledge()
+        started(message, delivery)
+        assert finish.wait(20)
+
+    server.serve({"execute": run}, slots=1)
+    server.broker.publish(parcel(server.app, 1))
+    until(lambda: started.jobs == [1])
+    server.broker.publish(parcel(server.app, 2, 3, 4))
+    server.serve({"execute": ran}, slots=1)
+    until(lambda: sorted(ran.jobs) == [2, 3, 4])
+    server.broker.publish(parcel(server.app, 5))
+    until(lambda: 5 in ran.jobs, within_s=1)
+    assert started.jobs == [1]
+    finish.set()
+    server.broker.publish(parcel(server.app, *range(10, 60)))
+    until(lambda: len(ran.jobs) + len(started.jobs) == 55)
+
+
+def test_a_freed_slot_is_used_at_once(server: Post) -> None:
+    began: list[float] = []
+    ended: list[float] = []
+
+    def run(message: Message, delivery: Delivery) -> None:
+        delivery.acknowledge()
+        began.append(time.perf_counter())
+        threading.Event().wait(0.15)
+        ended.append(time.perf_counter())
+
+    server.serve({"execute": run}, slots=1)
+    server.broker.publish(parcel(server.app, *range(6)))
+    until(lambda: len(ended) == 6)
+    gaps = sorted(next_began - end for end, next_began in zip(ended, began[1:], strict=False))
+    assert gaps[len(gaps) // 2] < 0.05

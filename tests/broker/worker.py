@@ -1,0 +1,75 @@
+"""A worker process that tests can hold up and kill. Run as ``python -m tests.broker.worker``.
+
+It says ``begin N`` and ``end N`` for every job, and ends a job when it reads its number on stdin. Jobs
+from 100 on are acknowledged as soon as they begin.
+"""
+
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from threading import Event, Thread
+
+from broker.connect import connect
+from broker.delivery import Delivery
+from broker.messages import Execute, Message
+from broker.service import serve
+
+EARLY = 100
+CHECKOUT = Path(__file__).parents[2]
+
+
+class Child:
+    """Such a process, seen from the test."""
+
+    def __init__(self, url: str, namespace: str, queue: str, *, slots: int = 1) -> None:
+        command = [sys.executable, "-m", "tests.broker.worker", url, namespace, queue, str(slots)]
+        self._process = subprocess.Popen(
+            command, cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self.said: list[str] = []
+        Thread(target=self._read, daemon=True).start()
+
+    def let_end(self, job: int) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{job}\n")
+
+    def kill(self) -> None:
+        """SIGKILL: it has no time for anything."""
+        if self._process.returncode is not None:
+            return
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            stream.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            for line in self._process.stdout:
+                self.said.append(line.strip())
+        except ValueError:
+            return  # Closed by ``kill``.
+
+
+def main(url: str, namespace: str, queue: str, slots: str) -> None:
+    may_end: defaultdict[int, Event] = defaultdict(Event)
+
+    def execute(message: Message, delivery: Delivery) -> None:
+        assert isinstance(message, Execute)
+        job = message.jobs[0].job
+        if job >= EARLY:
+            delivery.acknowledge()
+        print(f"begin {job}", flush=True)  # noqa: T201
+        may_end[job].wait()
+        print(f"end {job}", flush=True)  # noqa: T201
+
+    broker = connect(url, namespace=namespace, heartbeat_timeout_s=1.0)
+    serve(broker, {"execute": execute}, [queue], control_slots=0, app_slots=int(slots)).start()
+    for line in sys.stdin:
+        may_end[int(line)].set()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
