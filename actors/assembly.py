@@ -1,0 +1,59 @@
+"""The composition root: from settings to what a process or a command works with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from actors.settings import Settings
+from broker.connect import connect
+from broker.carrier import Broker
+from jobs.catalogue import Catalogue, load
+from jobs.errors import SluiceError
+from ledger import migrate
+from ledger.connection import Ledger
+from ledger.embedded import EmbeddedUnavailable, start
+
+
+class NoLedger(SluiceError):
+    """None is configured, and none can be started here."""
+
+    exit_code = 3
+
+
+def load_catalogue(settings: Settings) -> Catalogue:
+    """The definitions, checked as a whole; DefinitionError lists every fault."""
+    return load(settings.apps, default_job_id=settings.default_job_id, delimiter=settings.key_delimiter)
+
+
+@contextmanager
+def ledger_address(settings: Settings) -> Iterator[str]:
+    """Where the ledger is, for as long as the block lasts; without one configured an embedded Postgres is started."""
+    if settings.ledger_url is not None:
+        yield settings.ledger_url
+        return
+    try:
+        postgres = start(settings.home)
+    except EmbeddedUnavailable as error:
+        raise NoLedger(str(error), advice="Set SLUICE_LEDGER_URL to a Postgres that runs.") from error
+    with postgres:
+        yield postgres.url
+
+
+@contextmanager
+def open_ledger(settings: Settings, *, connections: int = 8) -> Iterator[Ledger]:
+    """The ledger at this code's schema, made where there is none yet."""
+    with ledger_address(settings) as url:
+        migrate.require(url)
+        ledger = Ledger(url, connections=connections)
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+
+
+@contextmanager
+def connect_broker(settings: Settings) -> Iterator[Broker]:
+    broker = connect(settings.broker_url, namespace=settings.broker_namespace, queue_type=settings.queue_type)
+    try:
+        yield broker
+    finally:
+        broker.close()

@@ -1,0 +1,95 @@
+"""What programs do with Sluice: submit, look, wait, cancel. All of it goes through the ledger.
+
+A submission is safe once the ledger has it; the message sent after it only saves the groomer's next look.
+So the broker may be down, and nobody has to repeat anything.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from uuid import uuid4
+
+import msgspec
+
+from broker.messages import Ended, Message, Plan
+from jobs.catalogue import parse_policy
+from jobs.errors import BadRequest, Unreachable
+from jobs.ref import JobName
+from jobs.submission import Submission, SubmissionState
+from ledger import submissions
+from ledger.connection import Ledger
+from ledger.reads import progress
+
+_LOG = logging.getLogger("sluice.client")
+
+#: A waiting client looks this often.
+LOOK_EVERY_S = 0.2
+
+
+class Client:
+    """``publish`` sends messages to the broker; where it fails, that is logged and no more."""
+
+    def __init__(self, ledger: Ledger, publish: Callable[[Sequence[Message]], None]) -> None:
+        self._ledger = ledger
+        self._publish = publish
+
+    def submit(self, submission: Submission) -> str:
+        """Take it in, and return its id. Submitting one id again changes nothing."""
+        return self.submit_many([submission])[0]
+
+    def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
+        """BadRequest for words that no planner would understand; none of them is taken in then."""
+        named = [_named(submission) for submission in wanted]
+        for submission in named:
+            parse_policy(submission.policy)
+        self._ledger.transact(lambda tx: submissions.receive(tx, named))
+        ids = [submission.require_id() for submission in named]
+        self._hint(Plan(submissions=tuple(ids)))
+        return ids
+
+    def cancel(self, submission: str) -> list[int]:
+        """Cancel a submission and what nobody else wants; BadRequest if it is not there or has ended."""
+        ended = self._ledger.transact(lambda tx: submissions.cancel(tx, submission))
+        if ended is None:
+            raise BadRequest(
+                f"There is no open submission {submission}.",
+                advice="`sluice submissions` lists what there is.",
+            )
+        self._tell(ended)
+        return ended
+
+    def cancel_job(self, name: JobName) -> list[int]:
+        """Cancel one job, whoever wants it."""
+        ended = self._ledger.transact(lambda tx: submissions.cancel_job(tx, name))
+        self._tell(ended)
+        return ended
+
+    def status(self, submission: str) -> progress.Status | None:
+        return self._ledger.transact(lambda tx: progress.status(tx, submission))
+
+    def wait(self, submission: str, *, timeout_s: float | None = None) -> progress.Status:
+        """Until it has ended. TimeoutError if that takes longer than the caller has."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            status = self.status(submission)
+            if status is None:
+                raise BadRequest(f"There is no submission {submission}.")
+            if status.state not in (SubmissionState.RECEIVED, SubmissionState.ACTIVE):
+                return status
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"Submission {submission} is still {status.state}.")
+            time.sleep(LOOK_EVERY_S)
+
+    def _tell(self, ended: list[int]) -> None:
+        if ended:
+            self._hint(Ended(jobs=tuple(ended)))
+
+    def _hint(self, message: Message) -> None:
+        try:
+            self._publish([message])
+        except Unreachable as error:
+            _LOG.warning("the broker was not told, the groomer will see to it: %s", error)
+
+
+def _named(submission: Submission) -> Submission:
+    return submission if submission.id else msgspec.structs.replace(submission, id=str(uuid4()))

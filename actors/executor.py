@@ -1,0 +1,37 @@
+"""The executor's two transactions. What lies between them, running the jobs, is the worker's (see actors.running)."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from actors.announce import announce
+from broker.messages import Ended, Execute, Executed, Message
+from jobs.outcome import Outcome
+from jobs.ref import Claim
+from ledger import claims
+from ledger.claims import Claimed
+from ledger.connection import Ledger, Tx
+
+
+def claim(ledger: Ledger, message: Execute, worker: UUID) -> list[Claimed]:
+    """The jobs of a parcel that are this worker's to run. The message has done its work once this returns."""
+    turns = [(turn.job, turn.round) for turn in message.jobs]
+    return ledger.transact(lambda tx: claims.claim(tx, turns, worker))
+
+
+def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:
+    """Write the outcomes down: who must hear of it, and the claims that were no longer ours to end."""
+
+    def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
+        recorded = claims.record(tx, outcomes)
+        return _news(tx, recorded), recorded.refused
+
+    return ledger.transact(work)
+
+
+def _news(tx: Tx, recorded: claims.Recorded) -> Sequence[Message]:
+    messages: list[Message] = [*announce(tx, recorded.ready)]
+    if recorded.executed:
+        messages.append(Executed(jobs=tuple(recorded.executed)))
+    if recorded.ended:
+        messages.append(Ended(jobs=tuple(recorded.ended)))
+    return messages

@@ -1,0 +1,74 @@
+"""The groomer: on every tick, whatever was lost or has become due.
+
+Each step is a transaction of its own and bounded, so that one tick is short whatever has piled up; what
+does not fit waits for the next.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from actors.announce import announce
+from broker.messages import Ended, Executed, Message, Plan, Tick
+from jobs.catalogue import Catalogue
+from ledger import grooming, submissions
+from ledger.connection import Ledger, Tx
+from ledger.grooming import Chore
+
+#: So many rows are seen to by one step of one tick.
+LIMIT = 1000
+
+
+def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
+    due = ledger.transact(grooming.due)
+    messages: list[Message] = []
+    for chore, step in _STEPS.items():
+        # What a lost or late job leaves waiting is released in the same tick.
+        if chore in due or (chore is Chore.RELEASE and due & _FREEING):
+            messages += ledger.transact(step)
+    return messages
+
+
+def _ending(step: Callable[[Tx, int], list[int]]) -> Callable[[Tx], Sequence[Message]]:
+    """A step that ends jobs: their children are to be told."""
+
+    def work(tx: Tx) -> Sequence[Message]:
+        ended = step(tx, LIMIT)
+        return [Ended(jobs=tuple(ended))] if ended else []
+
+    return work
+
+
+def _plan(tx: Tx) -> Sequence[Message]:
+    received = grooming.unplanned(tx, LIMIT)
+    return [Plan(submissions=tuple(received))] if received else []
+
+
+def _release(tx: Tx) -> Sequence[Message]:
+    return announce(tx, grooming.release_due(tx, LIMIT))
+
+
+def _announce_ready(tx: Tx) -> Sequence[Message]:
+    return announce(tx, grooming.announce_ready(tx, LIMIT))
+
+
+def _announce_executed(tx: Tx) -> Sequence[Message]:
+    executed = grooming.announce_executed(tx, LIMIT)
+    return [Executed(jobs=tuple(executed))] if executed else []
+
+
+def _settle(tx: Tx) -> Sequence[Message]:
+    submissions.settle_unwatched(tx, LIMIT)
+    return []
+
+
+_FREEING = {Chore.TIME_OUT, Chore.TAKE_LOST}
+_STEPS: Mapping[Chore, Callable[[Tx], Sequence[Message]]] = {
+    Chore.EXPIRE: _ending(grooming.expire),
+    Chore.TIME_OUT: _ending(grooming.time_out),
+    Chore.TAKE_LOST: _ending(grooming.take_lost),
+    Chore.TELL: _ending(grooming.owed),
+    Chore.PLAN: _plan,
+    Chore.RELEASE: _release,
+    Chore.ANNOUNCE_READY: _announce_ready,
+    Chore.ANNOUNCE_EXECUTED: _announce_executed,
+    Chore.SETTLE: _settle,
+}

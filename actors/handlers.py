@@ -1,0 +1,27 @@
+"""Which handler answers which message. An Execute is the worker's own (see actors.running): it takes time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actors import groomer, planner
+from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany, Tick
+from jobs.catalogue import Catalogue
+from ledger.connection import Ledger
+
+#: Each takes its own kind of message; the mapping below is what pairs them.
+Handler = Callable[[Ledger, Catalogue, Any], Sequence[Message]]
+
+HANDLERS: Mapping[type[Message], Handler] = {
+    Submit: planner.submit,
+    SubmitMany: planner.submit_many,
+    Cancel: planner.cancel,
+    Plan: planner.plan,
+    Executed: planner.executed,
+    Ended: planner.ended,
+    Tick: groomer.tick,
+}
+
+
+def handle(ledger: Ledger, catalogue: Catalogue, message: Message) -> Sequence[Message]:
+    """Do what a message asks; the answer is to be sent once this has returned."""
+    return HANDLERS[type(message)](ledger, catalogue, message)

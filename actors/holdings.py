@@ -1,0 +1,56 @@
+"""The claims that this process holds, and the way to tell a run that its claim is gone."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import Event, Lock
+
+from jobs.ref import Claim
+
+
+class Holdings:
+    """Thread-safe. A claim's event is set when the run should end as fast as it can."""
+
+    def __init__(self) -> None:
+        self._stops: dict[Claim, Event] = {}
+        self._draining = False
+        self._lock = Lock()
+
+    @contextmanager
+    def hold(self, claims: Iterable[Claim]) -> Iterator[dict[Claim, Event]]:
+        """Hold these claims for as long as the block takes."""
+        stops = {claim: Event() for claim in claims}
+        with self._lock:
+            self._stops.update(stops)
+        try:
+            yield stops
+        finally:
+            with self._lock:
+                for claim in stops:
+                    self._stops.pop(claim, None)
+
+    @property
+    def draining(self) -> bool:
+        """Whether what has not started should not start any more."""
+        return self._draining
+
+    def drain(self) -> None:
+        self._draining = True
+
+    def claims(self) -> list[Claim]:
+        with self._lock:
+            return list(self._stops)
+
+    def keep_only(self, standing: set[Claim], asked: list[Claim]) -> list[Claim]:
+        """Stop the runs of claims that were asked about and do not stand any more; which those are."""
+        gone = [claim for claim in asked if claim not in standing]
+        self._stop(gone)
+        return gone
+
+    def stop_all(self) -> None:
+        self._stop(self.claims())
+
+    def _stop(self, claims: Iterable[Claim]) -> None:
+        with self._lock:
+            stops = [self._stops[claim] for claim in claims if claim in self._stops]
+        for stop in stops:
+            stop.set()

@@ -1,0 +1,75 @@
+"""One process's life as the ledger sees it: it joins, beats, and leaves."""
+
+import logging
+import os
+import socket
+import time
+from threading import Event, Thread
+from uuid import UUID
+
+from actors.holdings import Holdings
+from jobs.errors import Unreachable
+from ledger import workers
+from ledger.connection import Ledger
+
+_LOG = logging.getLogger("sluice.worker")
+
+
+class Lifeline:
+    """Renews the lease at a third of its length, and learns which claims were lost meanwhile.
+
+    A process that cannot renew stops its runs before the lease ends by the ledger's clock: it counts from
+    the moment it began its last successful beat, so it stops early rather than late.
+    """
+
+    def __init__(self, ledger: Ledger, holdings: Holdings, id: UUID, *, queues: list[str], lease_s: float) -> None:  # noqa: A002
+        self.id = id
+        self._ledger = ledger
+        self._holdings = holdings
+        self._queues = queues
+        self._lease_s = lease_s
+        self._trusted_until = 0.0
+        self._ended = Event()
+        self._thread = Thread(target=self._live, name="lifeline", daemon=True)
+
+    def start(self) -> None:
+        """Join; no claim is accepted before. Unreachable if the ledger does not answer."""
+        began = time.monotonic()
+        host, pid = socket.gethostname(), os.getpid()
+        self._ledger.transact(
+            lambda tx: workers.join(
+                tx, self.id, host=host, pid=pid, queues=self._queues, lease_s=self._lease_s
+            )
+        )
+        self._trusted_until = began + self._lease_s
+        self._thread.start()
+
+    def end(self) -> None:
+        """Leave. What is still held after this is the groomer's to give to others."""
+        self._ended.set()
+        self._thread.join()
+        try:
+            self._ledger.transact(lambda tx: workers.leave(tx, self.id))
+        except Unreachable as error:
+            _LOG.warning("left without saying so; the lease ends by itself: %s", error)
+
+    def _live(self) -> None:
+        while not self._ended.wait(self._lease_s / 3):
+            try:
+                self._beat()
+            except Unreachable as error:
+                _LOG.warning("the lease could not be renewed: %s", error)
+                self._mistrust()
+
+    def _beat(self) -> None:
+        began = time.monotonic()
+        held = self._holdings.claims()
+        standing = self._ledger.transact(lambda tx: workers.beat(tx, self.id, held, lease_s=self._lease_s))
+        self._trusted_until = began + self._lease_s
+        for claim in self._holdings.keep_only(standing, held):
+            _LOG.warning("claim %d of job %d is gone; its run is stopped", claim.number, claim.job)
+
+    def _mistrust(self) -> None:
+        """Stop the runs if the lease may have ended before the next beat."""
+        if time.monotonic() + self._lease_s / 3 >= self._trusted_until:
+            self._holdings.stop_all()

@@ -1,0 +1,31 @@
+"""What a process says of itself, on stderr: lines for people, or JSON for machines."""
+
+import logging
+import sys
+from datetime import UTC, datetime
+
+import msgspec
+
+_TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "pid": record.process,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line).decode()
+
+
+def set_up_logs(kind: str, *, verbose: bool = False) -> None:
+    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, warnings and worse only."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("pika").setLevel(logging.CRITICAL)

@@ -1,0 +1,155 @@
+"""The planner: takes submissions in, plans them, judges what was executed, and tells the children.
+
+Every handler takes a ledger, the catalogue and a message, and returns messages; it is safe to run again.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from actors.announce import announce
+from actors.bubble import push_children
+from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
+from jobs.catalogue import Catalogue
+from jobs.errors import BadMessage, BadRequest
+from jobs.ref import JobName
+from jobs.submission import Submission
+from ledger import counts, judging, planning, submissions
+from ledger.connection import Ledger, Tx
+from planner.judge import judge
+from planner.merge import merge
+from planner.walk import Walk
+
+#: So many submissions are planned in one transaction.
+BATCH = 200
+
+
+def submit(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Sequence[Message]:
+    return _take_in(ledger, catalogue, [(message.id, message.submission)])
+
+
+def submit_many(ledger: Ledger, catalogue: Catalogue, message: SubmitMany) -> Sequence[Message]:
+    """A row without an id of its own gets one from the message's, so that a repeated message is no news."""
+    rows = [(f"{message.id}/{place}", row) for place, row in enumerate(message.submissions)]
+    return _take_in(ledger, catalogue, rows)
+
+
+def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Message]:
+    """Plan what stands in the ledger; what another planner was quicker with is left alone."""
+    messages: list[Message] = []
+    for start in range(0, len(message.submissions), BATCH):
+        ids = list(message.submissions[start : start + BATCH])
+        messages += ledger.transact(lambda tx, ids=ids: _plan(tx, catalogue, ids))  # type: ignore[misc]
+    return messages
+
+
+def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Message]:
+    """Stop a submission, or one job whoever wants it; the jobs' children hear of it in the next message."""
+
+    def work(tx: Tx) -> list[int]:
+        if message.submission is not None:
+            return submissions.cancel(tx, message.submission) or []
+        if message.app is None or message.key is None:
+            raise BadMessage("A cancel message names a submission, or an app and a key.")
+        return submissions.cancel_job(tx, JobName(message.app, message.key))
+
+    ended = ledger.transact(work)
+    return [Ended(jobs=tuple(ended))] if ended else []
+
+
+def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequence[Message]:
+    """Judge, open the children's gates; then, in a transaction of its own, plan children nobody asked for."""
+
+    def work(tx: Tx) -> tuple[list[int], list[Message]]:
+        judged = judging.judge(tx, list(message.jobs), judge)
+        told = counts.tell(tx, judged.ended)
+        return judged.ended, [*announce(tx, judged.ready + told.ready)]
+
+    ended, messages = ledger.transact(work)
+    return messages + _push(ledger, catalogue, ended)
+
+
+def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Message]:
+    """Tell the children of jobs that ended otherwise than by judgement, or whose judge did not live to."""
+
+    def work(tx: Tx) -> list[Message]:
+        return [*announce(tx, counts.tell(tx, list(message.jobs)).ready)]
+
+    return ledger.transact(work) + _push(ledger, catalogue, list(message.jobs))
+
+
+def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Message]:
+    """Apart from the judgement, which holds the parents' rows: planning takes rows in an order of its own."""
+    return ledger.transact(lambda tx: push_children(tx, catalogue, ended)) if ended else []
+
+
+def _take_in(
+    ledger: Ledger, catalogue: Catalogue, rows: Iterable[tuple[str, msgspec.Raw]]
+) -> Sequence[Message]:
+    """Admit or refuse each row by itself, then plan the admitted ones."""
+    taken: list[Submission] = []
+    reasons: dict[str, str] = {}
+    for id_, raw in rows:
+        submission, reason = _read(id_, raw)
+        taken.append(submission)
+        if reason:
+            reasons[submission.require_id()] = reason
+    ledger.transact(lambda tx: submissions.receive(tx, taken, reasons))
+    return plan(ledger, catalogue, Plan(submissions=tuple(row.require_id() for row in taken)))
+
+
+def _read(id_: str, raw: msgspec.Raw) -> tuple[Submission, str]:
+    """The submission and "", or a stand-in that keeps what could be read of it, and why it is refused."""
+    try:
+        submission = msgspec.json.decode(raw, type=Submission)
+    except msgspec.MsgspecError as error:
+        return _stand_in(id_, raw), f"The submission cannot be read: {error}"
+    return (submission if submission.id else msgspec.structs.replace(submission, id=id_)), ""
+
+
+def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
+    try:
+        words = msgspec.json.decode(raw, type=dict[str, object])
+    except msgspec.MsgspecError:
+        words = {}
+    app, own_id = words.get("app"), words.get("id")
+    return Submission(
+        app=app if isinstance(app, str) else "?",
+        id=own_id if isinstance(own_id, str) and 0 < len(own_id) <= 200 else id_,
+    )
+
+
+def _plan(tx: Tx, catalogue: Catalogue, ids: list[str]) -> list[Message]:
+    """Walk all of them together; one that cannot be carried out is refused alone."""
+    walks: list[Walk] = []
+    for received in submissions.hold_received(tx, ids):
+        number, submission = received.number, received.submission
+        walk = _attempt(tx, number, lambda n=number, s=submission: Walk(catalogue, n, s))  # type: ignore[misc]
+        walks += [walk] if walk else []
+    walking = walks
+    while walking:
+        states = planning.find(tx, sorted({name for walk in walking for name in walk.asks()}))
+        known = {name: job.state for name, job in states.items()}
+        refused = [walk for walk in walking if not _attempt(tx, walk.number, lambda w=walk: w.step(known))]  # type: ignore[misc]
+        walks = [walk for walk in walks if walk not in refused]
+        walking = [walk for walk in walking if walk not in refused and not walk.arrived]
+    told = planning.plan(tx, merge(catalogue, walks))
+    for walk in walks:
+        submissions.activate(tx, walk.number)
+    submissions.settle(tx, [walk.number for walk in walks])
+    return [*announce(tx, told.ready)]
+
+
+def _attempt(tx: Tx, number: int, step: Callable[[], Walk]) -> Walk | None:
+    """Do one step of a walk, or refuse its submission with the reason.
+
+    Any error will do: filters and two-way functions are users' code, and a batch must not fail for one row.
+    """
+    try:
+        return step()
+    except BadRequest as error:
+        reason = f"{error.what} {error.advice}".strip()
+    except Exception as error:  # noqa: BLE001 - users' functions raise what they like
+        reason = f"{type(error).__name__}: {error}"
+    submissions.refuse(tx, number, reason)
+    return None

@@ -1,0 +1,118 @@
+"""One working process: a share of the queues, a lease, and, where it serves the scheduler's queue, the ticks."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from threading import Timer
+from uuid import uuid4
+
+from actors.client import Client
+from actors.handlers import HANDLERS, handle
+from actors.holdings import Holdings
+from actors.lifeline import Lifeline
+from actors.running import Running
+from actors.settings import Settings
+from actors.ticker import Ticker
+from broker.carrier import Broker
+from broker.delivery import Delivery
+from broker.messages import CONTROL, SCHEDULER, Execute, Message
+from broker.service import Handler, Service, serve
+from jobs.catalogue import Catalogue
+from jobs.errors import Unreachable
+from ledger.connection import Ledger
+
+_LOG = logging.getLogger("sluice.process")
+
+#: Planner and groomer messages are short; two at once keep a slow one from holding up the rest.
+CONTROL_SLOTS = 2
+#: How long before the end of the grace time running jobs are told to stop.
+STOP_BEFORE_S = 5.0
+
+
+class Process:
+    """``queues`` empty means all. Start it by ``start``, or have dramatiq's supervisor start it by ``enlist``."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        catalogue: Catalogue,
+        ledger: Ledger,
+        broker: Broker,
+        *,
+        queues: Sequence[str] = (),
+        threads: int,
+    ) -> None:
+        self._settings = settings
+        self._catalogue = catalogue
+        self._ledger = ledger
+        self._broker = broker
+        self._holdings = Holdings()
+        self.client = Client(ledger, self._send)
+        served = list(queues) or [*CONTROL, *catalogue.queues]
+        worker = uuid4()
+        self._lifeline = Lifeline(
+            ledger, self._holdings, worker, queues=list(queues), lease_s=settings.lease_s
+        )
+        self._running = Running(ledger, catalogue, self._holdings, worker, self._send)
+        self._ticker = Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
+        self._service = self._serve(served, threads)
+
+    def start(self) -> None:
+        """Work in threads of this process."""
+        self._begin()
+        self._service.start()
+
+    def stop(self) -> None:
+        """End in order: what runs gets the grace time, what has not started goes back at once."""
+        self._service.stop(grace_s=self._settings.grace_s)
+
+    def enlist(self) -> None:
+        """Leave starting and stopping to dramatiq's supervisor, in whose child process this is."""
+        self._begin()
+        self._service.enlist()
+
+    def stopping(self) -> None:
+        """The service takes no more messages (see broker.service)."""
+        if self._ticker:
+            self._ticker.end()
+        self._holdings.drain()
+        # Runs that can be stopped are, in time to say so before the grace is over.
+        Timer(max(self._settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all).start()
+
+    def stopped(self) -> None:
+        """No handler of ours runs any more, or the grace time is over."""
+        self._running.give_up()
+        self._lifeline.end()
+
+    def _begin(self) -> None:
+        self._lifeline.start()
+        if self._ticker:
+            self._ticker.start()
+
+    def _serve(self, queues: list[str], threads: int) -> Service:
+        handlers: Mapping[str, Handler] = {kind.actor: self._handle for kind in HANDLERS} | {
+            Execute.actor: self._execute
+        }
+        return serve(
+            self._broker,
+            handlers,
+            queues,
+            control_slots=CONTROL_SLOTS if any(queue in CONTROL for queue in queues) else 0,
+            app_slots=threads if any(queue not in CONTROL for queue in queues) else 0,
+            attendant=self,
+        )
+
+    def _handle(self, message: Message, delivery: Delivery) -> None:
+        self._send(handle(self._ledger, self._catalogue, message))
+
+    def _execute(self, message: Message, delivery: Delivery) -> None:
+        assert isinstance(message, Execute)
+        self._running.execute(message, delivery)
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        """Publish hints. They may be lost: the ledger knows what they would have said."""
+        if not messages:
+            return
+        try:
+            self._broker.publish(messages)
+        except Unreachable as error:
+            _LOG.warning("%d hints were not sent, the groomer will repeat them: %s", len(messages), error)

@@ -1,0 +1,109 @@
+"""Running a parcel: claim, acknowledge, run each job, record. What lies between the executor's two transactions."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from threading import Event
+from uuid import UUID
+
+from actors import executor
+from actors.assign import assign
+from actors.holdings import Holdings
+from actors.transacting import Transacting
+from broker.delivery import Delivery
+from broker.messages import Execute, Executed, Message
+from jobs.catalogue import Catalogue
+from jobs.errors import SluiceError, Unreachable
+from jobs.outcome import Ending, Outcome
+from jobs.ref import Claim
+from jobs.runners import runner_for
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+
+_LOG = logging.getLogger("sluice.executor")
+
+#: Outcomes of a parcel are recorded together, but none waits longer than this for the others.
+RECORD_WITHIN_S = 0.1
+#: While the ledger is away an outcome is offered again this often, until the process has to end.
+OFFER_AGAIN_S = 1.0
+
+_NOT_STARTED = Outcome(ending=Ending.HANDED_BACK)
+
+
+class Running:
+    """``send`` publishes hints; it may fail without harm."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        catalogue: Catalogue,
+        holdings: Holdings,
+        worker: UUID,
+        send: Callable[[Sequence[Message]], None],
+    ) -> None:
+        self._ledger = ledger
+        self._catalogue = catalogue
+        self._holdings = holdings
+        self._worker = worker
+        self._send = send
+        self._ending = Event()
+
+    def execute(self, message: Execute, delivery: Delivery) -> None:
+        """See to one parcel. Its message is done with once the jobs are claimed: from then on the lease protects them."""
+        if self._holdings.draining:
+            delivery.give_back()
+            return
+        claimed = executor.claim(self._ledger, message, self._worker)
+        delivery.acknowledge()
+        with self._holdings.hold(job.right for job in claimed) as stops:
+            self._run_all(claimed, stops)
+
+    def give_up(self) -> None:
+        """Stop offering outcomes to a ledger that does not answer; the process is about to end."""
+        self._ending.set()
+
+    def _run_all(self, claimed: list[Claimed], stops: dict[Claim, Event]) -> None:
+        outcomes: dict[Claim, Outcome] = {}
+        recorded_at = time.monotonic()
+        for job in claimed:
+            outcome = self._run(job, stops[job.right])
+            if outcome is None:
+                self._send([Executed(jobs=(job.id,))])
+            else:
+                outcomes[job.right] = outcome
+            if time.monotonic() - recorded_at > RECORD_WITHIN_S:
+                self._record(outcomes)
+                outcomes, recorded_at = {}, time.monotonic()
+        self._record(outcomes)
+
+    def _run(self, job: Claimed, stop: Event) -> Outcome | None:
+        """What came of it; None where the run committed its own success."""
+        if stop.is_set() or self._holdings.draining:
+            return _NOT_STARTED
+        transacting = Transacting(self._ledger, job.right)
+        try:
+            assignment = assign(self._catalogue, job)
+            runner = runner_for(assignment.app)
+            outcome = runner.run(assignment, stop=stop, report=_unheard, transaction=transacting.open)
+        except SluiceError as error:
+            return Outcome(ending=Ending.ERROR, error=f"{error.what} {error.advice}".strip())
+        return None if transacting.committed else outcome
+
+    def _record(self, outcomes: dict[Claim, Outcome]) -> None:
+        if not outcomes:
+            return
+        while True:
+            try:
+                messages, refused = executor.record(self._ledger, outcomes)
+                break
+            except Unreachable as error:
+                _LOG.warning("the outcomes of %d jobs wait for the ledger: %s", len(outcomes), error)
+                if self._ending.wait(OFFER_AGAIN_S):
+                    return
+        for claim in refused:
+            _LOG.warning("claim %d of job %d came too late; its result is dropped", claim.number, claim.job)
+        self._send(messages)
+
+
+def _unheard(done: int, total: int | None) -> None:
+    """Progress has no listener yet."""

@@ -1,0 +1,134 @@
+"""Settings: from the command line, else the environment, else ``.env``, else ``sluice.toml``, else a default.
+
+Only this module reads the environment. A wrong value names the variable, what was found, and an example.
+"""
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct
+
+from jobs.durations import parse_duration_s
+from jobs.errors import BadSetting
+
+T = TypeVar("T")
+
+_PREFIX = "SLUICE_"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """``ledger_url`` None means the embedded Postgres under ``home``."""
+
+    apps: tuple[str, ...] = ()
+    ledger_url: str | None = None
+    broker_url: str = "memory://"
+    home: Path = Path(".sluice")
+    lease_s: float = 15.0
+    tick_s: float = 1.0
+    grace_s: float = 20.0
+    log: str = "text"
+    key_delimiter: str = "_"
+    default_job_id: str | None = None
+    queue_type: str = "quorum"
+    broker_namespace: str = "sluice"
+
+
+def read_settings(
+    environment: Mapping[str, str],
+    *,
+    folder: Path,
+    apps: tuple[str, ...] = (),
+    ledger_url: str | None = None,
+    broker_url: str | None = None,
+) -> Settings:
+    """The settings of this process; what the command line gives wins. BadSetting for a value that will not do."""
+    found = {**_toml(folder / "sluice.toml"), **_dotenv(folder / ".env"), **environment}
+    defaults = Settings()
+
+    def take(name: str, parse: Callable[[str], T], default: T, example: str) -> T:
+        text = found.get(_PREFIX + name)
+        if text is None or text == "":
+            return default
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise BadSetting(f"{_PREFIX}{name}: {error}", advice=f"For example {_PREFIX}{name}={example}") from None
+
+    return Settings(
+        apps=apps or take("APPS", _sources, (), "apps.json,acme.pipelines"),
+        ledger_url=ledger_url or take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
+        broker_url=broker_url or take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
+        home=take("HOME", Path, defaults.home, ".sluice"),
+        lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
+        tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
+        grace_s=take("GRACE", parse_duration_s, defaults.grace_s, "20s"),
+        log=take("LOG", _one_of("text", "json"), defaults.log, "json"),
+        key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
+        default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),
+        queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
+        broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, "sluice"),
+    )
+
+
+def process_settings(**given: object) -> Settings:
+    """The settings of this very process, from where it was started."""
+    return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type]
+
+
+def _sources(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
+
+
+def _ledger_url(text: str) -> str | None:
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError(f"{text.partition(':')[0]!r} is not a kind of ledger; it is a Postgres address")
+    return text
+
+
+def _broker_url(text: str) -> str:
+    schemes = ("memory://", "amqp://", "amqps://", "redis://", "rediss://")
+    if not text.startswith(schemes):
+        raise ValueError(f"{text.partition(':')[0]!r} is none of {', '.join(schemes)}")
+    return text
+
+
+def _positive_s(text: str) -> float:
+    seconds = parse_duration_s(text)
+    if seconds <= 0:
+        raise ValueError(f"{text!r} is not longer than nothing")
+    return seconds
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"{text!r} is none of {', '.join(words)}")
+        return text
+
+    return parse
+
+
+def _toml(path: Path) -> dict[str, str]:
+    """``sluice.toml`` spells the same words in lower case without the prefix: ``ledger_url = "…"``."""
+    if not path.is_file():
+        return {}
+    try:
+        words = tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise BadSetting(f"{path}: {error}") from None
+    return {
+        _PREFIX + word.upper(): ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        for word, value in words.items()
+    }
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    """``NAME=value`` lines; ``#`` begins a comment, quotes around a value are taken off."""
+    if not path.is_file():
+        return {}
+    lines = (line.strip().removeprefix("export ") for line in path.read_text().splitlines())
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}

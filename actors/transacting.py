@@ -1,0 +1,37 @@
+"""``job.transaction()``: the user's writes and the job's success commit together, or neither does."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+
+from jobs.errors import SluiceError
+from jobs.outcome import Ending, Outcome
+from jobs.ref import Claim
+from ledger import claims
+from ledger.connection import Ledger
+
+
+class ClaimLost(SluiceError):
+    """The job was taken over meanwhile, so nothing of what this run wrote may stay."""
+
+
+class Transacting:
+    """One run's transactions. ``committed`` says that the job's success stands, whatever the run does now."""
+
+    def __init__(self, ledger: Ledger, right: Claim) -> None:
+        self.committed = False
+        self._ledger = ledger
+        self._right = right
+
+    @contextmanager
+    def open(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection to the ledger's own database. Leaving the block without an error ends the job in success."""
+        if self.committed:
+            raise SluiceError("This job's transaction has been committed; a job has one.")
+        with self._ledger.transaction() as tx:
+            yield tx.connection
+            if claims.record(tx, {self._right: Outcome(ending=Ending.DONE)}).refused:
+                raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
+        self.committed = True

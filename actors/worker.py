@@ -1,0 +1,113 @@
+"""``python -m actors.worker --queues app1,app2``: a worker, scaled by starting more of them.
+
+Several processes run under dramatiq's own supervisor. SIGTERM ends them in order within the grace time.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from actors.assembly import connect_broker, load_catalogue, open_ledger
+from actors.logs import set_up_logs
+from actors.process import Process
+from actors.settings import Settings, process_settings
+from broker.messages import CONTROL
+from broker.processes import supervise
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest, BadSetting, SluiceError
+
+#: What the parent's command line said, for the child processes that dramatiq starts.
+_QUEUES = "SLUICE_WORKER_QUEUES"
+_THREADS = "SLUICE_WORKER_THREADS"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        settings = process_settings(
+            apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
+        )
+        set_up_logs(settings.log, verbose=True)
+        _check(settings, _queues(options.queues))
+    except SluiceError as error:
+        for line in filter(None, (f"worker: {error.what}", error.where, error.advice)):
+            print(line, file=sys.stderr)  # noqa: T201 - it is a command
+        return error.exit_code
+    os.environ.update(_for_children(settings, options))
+    return supervise("actors.worker:boot", processes=options.processes, grace_s=settings.grace_s)
+
+
+def boot() -> None:
+    """What each process does before dramatiq's worker starts in it. Its ledger and broker live as long as it does."""
+    settings = process_settings()
+    set_up_logs(settings.log, verbose=True)
+    ledger = open_ledger(settings, connections=int(os.environ[_THREADS]) + 6).__enter__()
+    broker = connect_broker(settings).__enter__()
+    Process(
+        settings,
+        load_catalogue(settings),
+        ledger,
+        broker,
+        queues=_queues(os.environ[_QUEUES]),
+        threads=int(os.environ[_THREADS]),
+    ).enlist()
+
+
+def _check(settings: Settings, queues: list[str]) -> None:
+    """Say what is wrong before any process is started, once and not once a process."""
+    catalogue = load_catalogue(settings)
+    _known(queues, catalogue)
+    if settings.broker_url.startswith("memory:"):
+        raise BadSetting(
+            "A worker needs a broker that it shares with others.",
+            advice="Set SLUICE_BROKER_URL=amqp://user:password@host, or use `sluice up` for everything in one process.",
+        )
+    with open_ledger(settings):
+        pass
+
+
+def _known(queues: list[str], catalogue: Catalogue) -> None:
+    unknown = [queue for queue in queues if queue not in CONTROL and queue not in catalogue]
+    if unknown:
+        raise BadRequest(
+            f"There is no queue {', '.join(unknown)}.",
+            advice=f"A queue is named like its app, or is one of {', '.join(CONTROL)}.",
+        )
+
+
+def _for_children(settings: Settings, options: argparse.Namespace) -> dict[str, str]:
+    given = {
+        _QUEUES: options.queues,
+        _THREADS: str(options.threads),
+        "SLUICE_APPS": ",".join(settings.apps),
+        "SLUICE_LEDGER_URL": settings.ledger_url,
+        "SLUICE_BROKER_URL": settings.broker_url,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _queues(text: str) -> list[str]:
+    return [queue for part in text.split(",") if (queue := part.strip())]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m actors.worker", description=__doc__)
+    parser.add_argument("--queues", default="", help="comma-separated; none: every queue there is")
+    parser.add_argument("--processes", type=_positive, default=1)
+    parser.add_argument("--threads", type=_positive, default=4, help="jobs at once, in each process")
+    parser.add_argument("--apps", action="append", default=[], metavar="SOURCE")
+    parser.add_argument("--ledger", metavar="URL")
+    parser.add_argument("--broker", metavar="URL")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+#!/bin/sh
+# Gets what the live tests talk to: RabbitMQ, Redis, and Node with npm. Called by `make test`.
+#
+# Nothing is done for a server whose test URL is given, that answers on loopback, or whose program is
+# installed (the tests start a private one themselves). What is missing then is installed where this is
+# a Debian-like machine and we are root; elsewhere one line each says how to get it. That is an error
+# only under CI=true: the tests that need them are skipped otherwise.
+set -eu
+
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where RabbitMQ is, which not every user's PATH has
+python=.venv/bin/python
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+answers() { "$python" -c "import socket; socket.create_connection(('127.0.0.1', $1), 1)" 2>/dev/null; }
+
+debian_root() { [ "$(id -u)" = 0 ] && have apt-get && have dpkg; }
+
+missing=
+needs() { missing="$missing $1"; }
+
+[ -n "${SLUICE_TEST_RABBITMQ_URL:-}" ] || have rabbitmq-server || answers 5672 || needs rabbitmq-server
+[ -n "${SLUICE_TEST_REDIS_URL:-}" ] || have redis-server || answers 6379 || needs redis-server
+have node || needs nodejs
+have npm || needs npm
+[ -n "$missing" ] || exit 0
+
+explain() {
+    case $1 in
+    rabbitmq-server) what="RabbitMQ" how="or start one on 127.0.0.1:5672, or give SLUICE_TEST_RABBITMQ_URL, or start Docker" ;;
+    redis-server) what="Redis" how="or start one on 127.0.0.1:6379, or give SLUICE_TEST_REDIS_URL, or start Docker" ;;
+    *) what="Node's $1" how="for the test of a publisher in another language" ;;
+    esac
+    echo "make test: $what is missing; its tests are skipped. Install the package $1, $how." >&2
+}
+
+if ! debian_root; then
+    if have docker && docker info >/dev/null 2>&1; then # The tests run the two servers in it.
+        missing=$(echo "$missing" | tr ' ' '\n' | grep -v -e '-server$' || true)
+    fi
+    for package in $missing; do explain "$package"; done
+    [ -z "$missing" ] || [ "${CI:-}" != true ] || exit 1
+    exit 0
+fi
+
+log=$(mktemp)
+policy=/usr/sbin/policy-rc.d
+own_policy=
+tidy() {
+    rm -f "$log"
+    [ -z "$own_policy" ] || rm -f "$policy"
+}
+trap tidy EXIT
+trap 'exit 130' INT TERM
+
+run() {
+    "$@" >"$log" 2>&1 && return
+    cat "$log" >&2
+    echo "make test: this failed: $*" >&2
+    exit 1
+}
+
+echo "make test: installing$missing with apt-get; no system service is started."
+if [ ! -e "$policy" ]; then
+    # Debian asks this file before a package starts its service; 101 forbids it. It goes when we do.
+    own_policy=yes
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+fi
+export DEBIAN_FRONTEND=noninteractive
+run apt-get -qq -o DPkg::Lock::Timeout=120 update
+# shellcheck disable=SC2086 # One word per package is what is wanted here.
+run apt-get -qq -o DPkg::Lock::Timeout=120 install --yes --no-install-recommends $missing
