@@ -1,0 +1,77 @@
+"""Random definitions, and random wishes of users."""
+
+import random
+from typing import Any
+
+import msgspec
+
+from broker.messages import Cancel, Message, Submit
+
+KEYS = ("1", "2")
+
+
+def drawn_apps(rng: random.Random) -> dict[str, Any]:
+    """Two to six apps in an acyclic graph; some enumerate values of their own, some have several alternatives."""
+    apps: dict[str, Any] = {}
+    for place in range(rng.randint(2, 6)):
+        apps[f"app{place}"] = _drawn_app(rng, [*apps], apps)
+    return apps
+
+
+def drawn_wish(rng: random.Random, apps: dict[str, Any], number: int, known: list[str]) -> Message:
+    """Mostly a submission; now and then a cancellation, a repetition, or nonsense."""
+    drawn = rng.random()
+    if drawn < 0.12 and known:
+        return Cancel(submission=rng.choice(known))
+    if drawn < 0.2 and known:
+        return _submit(rng.choice(known), {"app": "app0", "key": "1"})
+    id_ = f"s{number}"
+    known.append(id_)
+    if drawn < 0.25:
+        return _submit(id_, rng.choice(({"app": "nobody"}, {"app": "app0", "key": "a_b_c"}, {"key": 7})))
+    app = rng.choice([*apps])
+    words: dict[str, Any] = {"app": app, "key": _drawn_key(rng, apps[app])}
+    if rng.random() < 0.3:
+        words["push"] = "wanted"
+    if rng.random() < 0.25:
+        words["rerun"] = rng.choice(("job", "downstream"))
+    return _submit(id_, words)
+
+
+def _submit(id_: str, words: dict[str, Any]) -> Submit:
+    return Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(words)))
+
+
+def _drawn_app(rng: random.Random, earlier: list[str], apps: dict[str, Any]) -> dict[str, Any]:
+    wide = rng.random() < 0.4
+    app: dict[str, Any] = {
+        "job_id": "{x}_{y}" if wide else "{x}",
+        "job_type": "bash",
+        "bash_cmd": "true",
+        "max_fails": rng.choice((0, 1, 3)),
+        "max_timeouts": rng.choice((0, 1)),
+        "max_losses": rng.choice((0, 2, 50)),
+        "timeout": rng.choice((None, 8, 60)),
+        "retry": rng.choice(({"rule": "fixed", "seconds": 0}, {"rule": "exponential", "seconds": 3})),
+    }
+    if app["timeout"] is None:
+        del app["timeout"]
+    if wide:
+        app["autofill_values"] = {"y": ["p", "q"]}
+    parents = [name for name in earlier if rng.random() < 0.5]
+    if parents:
+        app["depends_on"] = _drawn_dependency(rng, parents, apps)
+    return app
+
+
+def _drawn_dependency(rng: random.Random, parents: list[str], apps: dict[str, Any]) -> dict[str, Any]:
+    def group(names: list[str]) -> dict[str, Any]:
+        wide = any("autofill_values" in apps[name] for name in names)
+        return {"app_name": names} | ({"y": "all"} if wide else {})
+
+    return group(parents)
+
+
+def _drawn_key(rng: random.Random, app: dict[str, Any]) -> str:
+    x = rng.choice(KEYS)
+    return f"{x}_{rng.choice(('p', 'q'))}" if "autofill_values" in app else x

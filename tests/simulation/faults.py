@@ -1,0 +1,37 @@
+"""What goes wrong, and how often. Chances are per occasion."""
+
+import random
+
+from msgspec import Struct
+
+
+class Faults(Struct, frozen=True, kw_only=True):
+    """All zero is a network as people imagine it."""
+
+    lose: float = 0.0
+    double: float = 0.0
+    delay_s_max: float = 0.0
+    crash_before_commit: float = 0.0
+    crash_after_commit: float = 0.0
+    kill_worker_every_s: float = 0.0
+    freeze_worker_every_s: float = 0.0
+
+
+NONE = Faults()
+
+
+def drawn(rng: random.Random) -> Faults:
+    """A random mixture, so that some runs are mild, some wild, and some have one kind of fault alone."""
+
+    def chance(most: float) -> float:
+        return rng.choice((0.0, most * rng.random(), most))
+
+    return Faults(
+        lose=chance(0.4),
+        double=chance(0.4),
+        delay_s_max=rng.choice((0.0, 0.5, 8.0)),
+        crash_before_commit=chance(0.1),
+        crash_after_commit=chance(0.1),
+        kill_worker_every_s=rng.choice((0.0, 20.0, 6.0)),
+        freeze_worker_every_s=rng.choice((0.0, 25.0)),
+    )

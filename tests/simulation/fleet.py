@@ -1,0 +1,104 @@
+"""Simulated workers: each claims, runs for a while, records; beats; and may die or freeze at any point."""
+
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import UUID
+
+from actors import executor
+from broker.messages import Execute, Message
+from jobs.outcome import Ending, Outcome
+from jobs.ref import Claim
+from ledger import workers
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from tests.simulation.crashing import Crash
+from tests.simulation.network import Agenda
+
+LEASE_S = 15.0
+
+
+class Worker:
+    """One process. Killed, it does nothing any more; frozen, it goes on later as if nothing had been."""
+
+    def __init__(
+        self,
+        name: int,
+        rng: random.Random,
+        agenda: Agenda,
+        ledger: Ledger,
+        send: Callable[[Message], None],
+        bury: Callable[["Worker"], None],
+    ) -> None:
+        self.name = name
+        self.alive = True
+        self.frozen_until = agenda.now
+        self._id = UUID(int=rng.getrandbits(128), version=4)
+        self._rng = rng
+        self._agenda = agenda
+        self._ledger = ledger
+        self._send = send
+        self._bury = bury
+        self._held: set[Claim] = set()
+        ledger.transact(
+            lambda tx: workers.join(tx, self._id, host="sim", pid=name, queues=[], lease_s=LEASE_S)
+        )
+        self._agenda.after(LEASE_S / 3, self._mortal(self._beat))
+
+    def execute(self, message: Execute) -> None:
+        """Claim what can be had, and end each job some time later."""
+        for claimed in executor.claim(self._ledger, message, self._id):
+            self._held.add(claimed.right)
+            self._agenda.after(self._duration_s(), self._mortal(lambda claimed=claimed: self._end(claimed)))
+
+    def kill(self) -> None:
+        self.alive = False
+
+    def freeze(self, seconds: float) -> None:
+        self.frozen_until = self._agenda.now + timedelta(seconds=seconds)
+
+    def _end(self, claimed: Claimed) -> None:
+        if not self.alive:
+            return
+        if self._agenda.now < self.frozen_until:
+            wait_s = (self.frozen_until - self._agenda.now).total_seconds()
+            self._agenda.after(wait_s, self._mortal(lambda: self._end(claimed)))
+            return
+        messages, _ = executor.record(self._ledger, {claimed.right: self._outcome()})
+        self._held.discard(claimed.right)
+        for message in messages:
+            self._send(message)
+
+    def _beat(self) -> None:
+        if not self.alive:
+            return
+        if self._agenda.now >= self.frozen_until:
+            held = sorted(self._held)
+            standing = self._ledger.transact(lambda tx: workers.beat(tx, self._id, held, lease_s=LEASE_S))
+            self._held &= standing
+        self._agenda.after(LEASE_S / 3, self._mortal(self._beat))
+
+    def _mortal(self, act: Callable[[], None]) -> Callable[[], None]:
+        """An act that, if the process dies in it, is its last."""
+
+        def attempt() -> None:
+            try:
+                act()
+            except Crash:
+                self._bury(self)
+                raise
+
+        return attempt
+
+    def _duration_s(self) -> float:
+        return self._rng.choice((0.01, 0.5, 3.0, 12.0)) * (0.5 + self._rng.random())
+
+    def _outcome(self) -> Outcome:
+        drawn = self._rng.random()
+        if drawn < 0.80:
+            return Outcome(ending=Ending.DONE)
+        if drawn < 0.92:
+            return Outcome(ending=Ending.ERROR, error="drawn")
+        if drawn < 0.96:
+            return Outcome(ending=Ending.TIMED_OUT, error="drawn")
+        return Outcome(ending=Ending.HANDED_BACK)

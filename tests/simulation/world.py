@@ -1,0 +1,143 @@
+"""One simulated world: definitions, a ledger, a network, a fleet, and users with wishes."""
+
+import random
+from collections.abc import Callable, Sequence
+
+from actors.handlers import handle
+from broker.messages import Execute, Message, Tick
+from jobs.catalogue import Catalogue
+from ledger.connection import Ledger
+from tests.simulation.crashing import Crash, CrashingLedger
+from tests.simulation.definitions import drawn_wish
+from tests.simulation.faults import NONE, Faults
+from tests.simulation.fleet import Worker
+from tests.simulation.network import Agenda
+from tests.world import empty
+
+#: Wishes and faults stop here; what is left to do then has to come to an end.
+FAULTY_S = 60.0
+#: A healed world that has not come to rest by now never will.
+PATIENCE_S = 4000.0
+TICK_S = 1.0
+
+
+class World:
+    """``step`` lets one thing happen. Everything random comes from one seeded source."""
+
+    def __init__(
+        self, url: str, rng: random.Random, apps: dict[str, object], catalogue: Catalogue, faults: Faults
+    ) -> None:
+        self.agenda = Agenda(rng)
+        self.plain = Ledger(url, connections=1, clock=self.agenda.clock)
+        self.plain.transact(empty)
+        self._ledger = CrashingLedger(url, rng, self.agenda.clock)
+        self._ledger.faults = self.faults = faults
+        self._rng = rng
+        self._apps = apps
+        self.catalogue = catalogue
+        self._workers: list[Worker] = []
+        self._submitted: list[str] = []
+        self._wishes = rng.randint(1, 6)
+        self.steps = 0
+        self._begin()
+
+    def step(self) -> None:
+        """Let the next thing happen."""
+        self.steps += 1
+        event = self.agenda.next()
+        try:
+            event()
+        except Crash:
+            pass
+
+    @property
+    def elapsed_s(self) -> float:
+        return self.agenda.elapsed_s
+
+    def close(self) -> None:
+        self.plain.close()
+        self._ledger.close()
+
+    def send(self, messages: Sequence[Message], *, reliably: bool = False) -> None:
+        for message in messages:
+            for _ in range(self._copies(reliably=reliably)):
+                self.agenda.after(self._rng.random() * self.faults.delay_s_max, self._delivery(message, reliably))
+
+    def _begin(self) -> None:
+        for name in range(self._rng.randint(1, 3)):
+            self._hire(name)
+        for number in range(self._wishes):
+            wish = drawn_wish(self._rng, self._apps, number, self._submitted)
+            self.agenda.after(
+                self._rng.random() * FAULTY_S * 0.7, lambda wish=wish: self.send([wish], reliably=True)
+            )
+        self.agenda.after(TICK_S, self._tick)
+        self.agenda.after(FAULTY_S, self._heal)
+        self._plan_faults(self.faults.kill_worker_every_s, self._kill)
+        self._plan_faults(self.faults.freeze_worker_every_s, self._freeze)
+
+    def _heal(self) -> None:
+        self.faults = self._ledger.faults = NONE
+
+    def _tick(self) -> None:
+        self.send([Tick()])
+        self.agenda.after(TICK_S, self._tick)
+
+    def _copies(self, *, reliably: bool) -> int:
+        """A submit message is kept by the broker until it was understood, so it may double but not get lost."""
+        if not reliably and self._rng.random() < self.faults.lose:
+            return 0
+        return 2 if self._rng.random() < self.faults.double else 1
+
+    def _delivery(self, message: Message, reliably: bool) -> Callable[[], None]:
+        def deliver() -> None:
+            try:
+                if isinstance(message, Execute):
+                    self._execute(message)
+                else:
+                    self.send(handle(self._ledger, self.catalogue, message))
+            except Crash:
+                if reliably:
+                    self.agenda.after(0.5, deliver)
+                raise
+
+        return deliver
+
+    def _execute(self, message: Execute) -> None:
+        awake = [worker for worker in self._workers if worker.frozen_until <= self.agenda.now]
+        if not awake:
+            self.agenda.after(1.0, lambda: self._execute(message))
+            return
+        worker = self._rng.choice(awake)
+        try:
+            worker.execute(message)
+        except Crash:
+            self._bury(worker)
+            raise
+
+    def _hire(self, name: int) -> None:
+        def send(message: Message) -> None:
+            self.send([message])
+
+        try:
+            self._workers.append(Worker(name, self._rng, self.agenda, self._ledger, send, self._bury))
+        except Crash:
+            self.agenda.after(1.0, lambda: self._hire(name))
+
+    def _kill(self) -> None:
+        if self._workers:
+            self._bury(self._rng.choice(self._workers))
+
+    def _bury(self, worker: Worker) -> None:
+        worker.kill()
+        self._workers.remove(worker)
+        self._hire(worker.name)
+
+    def _freeze(self) -> None:
+        if self._workers:
+            self._rng.choice(self._workers).freeze(self._rng.uniform(1, 40))
+
+    def _plan_faults(self, every_s: float, fault: Callable[[], None]) -> None:
+        at_s = 0.0
+        while every_s and (at_s := at_s + self._rng.expovariate(1 / every_s)) < FAULTY_S:
+            self.agenda.after(at_s, fault)
