@@ -1,0 +1,40 @@
+# make demo    a small pipeline on the embedded default, with a live display
+# make test    style, types and every test; sets up what they need
+# make lint    style and types alone
+# make lock    renew requirements.lock from pyproject.toml
+# make clean   remove what was made here, .venv included (not .sluice: that is somebody's ledger)
+#
+# All of them need Python 3.11 or newer, called python3 or named by PYTHON=…, and nothing else.
+# PYTEST_ARGS="-k walk -x" chooses among the tests. CI=true makes every server they can use required.
+
+PYTHON = python3
+bin = .venv/bin
+
+demo: .venv/installed
+	@$(bin)/python -m ops.demo
+
+test: .venv/installed
+	@sh ops/setup/services.sh
+	@$(MAKE) --no-print-directory lint
+	@$(bin)/python -m pytest --quiet $(PYTEST_ARGS)
+
+lint: .venv/installed
+	@$(bin)/ruff check --quiet .
+	@$(bin)/ruff format --quiet --check . || { echo "make lint: run .venv/bin/ruff format ." >&2; exit 1; }
+	@$(bin)/mypy --no-error-summary
+
+lock: .venv/installed
+	@sh ops/setup/lock.sh
+
+clean:
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv: .venv/installed
+
+# The stamp is younger than what it was installed from, or the environment is brought up to date.
+.venv/installed: requirements.lock pyproject.toml ops/setup/venv.sh
+	@PYTHON="$(PYTHON)" sh ops/setup/venv.sh
+	@touch .venv/installed
+
+.PHONY: demo test lint lock clean .venv

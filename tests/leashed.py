@@ -1,0 +1,66 @@
+"""A program that a test runs, kills, and starts again, and that never outlives the test."""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+class Program:
+    """A program in a session of its own, so that its group is it and what it started, and nobody else.
+
+    It works in ``folder/data`` and says what it says in ``folder/output.log``. A *leash* kills it when this
+    process dies without a chance to do so.
+    """
+
+    def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+        self._command, self._folder, self._environment = command, folder, environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._leash: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        data = self._folder / "data"
+        data.mkdir(exist_ok=True)
+        with (self._folder / "output.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=data,
+                env=dict(self._environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        # ``cat`` ends when the last holder of the pipe's other end does, which is this process.
+        self._leash = subprocess.Popen(
+            ["/bin/sh", "-c", 'cat; kill -s KILL -- "-$0"', str(self._process.pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def kill(self) -> None:
+        """SIGKILL to it and all that it started."""
+        if self._leash is not None:
+            os.killpg(self._leash.pid, signal.SIGKILL)  # First: later it could hit a stranger's group.
+            self._leash.communicate()
+            self._leash = None
+        if self._process is not None:
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+            self._process = None
+
+    def wipe(self) -> None:
+        """Remove its data; for a program that is not running."""
+        shutil.rmtree(self._folder / "data", ignore_errors=True)
+
+    def complaint(self) -> str | None:
+        """Why it is not running although it was started, in its own words; None while it runs."""
+        if self._process is None or self._process.poll() is None:
+            return None
+        said = (self._folder / "output.log").read_text(errors="replace")[-2000:]
+        return f"{self._command[0]} left with {self._process.returncode}. It said:\n{said}"

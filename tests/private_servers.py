@@ -1,0 +1,255 @@
+"""RabbitMQ and Redis of a test's own, which it may kill, restart and wipe.
+
+Each runs on free loopback ports with its data in a temporary folder: as a program installed on this
+machine, else in Docker. Nothing of it outlives the test.
+
+    with rabbitmq() as server:
+        publish(server.url)
+        server.restart()             # SIGKILL, then the same data on the same port
+        server.restart(wiped=True)   # the same port, everything else forgotten
+"""
+
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import pytest
+
+from tests.leashed import Program
+
+if TYPE_CHECKING:
+    from testcontainers.core.container import DockerContainer
+
+START_S_MAX = 60.0
+#: Debian's program of this name in the PATH becomes another user first, who may not read our folder.
+DEBIAN_RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+#: RabbitMQ is where not every user's PATH leads.
+PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+#: One scheduler that does not spin, and no port that other machines reach.
+ERLANG = "+S 1:1 +sbwt none -kernel inet_dist_use_interface {127,0,0,1}"
+
+
+class Greeting(NamedTuple):
+    """What to send to a server that may not be up yet, and how its answer begins once it is."""
+
+    sent: bytes
+    answer: bytes
+
+
+class Kind(NamedTuple):
+    """One kind of server."""
+
+    name: str
+    greeting: Greeting
+    url: str
+    image: str
+    image_port: int
+    image_command: str | None
+    package: str
+
+
+RABBITMQ = Kind(
+    name="RabbitMQ",
+    greeting=Greeting(b"AMQP\x00\x00\x09\x01", b"\x01\x00\x00"),
+    url="amqp://guest:guest@127.0.0.1:{port}/%2F",
+    image="rabbitmq:4",
+    image_port=5672,
+    image_command=None,
+    package="rabbitmq-server",
+)
+REDIS = Kind(
+    name="Redis",
+    greeting=Greeting(b"PING\r\n", b"+PONG"),
+    url="redis://127.0.0.1:{port}/0",
+    image="redis:8",
+    image_port=6379,
+    image_command="redis-server --appendonly yes --appendfsync always",
+    package="redis-server",
+)
+
+
+class Body(Protocol):
+    """What a server runs as.
+
+    ``start`` returns before the server answers, ``kill`` gives it no warning, ``wipe`` removes what a killed
+    one left, and ``complaint`` says why a started one will never answer, or None while it may.
+    """
+
+    def start(self) -> None: ...
+    def kill(self) -> None: ...
+    def wipe(self) -> None: ...
+    def complaint(self) -> str | None: ...
+
+
+class PrivateServer:
+    """A running server, or between ``kill`` and ``restart`` none. Its URL stays the same throughout."""
+
+    def __init__(self, kind: Kind, port: int, body: Body) -> None:
+        self.url = kind.url.format(port=port)
+        self._kind, self._port, self._body = kind, port, body
+
+    def kill(self) -> None:
+        """SIGKILL. What the server had confirmed to durable queues or keys is on disk; the rest is lost."""
+        self._body.kill()
+
+    def restart(self, *, wiped: bool = False) -> None:
+        """Killed if it still ran, and up again; with ``wiped`` it has forgotten everything."""
+        self._body.kill()
+        if wiped:
+            self._body.wipe()
+        self._body.start()
+        deadline = time.monotonic() + START_S_MAX
+        while not _answers(self._port, self._kind.greeting):
+            complaint = self._body.complaint()
+            if complaint is None and time.monotonic() > deadline:
+                complaint = f"no answer within {START_S_MAX:.0f} s"
+            if complaint is not None:
+                raise RuntimeError(f"{self._kind.name} of the tests' own does not start: {complaint}")
+            time.sleep(0.02)
+
+
+@contextmanager
+def rabbitmq() -> Iterator[PrivateServer]:
+    """A RabbitMQ of this test's own; ``guest`` may do everything in its one virtual host."""
+    with ExitStack() as stack:
+        yield _up(RABBITMQ, stack, _local_rabbitmq)
+
+
+@contextmanager
+def redis() -> Iterator[PrivateServer]:
+    """A Redis of this test's own, which writes every change to disk before it confirms it."""
+    with ExitStack() as stack:
+        yield _up(REDIS, stack, _local_redis)
+
+
+def _up(kind: Kind, stack: ExitStack, local: Callable[[int, ExitStack], Body | None]) -> PrivateServer:
+    port = _free_port()
+    body = local(port, stack) or _in_docker(kind, port)
+    if body is None:
+        advice = f"no {kind.name} of our own: install the package {kind.package}, or start Docker"
+        if os.environ.get("CI") == "true":
+            pytest.fail(advice, pytrace=False)
+        pytest.skip(advice)
+    stack.callback(body.wipe)
+    stack.callback(body.kill)
+    server = PrivateServer(kind, port, body)
+    server.restart()
+    return server
+
+
+def _local_rabbitmq(port: int, stack: ExitStack) -> Body | None:
+    """A node with its own name, cookie and epmd. It finds an epmd running and so leaves none behind."""
+    server = str(DEBIAN_RABBITMQ) if DEBIAN_RABBITMQ.exists() else shutil.which("rabbitmq-server", path=PATH)
+    epmd = shutil.which("epmd", path=PATH)
+    if server is None or epmd is None:
+        return None
+    folder = _folder(stack)
+    (folder / "rabbitmq.conf").write_text(f"listeners.tcp.1 = 127.0.0.1:{port}\n")
+    (folder / "enabled_plugins").write_text("[].\n")
+    (folder / "rabbitmq-env.conf").touch()
+    epmd_port = str(_free_port())
+    environment = _environment() | {
+        "HOME": str(folder),
+        "ERL_EPMD_PORT": epmd_port,
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
+        "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq.conf"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
+        "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+        "RABBITMQ_LOG_BASE": str(folder / "log"),
+        "RABBITMQ_NODENAME": f"sluice{port}@localhost",
+        "RABBITMQ_DIST_PORT": str(_free_port()),
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": ERLANG,
+    }
+    names = Program([epmd, "-address", "127.0.0.1", "-port", epmd_port], _folder(stack), environment)
+    stack.callback(names.kill)
+    names.start()
+    return Program([server], folder, environment)
+
+
+def _local_redis(port: int, stack: ExitStack) -> Body | None:
+    server = shutil.which("redis-server", path=PATH)
+    if server is None:
+        return None
+    command = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    return Program(
+        [*command, "--appendonly", "yes", "--appendfsync", "always"], _folder(stack), _environment()
+    )
+
+
+class Container:
+    """The server's official image, with a loopback port that stays the same over restarts."""
+
+    def __init__(self, kind: Kind, port: int) -> None:
+        self._kind, self._port = kind, port
+        self._container = self._make()
+        self._made = False
+
+    def _make(self) -> "DockerContainer":
+        from testcontainers.core.container import DockerContainer  # noqa: PLC0415 - slow, and rarely wanted
+
+        container = DockerContainer(self._kind.image, command=self._kind.image_command)
+        # Its own ``with_bind_ports`` would open the port to the whole network.
+        container.ports[f"{self._kind.image_port}/tcp"] = ("127.0.0.1", self._port)
+        return container
+
+    def start(self) -> None:
+        if self._made:
+            self._container.get_wrapped_container().start()
+        else:
+            self._container.start()
+            self._made = True
+
+    def kill(self) -> None:
+        if self._made:
+            wrapped = self._container.get_wrapped_container()
+            wrapped.reload()
+            if wrapped.status == "running":
+                wrapped.kill()
+
+    def wipe(self) -> None:
+        if self._made:
+            self._container.stop()
+            self._container, self._made = self._make(), False
+
+    def complaint(self) -> str | None:
+        return None
+
+
+def _in_docker(kind: Kind, port: int) -> Body | None:
+    from docker.errors import DockerException  # noqa: PLC0415 - slow, and rarely wanted
+
+    try:
+        return Container(kind, port)
+    except DockerException:
+        return None
+
+
+def _answers(port: int, greeting: Greeting) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+            connection.sendall(greeting.sent)
+            return connection.recv(64).startswith(greeting.answer)
+    except OSError:
+        return False
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what would direct a RabbitMQ to somebody else's node or folders."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("RABBITMQ_", "ERL_"))}
+
+
+def _folder(stack: ExitStack) -> Path:
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-private-")))
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

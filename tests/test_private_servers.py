@@ -1,0 +1,106 @@
+"""A test's own RabbitMQ and Redis: killed, back with what they had confirmed, and gone without a trace."""
+
+import subprocess
+import sys
+import time
+
+import pika
+import psutil
+import pytest
+import redis as redis_client
+
+from tests import private_servers
+
+
+def test_a_killed_rabbitmq_is_back_with_its_confirmed_messages_and_leaves_no_process() -> None:
+    before = _servers()
+    with private_servers.rabbitmq() as server:
+        _publish(server.url, b"kept")
+        server.kill()
+        with pytest.raises((pika.exceptions.AMQPError, OSError)):
+            _publish(server.url, b"nobody is there")
+        server.restart()
+        assert _waiting(server.url) == b"kept"
+        server.restart(wiped=True)
+        assert _waiting(server.url) is None
+    assert _servers() == before
+
+
+def test_a_killed_redis_is_back_with_its_keys_and_leaves_no_process() -> None:
+    before = _servers()
+    with private_servers.redis() as server, redis_client.Redis.from_url(server.url) as client:
+        client.set("key", "kept")
+        server.kill()
+        with pytest.raises(redis_client.ConnectionError):
+            client.ping()
+        server.restart()
+        assert client.get("key") == b"kept"
+        server.restart(wiped=True)
+        assert client.get("key") is None
+    assert _servers() == before
+
+
+def test_a_server_does_not_outlive_a_test_process_that_is_killed() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _ENTER_AND_WAIT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert _answers(url)
+        process.kill()
+    deadline = time.monotonic() + 5
+    while _answers(url):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_without_a_program_or_docker_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private_servers, "PATH", "/nowhere")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    monkeypatch.setenv("CI", "false")
+    with pytest.raises(pytest.skip.Exception, match="install the package redis-server, or start Docker"):
+        private_servers.redis().__enter__()
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="install the package redis-server, or start Docker"):
+        private_servers.redis().__enter__()
+
+
+_ENTER_AND_WAIT = """
+from tests import private_servers
+with private_servers.redis() as server:
+    print(server.url, flush=True)
+    input()
+"""
+
+
+def _servers() -> set[int]:
+    """The processes on this machine that are, or belong to, a broker."""
+    names = {"beam.smp", "epmd", "erl_child_setup", "inet_gethost", "redis-server"}
+    return {process.pid for process in psutil.process_iter(["name"]) if process.info["name"] in names}
+
+
+def _answers(url: str) -> bool:
+    try:
+        with redis_client.Redis.from_url(url, retry=None) as client:
+            return client.ping()
+    except redis_client.ConnectionError:
+        return False
+
+
+def _publish(url: str, body: bytes) -> None:
+    connection = pika.BlockingConnection(pika.URLParameters(url))
+    channel = connection.channel()
+    channel.confirm_delivery()
+    channel.queue_declare("planner", durable=True, arguments={"x-queue-type": "quorum"})
+    channel.basic_publish("", "planner", body, pika.BasicProperties(delivery_mode=2), mandatory=True)
+    connection.close()
+
+
+def _waiting(url: str) -> bytes | None:
+    """The first message of the queue, or None where there is none."""
+    connection = pika.BlockingConnection(pika.URLParameters(url))
+    channel = connection.channel()
+    channel.queue_declare("planner", durable=True, arguments={"x-queue-type": "quorum"})
+    body = channel.basic_get("planner", auto_ack=True)[2]
+    connection.close()
+    return body
