@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TypeVar
 
+import msgspec
 import psycopg
 from msgspec import Struct
 from psycopg import Connection
-from psycopg.rows import class_row, tuple_row
+from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from jobs.errors import Unreachable
@@ -37,8 +38,8 @@ class Tx(Struct, frozen=True):
 
     def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
         """The rows as structs of this kind; the statement's column names are the fields."""
-        cursor = self.connection.cursor(row_factory=class_row(kind))
-        return cursor.execute(sql.encode(), params | {"now": self.now}).fetchall()
+        cursor = self.connection.cursor(row_factory=dict_row)
+        return msgspec.convert(cursor.execute(sql.encode(), params | {"now": self.now}).fetchall(), list[kind])  # type: ignore[valid-type]  # a type given as a value
 
     def column(self, sql: str, **params: object) -> list[Any]:
         """The first column."""

@@ -9,6 +9,8 @@ from ledger import migrate
 from ledger.embedded import start
 from tests.world import World
 
+GIVEN = os.environ.get("SLUICE_TEST_LEDGER_URL", "")
+
 
 @pytest.fixture(scope="session")
 def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -18,16 +20,19 @@ def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield postgres.url
 
 
-@pytest.fixture(scope="session", params=["embedded", "given"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Whatever runs on the ledger runs on the embedded one, and on SLUICE_TEST_LEDGER_URL's where that is set."""
+    if "ledger_url" in metafunc.fixturenames:
+        kinds = ["embedded", *(["given"] if GIVEN else [])]
+        metafunc.parametrize("ledger_url", kinds, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def ledger_url(request: pytest.FixtureRequest, embedded_url: str) -> str:
-    """The embedded ledger, and the one of SLUICE_TEST_LEDGER_URL where that is set."""
     if request.param == "embedded":
         return embedded_url
-    url = os.environ.get("SLUICE_TEST_LEDGER_URL")
-    if not url:
-        pytest.skip("set SLUICE_TEST_LEDGER_URL to run these on another Postgres too")
-    migrate.require(url)
-    return url
+    migrate.require(GIVEN)
+    return GIVEN
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 class Program:
     """A program in a session of its own, so that its group is it and what it started, and nobody else.
 
-    It works in ``folder/data`` and says what it says in ``folder/output.log``. A *leash* kills it when this
-    process dies without a chance to do so.
+    It works in ``folder/data`` and says what it says in ``folder/output.log``. A *leash* kills it,
+    and removes the folder, when this process dies without a chance to do so.
     """
 
     def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
@@ -35,7 +35,13 @@ class Program:
             )
         # ``cat`` ends when the last holder of the pipe's other end does, which is this process.
         self._leash = subprocess.Popen(
-            ["/bin/sh", "-c", 'cat; kill -s KILL -- "-$0"', str(self._process.pid)],
+            [
+                "/bin/sh",
+                "-c",
+                'cat; kill -s KILL -- "-$0"; rm -rf "$1"',
+                str(self._process.pid),
+                self._folder,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

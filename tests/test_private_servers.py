@@ -16,6 +16,7 @@ def test_a_killed_rabbitmq_is_back_with_its_confirmed_messages_and_leaves_no_pro
     before = _servers()
     with private_servers.rabbitmq() as server:
         _publish(server.url, b"kept")
+        time.sleep(1)  # Until the node has noted the new queue: see ``PrivateServer.kill``.
         server.kill()
         with pytest.raises((pika.exceptions.AMQPError, OSError)):
             _publish(server.url, b"nobody is there")

@@ -47,6 +47,10 @@ def fill(command: str, values: Mapping[str, object]) -> str:
         if name is None:
             quotes = _quotes_after(command, piece.span(), quotes)
             parts.append(piece["brace"][0] if piece["brace"] else piece["text"])
+        elif quotes in {"", '"'} and _behind_dollar(command[: piece.start()]):
+            raise ValueError(
+                f"${{{name}}}: write {{{name}}} for the value, ${{{{{name}}}}} for a shell variable"
+            )
         elif _harmless(str(values[name]), before=command[piece.end() : piece.end() + 1]):
             parts.append(str(values[name]))
         else:
@@ -68,6 +72,13 @@ def _check(command: str, values: Mapping[str, object]) -> None:
 def _harmless(value: str, *, before: str) -> bool:
     """Whether the value means itself to a shell. Digits before ``<`` or ``>`` name a descriptor."""
     return _HARMLESS.fullmatch(value) is not None and not (value.isdecimal() and before in {"<", ">"})
+
+
+def _behind_dollar(text: str) -> bool:
+    """Whether the text ends with a ``$`` that would take the value for the name of a variable."""
+    bare = text.rstrip("$")
+    dollars, escapes = len(text) - len(bare), len(bare) - len(bare.rstrip("\\"))
+    return dollars > 0 and (dollars - escapes % 2) % 2 == 1
 
 
 def _quotes_after(command: str, span: tuple[int, int], quotes: str) -> str:

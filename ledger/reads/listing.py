@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec import Struct
-from psycopg.rows import class_row
 from sqlalchemy import Select, select
 from sqlalchemy.dialects.postgresql import psycopg
 
@@ -39,8 +38,7 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 def jobs(tx: Tx, wanted: Filter) -> list[Listed]:
     compiled = _statement(wanted).compile(dialect=_DIALECT)
-    cursor = tx.connection.cursor(row_factory=class_row(Listed))
-    return cursor.execute(str(compiled).encode(), compiled.params).fetchall()
+    return tx.structs(Listed, str(compiled), **compiled.params)
 
 
 def _statement(wanted: Filter) -> Select[tuple[object, ...]]:

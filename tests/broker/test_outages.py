@@ -86,7 +86,16 @@ def test_a_cut_during_a_job_loses_no_other_message(server: Post, slots: int) -> 
     other = server.process(slots=4)
     for number in (2, 3, 4):
         other.let_end(number)
-    until(lambda: {"begin 3", "begin 4"} <= set(other.said))
+    try:
+        until(lambda: {"begin 3", "begin 4"} <= set(other.said))
+    except BaseException:
+        import redis
+        c=redis.Redis.from_url(server.url)
+        print(child.said, other.said)
+        for k in c.keys():
+            ty=c.type(k); print(k, ty, c.zrange(k,0,-1,withscores=True) if ty==b"zset" else c.smembers(k) if ty==b"set" else c.hkeys(k) if ty==b"hash" else c.lrange(k,0,-1) if ty==b"list" else c.get(k))
+        print(time.time())
+        raise
     until(lambda: server.broker.depth(server.app) == 0)
 
 

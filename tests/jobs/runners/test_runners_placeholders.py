@@ -114,6 +114,19 @@ def test_doubled_braces_are_braces() -> None:
     assert fill("awk '{{print $1}}' ${{HOME}} {{{v}}}", {"v": 1}) == "awk '{print $1}' ${HOME} {1}"
 
 
+@pytest.mark.parametrize("command", ["echo ${a}", 'echo "x${a}"', "$$${a}", "\\\\${a}"])
+def test_a_shell_variable_that_was_meant_or_not_is_refused_with_both_ways_to_write_it(command: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"\$\{a\}: write \{a\} for the value, \$\{\{a\}\} for a shell variable"
+    ):
+        fill(command, {"a": "PATH"})
+
+
+def test_a_dollar_that_is_no_variable_may_stand_before_a_value(tmp_path: Path) -> None:
+    command = fill("echo \\${a} \"\\${a}\" '${a}'", {"a": "PATH"})
+    assert printed("sh", command, tmp_path) == "$PATH $PATH $PATH\n"
+
+
 def test_a_value_is_not_searched_for_placeholders(tmp_path: Path) -> None:
     assert printed("sh", fill("printf %s {a}", {"a": "{b}", "b": "wrong"}), tmp_path) == "{b}"
 

@@ -1,0 +1,21 @@
+"""What has happened: the one truth about every job. The only SQL.
+
+Owns: the schema and its migrations, every verb that changes a job, what people read, the embedded Postgres.
+
+What holds:
+
+- A job changes state by a verb of ``jobs.states`` alone, in one guarded statement that also writes the
+  history (``sql.move``). A refused transition is an answer, never an error.
+- Every verb takes a set, is safe to repeat, and runs in a transaction that its caller opens
+  (``connection.Ledger.transact``) and that may run again after a deadlock.
+- A row that is ready and was not lately announced is its own outbox, so is an executed one, a received
+  submission, and a row of ``owed``. Nothing has to be published for anything to come to an end.
+- Locks are taken in this order: parents' job rows, needs, gates, children's job rows; each in id order.
+
+    planning, reviving          what is wanted enters        claims      a worker's side
+    release, counts             gates open and shut          judging     what follows from an outcome
+    submissions                 who wants what               grooming    what was lost or has become due
+    workers                     leases                       reads/      what people ask
+
+Must not know: definitions, keyspaces, brokers, who calls. Times that are compared are the database's own.
+"""

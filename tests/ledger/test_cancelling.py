@@ -1,0 +1,65 @@
+"""Cancelling stops exactly what nobody else wants."""
+
+import pytest
+
+from jobs.states import State
+from jobs.submission import SubmissionState
+from tests.world import World
+
+
+def test_cancelling_stops_the_jobs_of_one_submission(world: World) -> None:
+    world.apps("a -> b")
+    submission = world.submit("b")
+    world.cancel(submission)
+    assert world.submission(submission) is SubmissionState.CANCELLED
+    assert set(world.states().values()) == {State.CANCELLED}
+
+
+def test_what_another_submission_wants_goes_on(world: World) -> None:
+    world.apps("a -> b, a -> c")
+    first, _ = world.submit("b"), world.submit("c")
+    world.cancel(first)
+    assert world.states() == {"a": State.READY, "b": State.CANCELLED, "c": State.WAITING}
+
+
+def test_a_running_job_is_cancelled_and_its_result_refused(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.cancel(submission)
+    assert world.state("a") is State.CANCELLED
+    assert not world.record(claimed)
+
+
+def test_cancelling_twice_changes_nothing(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.cancel(submission)
+    world.cancel(submission)
+    assert world.history("a") == ["waiting", "ready", "cancelled"]
+
+
+def test_a_cancelled_job_that_somebody_wants_anew_waits_again(world: World) -> None:
+    world.apps("a -> b")
+    world.cancel(world.submit("b"))
+    world.submit("b")
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
+
+
+def test_what_has_succeeded_stays(world: World) -> None:
+    world.apps("a -> b")
+    submission = world.submit("b")
+    world.finish("a")
+    world.cancel(submission)
+    assert world.states() == {"a": State.SUCCEEDED, "b": State.CANCELLED}
+
+
+@pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
+def test_the_last_of_two_that_want_a_job_takes_it_along(world: World, order: tuple[str, str]) -> None:
+    world.apps("a")
+    ids = {"first": world.submit("a"), "second": world.submit("a")}
+    world.cancel(ids[order[0]])
+    assert world.state("a") is State.READY
+    world.cancel(ids[order[1]])
+    assert world.state("a") is State.CANCELLED

@@ -1,0 +1,72 @@
+"""Whatever message is lost, the groomer makes up for it."""
+
+from jobs.states import State
+from tests.world import World
+
+#: Longer than the groomer's patience with an announcement, shorter than a lease.
+LATER_S = 11.0
+
+
+def test_a_lost_execution_is_announced_again(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.lose_messages()
+    world.tick(after_s=1)
+    assert world.offered == []
+    world.tick(after_s=LATER_S)
+    assert len(world.offered) == 1
+
+
+def test_announcements_become_rarer(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.lose_messages()
+    for _ in range(100):
+        world.tick(after_s=1)
+    assert len(world.offered) == 3  # after 10, 30 and 70 seconds
+
+
+def test_a_lost_executed_message_is_repeated(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    from actors import executor
+    from jobs.outcome import Ending, Outcome
+
+    executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    assert world.state("a") is State.EXECUTED
+    world.tick(after_s=LATER_S)
+    assert world.state("a") is State.SUCCEEDED
+
+
+def test_children_that_were_not_told_are_told(world: World) -> None:
+    """A planner that dies between its two transactions leaves a debt, and the groomer pays it."""
+    from jobs.outcome import Ending
+    from ledger import counts, judging
+    from planner.judge import judge
+
+    world.apps("a -> b")
+    world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    from actors import executor
+    from jobs.outcome import Outcome
+
+    executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+
+    def judge_and_die(tx):  # type: ignore[no-untyped-def]
+        counts.tell(tx, judging.judge(tx, [claimed.id], judge).ended)
+
+    world.ledger.transact(judge_and_die)
+    assert world.states() == {"a": State.SUCCEEDED}
+    world.tick(after_s=3)
+    assert world.ready() == {"b"}
+
+
+def test_a_tick_that_finds_nothing_changes_nothing(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    before = world.ledger.transact(lambda tx: tx.rows("SELECT * FROM job ORDER BY id"))
+    world.tick(after_s=1)
+    assert world.ledger.transact(lambda tx: tx.rows("SELECT * FROM job ORDER BY id")) == before
