@@ -49,6 +49,8 @@ class Values:
         return iter(self._items)
 
     def __contains__(self, value: object) -> bool:
+        if isinstance(self._items, range) and not isinstance(value, int):
+            return False  # Asked for anything else, a range walks from end to end.
         return value in self._members
 
     def __eq__(self, other: object) -> bool:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from ledger import migrate
@@ -17,6 +18,9 @@ def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """One embedded Postgres for the whole session, without fsync."""
     with start(tmp_path_factory.mktemp("embedded"), durable=False) as postgres:
         migrate.require(postgres.url)
+        with psycopg.connect(postgres.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET deadlock_timeout = '50ms'")
+            connection.execute("SELECT pg_reload_conf()")
         yield postgres.url
 
 

@@ -224,7 +224,12 @@ def _container(module: str, kind: str, image: str) -> Iterator:
 @contextmanager
 def _running(command: list[str], *, cwd: str, env: dict[str, str] | None = None) -> Iterator[None]:
     process = subprocess.Popen(
-        command, cwd=cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        command,
+        cwd=cwd,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         yield

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from threading import Lock
+from threading import Lock, Thread
 from time import sleep
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -35,6 +35,7 @@ CONFIRM_S_MAX = 10.0
 BLOCKED_S_MAX = 5.0
 HEARTBEAT_S = 15
 CONNECT_S_MAX = 5.0
+GOODBYE_S_MAX = 1.0
 
 T = TypeVar("T")
 
@@ -79,15 +80,19 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
 
     def close(self) -> None:
         self._publisher.close()
-        with self._errands:
-            DramatiqRabbitmqBroker.close(self)
+        # A broker that is silent would be waited for until its heartbeat is missed.
+        goodbye = Thread(target=DramatiqRabbitmqBroker.close, args=[self], daemon=True)
+        goodbye.start()
+        goodbye.join(GOODBYE_S_MAX)
 
     def _send(self, letters: list[Letter]) -> None:
         """Until each is confirmed. One whose confirm was lost is sent again: twice is better than never."""
         left, why = letters, ""
         for attempt in range(ATTEMPTS):
             batch = self._publisher.send(left, timeout_s=CONFIRM_S_MAX)
-            self.ensure({letter.queue for letter in batch.returned})
+            if batch.returned:
+                sleep(queues.ABSENCE_S)
+                self.ensure({letter.queue for letter in batch.returned})
             left, why = batch.lost + batch.returned, batch.why or why
             if not left:
                 return

@@ -43,6 +43,8 @@ class Feed:
         self._busy_lanes: set[str] = set()
         self._idle_lanes: set[str] = set()
         self._cancelled = False
+        self._has_arrived = False
+        self._was_overlooked = False
 
     @property
     def is_broken(self) -> bool:
@@ -100,6 +102,23 @@ class Feed:
                     return delivery
         return None
 
+    def look(self) -> None:
+        """Finds out whether idle lanes are still fed; to be called every few seconds.
+
+        RabbitMQ 3.10 does not tell the consumers of a quorum queue that was deleted and made again at
+        once, and does not feed them either. They show by there being no consumer, or by a message
+        that waits while a lane is idle, for two looks.
+        """
+        has_arrived, self._has_arrived = self._has_arrived, False
+        if self.is_broken or not self._idle_lanes:
+            self._was_overlooked = False
+            return
+        with suppress(AMQPChannelError):
+            found = self._opened.queue_declare(self.queue, passive=True).method
+            is_overlooked = found.message_count > 0 and not has_arrived
+            self._cancelled |= found.consumer_count == 0 or (is_overlooked and self._was_overlooked)
+            self._was_overlooked = is_overlooked
+
     def is_stale(self, delivery: Delivery) -> bool:
         """Its channel is gone, and RabbitMQ has put the message back already."""
         receipt = receipt_of(delivery)
@@ -126,6 +145,7 @@ class Feed:
         return self._channel
 
     def _on_message(self, _: BlockingChannel, method: Any, __: Any, body: bytes) -> None:
+        self._has_arrived = True
         delivery = self._read(method, method.consumer_tag, body)
         if delivery is not None:
             self._idle_lanes.discard(method.consumer_tag)

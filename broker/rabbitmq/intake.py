@@ -10,13 +10,16 @@ from pika.exceptions import AMQPError
 
 from broker.intake import IDLE_S, Intake
 from broker.log import LOG, one_line
+from broker.rabbitmq import queues
 from broker.rabbitmq.counter import Counter
 from broker.rabbitmq.feed import Feed
 from broker.reception import Reception
 from jobs.errors import SluiceError
 
-#: A queue that could not be made again is tried again after so long; the others go on meanwhile.
-MEND_S = 1.0
+#: A queue that could not be made again is tried again after so long.
+MEND_S = 30.0
+#: So often we ask RabbitMQ whether it still feeds us.
+LOOK_S = 2.0
 
 
 class RabbitmqIntake(Intake):
@@ -37,8 +40,8 @@ class RabbitmqIntake(Intake):
         self._declare = declare
         self._connection: BlockingConnection | None = None
         self._awake = False
-        self._mend_at = 0.0
-        self._shunned: set[str] = set()
+        self._look_at = 0.0
+        self._mend_at: dict[str, float] = {}
         self._feeds = {queue: Feed(queue, reception, self) for queue in reception.queues}
         self._counters = [
             Counter(
@@ -65,7 +68,7 @@ class RabbitmqIntake(Intake):
         connection = self._connection = BlockingConnection(self._parameters)
         try:
             for feed in self._feeds.values():
-                self._open(feed)
+                self._open(feed, connection)
             self._is_back()
             while not self._leaving.is_set():
                 # Cleared before the notes are read: a note left from now on wakes the next wait.
@@ -77,9 +80,9 @@ class RabbitmqIntake(Intake):
             raise
 
     def _turn(self) -> float:
-        self._mend()
+        self._look()
         if self._taking:
-            return min(counter.turn() for counter in self._counters)
+            return min([self._mend(), *(counter.turn() for counter in self._counters)])
         for counter in self._counters:
             counter.withdraw()
         self._settle_all()
@@ -90,28 +93,34 @@ class RabbitmqIntake(Intake):
             delivery, verdict = self._outbox.popleft()
             self._feeds[delivery.queue_name].settle(delivery, verdict)
 
-    def _mend(self) -> None:
-        """Opens what was closed under our hands: a deleted queue, a channel that RabbitMQ closed."""
-        if monotonic() < self._mend_at:
-            return
-        for feed in self._feeds.values():
-            if feed.is_broken:
-                if feed.queue not in self._shunned:
-                    LOG.warning("Queue %s was deleted or its channel closed; opening it again.", feed.queue)
-                self._open(feed)
+    def _look(self) -> None:
+        if monotonic() >= self._look_at:
+            self._look_at = monotonic() + LOOK_S
+            for feed in self._feeds.values():
+                feed.look()
 
-    def _open(self, feed: Feed) -> None:
-        """Opens one queue; where it cannot be, that is said once, and the others go on."""
-        if self._connection is None:
-            raise RuntimeError("A queue can be opened only on a connection.")
+    def _mend(self) -> float:
+        """Opens what was closed under our hands, after a moment; says how long until there is more to do."""
+        now, wait_s = monotonic(), IDLE_S
+        for feed in self._feeds.values():
+            if not feed.is_broken:
+                continue
+            if feed.queue not in self._mend_at:
+                LOG.warning("Queue %s was deleted or its channel closed; it is opened again.", feed.queue)
+                self._mend_at[feed.queue] = now + queues.ABSENCE_S
+            if now >= self._mend_at[feed.queue] and self._connection is not None:
+                self._open(feed, self._connection)
+            wait_s = min(wait_s, self._mend_at.get(feed.queue, now + IDLE_S) - now)
+        return wait_s
+
+    def _open(self, feed: Feed, connection: BlockingConnection) -> None:
+        """Opens one queue. Where that is refused it is said and tried again; the other queues go on."""
         try:
-            feed.open(self._connection, self._declare)
-            self._shunned.discard(feed.queue)
+            feed.open(connection, self._declare)
+            self._mend_at.pop(feed.queue, None)
         except SluiceError as error:
-            self._mend_at = monotonic() + MEND_S
-            if feed.queue not in self._shunned:
-                LOG.error("Queue %s is not consumed: %s %s", feed.queue, one_line(error), error.advice)
-            self._shunned.add(feed.queue)
+            LOG.error("Queue %s is not consumed: %s %s", feed.queue, one_line(error), error.advice)
+            self._mend_at[feed.queue] = monotonic() + MEND_S
 
     def _abandon(self, connection: BlockingConnection) -> None:
         """RabbitMQ gives out again what was unsettled on it; late settlements are dropped as stale."""

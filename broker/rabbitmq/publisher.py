@@ -19,9 +19,6 @@ from pika.spec import Basic
 from broker.codec import Letter
 from broker.log import LOG, one_line
 
-#: RabbitMQ gets so long to take note that a connection is closed in an orderly way.
-GOODBYE_S = 0.2
-
 
 class Batch:
     """Letters on their way. ``done`` is set when each of them has been confirmed, returned or lost."""
@@ -68,6 +65,8 @@ class Publisher:
         self._parameters = parameters
         self._starting = Lock()
         self._loop: IOLoop | None = None
+        self._is_leaving = False
+        self._connections: set[SelectConnection] = set()
         self._connection: SelectConnection | None = None
         self._channel: Channel | None = None
         self._waiting: list[Batch] = []
@@ -86,10 +85,10 @@ class Publisher:
         return batch
 
     def close(self) -> None:
+        """Returns at once. The thread ends when RabbitMQ has taken note, or was silent for too long."""
         with self._starting:
-            loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.add_callback_threadsafe(partial(self._leave, loop))
+            if self._loop is not None:
+                self._loop.add_callback_threadsafe(self._leave)
 
     def _call(self, what: Callable[[], None]) -> None:
         with self._starting:
@@ -122,9 +121,13 @@ class Publisher:
                 on_close_callback=self._on_closed,
                 custom_ioloop=self._loop,
             )
+            self._connections.add(self._connection)
 
     def _on_open(self, connection: Any) -> None:
-        connection.channel(on_open_callback=self._on_channel)
+        if self._connection is connection:
+            connection.channel(on_open_callback=self._on_channel)
+        else:
+            connection.close()
 
     def _on_channel(self, channel: Channel) -> None:
         channel.add_on_close_callback(self._on_channel_closed)
@@ -176,10 +179,13 @@ class Publisher:
             batch.lose(number, "RabbitMQ refused it")
 
     def _drop(self, why: str) -> None:
-        """Gives the connection up, so that the next attempt makes a new one."""
+        """Gives the connection up, so that the next attempt makes a new one.
+
+        One that is still being made is left to itself: pika fails when such a one is closed.
+        """
         connection = self._connection
         self._lose(why)
-        if connection is not None and not (connection.is_closing or connection.is_closed):
+        if connection is not None and connection.is_open:
             connection.close()
 
     def _on_channel_closed(self, channel: Channel, error: Exception) -> None:
@@ -187,8 +193,10 @@ class Publisher:
             self._drop(one_line(error))
 
     def _on_closed(self, connection: Any, error: BaseException) -> None:
-        if connection is self._connection:
+        self._connections.discard(connection)
+        if self._connection is connection:
             self._lose(one_line(error), is_blocked=isinstance(error, ConnectionBlockedTimeout))
+        self._end_if_alone()
 
     def _lose(self, why: str, *, is_blocked: bool = False) -> None:
         batches = {id(batch): batch for batch, _ in self._sent.values()}
@@ -200,6 +208,11 @@ class Publisher:
         for batch in batches.values():
             batch.lose_all(why, is_blocked=is_blocked)
 
-    def _leave(self, loop: IOLoop) -> None:
+    def _leave(self) -> None:
+        self._is_leaving = True
         self._drop("the publisher was closed")
-        loop.call_later(GOODBYE_S, loop.stop)
+        self._end_if_alone()
+
+    def _end_if_alone(self) -> None:
+        if self._is_leaving and not self._connections and self._loop is not None:
+            self._loop.stop()

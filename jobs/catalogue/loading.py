@@ -36,7 +36,7 @@ def load(
     _check_delimiter(delimiter, faults)
     entries = chain.from_iterable(read_source(source, faults) for source in sources)
     drafts = _read(entries, default_job_id, delimiter, faults)
-    _check_graph(drafts)
+    _check_graph(drafts, faults)
     apps = type_apps(drafts, settle_kinds(drafts), limit)
     # What is wrong already would only look wrong again from its neighbours' side.
     sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
@@ -68,12 +68,13 @@ def _read(
     return {name: read_app(entry, default_job_id, delimiter, faults) for name, entry in first.items()}
 
 
-def _check_graph(drafts: Mapping[str, Draft]) -> None:
+def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
+    known = " in what could be read" if faults.about("") else ""
     parents: dict[str, set[str]] = {}
     for draft in drafts.values():
         named = {app for mention in draft.mentions for app in mention.apps}
         for app in sorted(named - drafts.keys()):
-            draft.at.add(f"depends_on: there is no app {app!r}{nearest(app, drafts)}")
+            draft.at.add(f"depends_on: there is no app {app!r}{known}{nearest(app, drafts)}")
         parents[draft.name] = named & drafts.keys()
     for path in cycles(parents):
         drafts[path[0]].at.add(f"the apps depend on each other in a circle: {' -> '.join(path)}")

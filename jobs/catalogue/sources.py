@@ -11,6 +11,7 @@ from jobs.catalogue.faults import At, Faults
 from jobs.catalogue.functions import load_file, load_module
 
 _DEFAULT = "default_job_id"
+_NO_APP = "it defines no app; put @app(…) of jobs above a function"
 
 
 def read_source(source: str, faults: Faults) -> list[Entry]:
@@ -22,13 +23,14 @@ def read_source(source: str, faults: Faults) -> list[Entry]:
     elif path.suffix.lower() in SUFFIXES:
         return list(_from_document(path, at))
     elif path.suffix == ".py":
-        return _from_files([path], at)
+        return _from_files([path], faults, at)
     elif path.is_file():
         at.add(f"it is none of {', '.join(sorted({*SUFFIXES, '.py'}))}, a folder or a Python module")
     elif _is_module(source, path):
         return _from_module(source, at)
     elif path.is_dir():
-        return _from_files(sorted(file for file in path.glob("*.py") if file.name != "__init__.py"), at)
+        files = sorted(file for file in path.glob("*.py") if file.name != "__init__.py")
+        return _from_files(files, faults, at)
     else:
         at.add("there is no such file or folder, and it is not the name of a Python module")
     return []
@@ -52,26 +54,29 @@ def _from_document(path: Path, at: At) -> Iterator[Entry]:
 
 def _from_module(name: str, at: At) -> list[Entry]:
     try:
-        module = load_module(name)
+        entries = list(_defined(load_module(name), name, at))
     except ValueError as error:
         at.add(str(error))
         return []
-    return _required(list(_defined(module, name, at)), at)
+    if not entries:
+        at.add(_NO_APP)
+    return entries
 
 
-def _from_files(paths: Iterable[Path], at: At) -> list[Entry]:
+def _from_files(paths: Iterable[Path], faults: Faults, at: At) -> list[Entry]:
     """Each file is run by itself, so that a fault in one does not hide those of the others."""
     entries: list[Entry] = []
     broken = False
     for path in paths:
+        of_file = At(faults, str(path))
         try:
-            module = load_file(path, fresh=True)
+            entries += _defined(load_file(path, fresh=True), str(path.absolute()), of_file)
         except ValueError as error:
-            at.add(str(error))
+            of_file.add(str(error))
             broken = True
-        else:
-            entries += _defined(module, str(path.absolute()), at)
-    return entries if broken else _required(entries, at)
+    if not entries and not broken:
+        at.add(_NO_APP)
+    return entries
 
 
 def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
@@ -88,12 +93,6 @@ def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
                 function=value.function,
                 function_path=f"{place}:{attribute}",
             )
-
-
-def _required(entries: list[Entry], at: At) -> list[Entry]:
-    if not entries:
-        at.add("it defines no app; put @app(…) of jobs above a function")
-    return entries
 
 
 def _default(value: object, at: At) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from jobs.catalogue.dependencies import read_groups
 from jobs.catalogue.draft import Draft, Entry
@@ -13,8 +13,6 @@ from jobs.catalogue.work import WORK_WORDS, read_work
 from jobs.catalogue.written import read_autofill, read_kinds, read_values
 from jobs.policy import Policy
 from jobs.template import Template
-
-T = TypeVar("T")
 
 WORDS = (
     "job_id",

@@ -9,6 +9,7 @@ import pika
 import pytest
 import redis
 
+from broker import service
 from broker.connect import Broker, connect
 from broker.delivery import Delivery
 from broker.messages import CONTROL, Execute, Message, Turn
@@ -69,6 +70,10 @@ class Post:
         self._brokers.append(broker)
         return broker
 
+    def environment(self) -> dict[str, str]:
+        """What ``tests.broker.boot`` reads."""
+        return {"BOOT_URL": self.url, "BOOT_NAMESPACE": self._namespace, "BOOT_QUEUE": self.app}
+
     def process(self, *, slots: int = 1, url: str | None = None) -> Child:
         """A worker in a process of its own, for this test's app."""
         child = Child(url or self.url, self._namespace, self.app, slots=slots)
@@ -114,6 +119,19 @@ class Post:
             with pika.BlockingConnection(pika.URLParameters(self.url)) as connection:
                 connection.channel().basic_publish("", queue, body, pika.BasicProperties(delivery_mode=2))
 
+    def redis_keys(self) -> set[str]:
+        """What Redis holds for this test."""
+        begin = f"{self._namespace}:"
+        with redis.Redis.from_url(self.url) as client:
+            return {key.decode().removeprefix(begin) for key in client.keys(f"{begin}*")}
+
+    def forget_everything(self) -> None:
+        """A Redis that was restarted without its data; for this test's part."""
+        with redis.Redis.from_url(self.url) as client:
+            for key in client.keys(f"{self._namespace}:*"):
+                client.delete(key)
+            client.script_flush()
+
     def delete_queues(self, *queues: str) -> None:
         with pika.BlockingConnection(pika.URLParameters(self.url)) as connection:
             for queue in queues:
@@ -132,6 +150,12 @@ class Post:
             proxy.close()
         if self.kind == "rabbitmq":
             self.delete_queues(*CONTROL, self.app, self.other_app)
+
+
+@pytest.fixture(autouse=True)
+def quick_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Idle worker threads look more often whether they are to stop, of which there are many in here."""
+    monkeypatch.setattr(service, "WORKER_LOOKS_S", 0.02)
 
 
 @pytest.fixture(scope="session")

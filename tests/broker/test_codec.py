@@ -9,7 +9,19 @@ from dramatiq import DecodeError
 from msgspec import Raw
 
 from broker import codec
-from broker.messages import MESSAGES, Cancel, Ended, Execute, Executed, Message, Plan, Submit, SubmitMany, Tick, Turn
+from broker.messages import (
+    MESSAGES,
+    Cancel,
+    Ended,
+    Execute,
+    Executed,
+    Message,
+    Plan,
+    Submit,
+    SubmitMany,
+    Tick,
+    Turn,
+)
 from jobs.errors import BadMessage
 
 EVERY_KIND: list[Message] = [
@@ -51,7 +63,9 @@ def test_there_is_an_example_of_every_kind() -> None:
 
 
 def test_the_words_of_a_submission_are_kept_as_they_came() -> None:
-    _, message = codec.unseal("planner", envelope(kwargs={"app": "etl", "work_ids": [[1, 3]], "unheard": 1.50}))
+    _, message = codec.unseal(
+        "planner", envelope(kwargs={"app": "etl", "work_ids": [[1, 3]], "unheard": 1.50})
+    )
     assert isinstance(message, Submit)
     assert json.loads(bytes(message.submission)) == {"app": "etl", "work_ids": [[1, 3]], "unheard": 1.5}
     assert message.id == "7c0f"
@@ -98,7 +112,10 @@ REFUSED = {
     "missing field": (envelope(actor_name="plan", kwargs={}), "missing required field"),
     "wrong type": (envelope(actor_name="executed", kwargs={"jobs": ["a"]}), "Expected `int`"),
     "wrong queue": (envelope(actor_name="tick", kwargs={}), "belongs on queue 'groomer'"),
-    "another app's": (envelope(actor_name="execute", kwargs={"app": "etl", "jobs": []}), "belongs on queue 'etl'"),
+    "another app's": (
+        envelope(actor_name="execute", kwargs={"app": "etl", "jobs": []}),
+        "belongs on queue 'etl'",
+    ),
 }
 
 

@@ -61,14 +61,20 @@ def main(url: str, namespace: str, queue: str, slots: str) -> None:
         job = message.jobs[0].job
         if job >= EARLY:
             delivery.acknowledge()
-        print(f"begin {job}", flush=True)  # noqa: T201
+        say(f"begin {job}")
         may_end[job].wait()
-        print(f"end {job}", flush=True)  # noqa: T201
+        say(f"end {job}")
 
     broker = connect(url, namespace=namespace, heartbeat_timeout_s=1.0)
     serve(broker, {"execute": execute}, [queue], control_slots=0, app_slots=int(slots)).start()
     for line in sys.stdin:
         may_end[int(line)].set()
+
+
+def say(what: str) -> None:
+    """In one write, since several threads speak."""
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -42,22 +42,46 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "a format": ({"a": {"job_id": "{date:08d}"}}, "has 'date:08d' in braces"),
     "an identifier that is a word of ours": ({"a": {"job_id": "{app_name}"}}, "calls an identifier app_name"),
     # Identifiers.
-    "an unknown kind": (app(identifiers={"x": "dat"}), "identifiers: x: 'dat' is no kind of identifier (did you"),
-    "a kind of no identifier": (app(identifiers={"dat": "date"}), "a has no identifier 'dat' (did you mean date?)"),
+    "an unknown kind": (
+        app(identifiers={"x": "dat"}),
+        "identifiers: x: 'dat' is no kind of identifier (did you",
+    ),
+    "a kind of no identifier": (
+        app(identifiers={"dat": "date"}),
+        "a has no identifier 'dat' (did you mean date?)",
+    ),
     "an empty list of allowed values": (app(identifiers={"x": []}), "[] is empty or repeats a value"),
     "a mixed list of allowed values": (app(identifiers={"x": [1, "b"]}), "mixes numbers and texts"),
     "a validator that does not exist": (
         app(identifiers={"x": "tests.planner.definitions:nothing"}),
         "identifiers: x: tests.planner.definitions has no function 'nothing'",
     ),
-    "a validator in no module": (app(identifiers={"x": "nowhere.at_all:f"}), "no Python module 'nowhere.at_all'"),
+    "a validator in no module": (
+        app(identifiers={"x": "nowhere.at_all:f"}),
+        "no Python module 'nowhere.at_all'",
+    ),
     "identifiers that are no mapping": (app(identifiers=["x"]), "identifiers: it has to be a mapping"),
     # Values.
-    "values of no identifier": (app(autofill_values={"y": ["u"]}), "autofill_values: a has no identifier 'y'"),
-    "values that are no list": (app(autofill_values={"x": 7}), "autofill_values: x: 7 is not a list of values"),
-    "a value of the wrong type": (app(autofill_values={"x": [1.5]}), "1.5 is not a text, a whole number or a day"),
-    "a value that is a truth": (app(autofill_values={"x": [True]}), "True is not a text, a whole number or a day"),
-    "a repeated value": (app(autofill_values={"x": ["u", "v", "u"]}), "autofill_values: x: u stands there twice"),
+    "values of no identifier": (
+        app(autofill_values={"y": ["u"]}),
+        "autofill_values: a has no identifier 'y'",
+    ),
+    "values that are no list": (
+        app(autofill_values={"x": 7}),
+        "autofill_values: x: 7 is not a list of values",
+    ),
+    "a value of the wrong type": (
+        app(autofill_values={"x": [1.5]}),
+        "1.5 is not a text, a whole number or a day",
+    ),
+    "a value that is a truth": (
+        app(autofill_values={"x": [True]}),
+        "True is not a text, a whole number or a day",
+    ),
+    "a repeated value": (
+        app(autofill_values={"x": ["u", "v", "u"]}),
+        "autofill_values: x: u stands there twice",
+    ),
     "a value written two ways": (
         app(autofill_values={"date": [20140601, "2014-06-01"]}, identifiers={"date": "date"}),
         "autofill_values: date: 20140601 stands there twice",
@@ -68,8 +92,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a text among numbers": (
         app(autofill_values={"x": [1, "u"]}),
-        "'u' is not a whole number (x is a whole number, since autofill_values of a has 1;"
-        " declare it under identifiers if it is not)",
+        "'u' is not a whole number (x is a whole number, since autofill_values of a has 1; declare it under",
     ),
     "a day that there is not": (
         app(identifiers={"date": "date"}, autofill_values={"date": [20140230]}),
@@ -102,13 +125,22 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a range beyond all numbers": (app(autofill_values={"x": "0:" + "9" * 30}), "goes beyond"),
     # Filters.
-    "a filter of nothing": (app(valid_if_or={}), "valid_if_or: it is empty, so that every job would be skipped"),
+    "a filter of nothing": (
+        app(valid_if_or={}),
+        "valid_if_or: it is empty, so that every job would be skipped",
+    ),
     "a filter that is no mapping": (app(valid_if_or=["x"]), "valid_if_or: it has to be a mapping"),
     "a filter on no identifier": (app(valid_if_or={"y": [1]}), "valid_if_or: a has no identifier 'y'"),
     "a filter that is no list": (app(valid_if_or={"x": "u"}), "valid_if_or: x: 'u' is not a list"),
-    "a filter that is no function": (app(valid_if_or={"_func": "is_even"}), "'is_even' is not the path of a function"),
+    "a filter that is no function": (
+        app(valid_if_or={"_func": "is_even"}),
+        "'is_even' is not the path of a function",
+    ),
     # Work.
-    "a job type that is not there": (app(job_type="pyspark"), "job type pyspark is not available; there are bash,"),
+    "a job type that is not there": (
+        app(job_type="pyspark"),
+        "job type pyspark is not available; there are bash,",
+    ),
     "a job type of the user's": (app(job_type="acme:Grid"), "job type acme:Grid is not available"),
     "a placeholder that does not exist": (
         app(bash_cmd="echo {dat}"),
@@ -116,23 +148,38 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a single brace": (app(bash_cmd="awk '{print $1'"), "bash_cmd: a single {"),
     "a command that is no text": (app(bash_cmd=["echo"]), "bash_cmd: ['echo'] is not a command"),
-    "a function for a command": (app(job_type="bash", function="os.path:join"), "job_type bash has no function"),
-    "a command for a function": (app(function="os.path:join", bash_cmd="x"), "job_type python has no bash_cmd"),
+    "a function for a command": (
+        app(job_type="bash", function="os.path:join"),
+        "job_type bash has no function",
+    ),
+    "a command for a function": (
+        app(function="os.path:join", bash_cmd="x"),
+        "job_type python has no bash_cmd",
+    ),
     "no function": (app(job_type="python"), "job_type python needs its function"),
     "a function that does not exist": (app(function="os.path:joyn"), "os.path has no function 'joyn'"),
     "isolate that is no truth": (app(isolate="yes"), "isolate: 'yes' is neither true nor false"),
     # Policy.
     "a negative count": (app(max_fails=-1), "max_fails: -1 is not a whole number from 0 on"),
     "a count that is a truth": (app(max_fails=True), "max_fails: True is not a whole number"),
-    "a duration of no unit that there is": (app(timeout="5 parsecs"), "timeout: '5 parsecs' is not a duration"),
+    "a duration of no unit that there is": (
+        app(timeout="5 parsecs"),
+        "timeout: '5 parsecs' is not a duration",
+    ),
     "a timeout of zero": (app(timeout=0), "timeout: a timeout of zero ends every job"),
     "a time that is none": (app(start_after="soon"), "start_after: 'soon' is not a time"),
     "an end before the start": (
         app(start_after="2026-01-02", end_before="2026-01-01"),
         "is not after start_after",
     ),
-    "an unknown rule": (app(retry={"rule": "fixd"}), "retry: rule: 'fixd' is none of fixed, exponential, random"),
-    "an unknown word of a rule": (app(retry={"second": 5}), "retry: unknown word 'second' (did you mean seconds?)"),
+    "an unknown rule": (
+        app(retry={"rule": "fixd"}),
+        "retry: rule: 'fixd' is none of fixed, exponential, random",
+    ),
+    "an unknown word of a rule": (
+        app(retry={"second": 5}),
+        "retry: unknown word 'second' (did you mean seconds?)",
+    ),
     "an unknown fail_on": (app(fail_on="stdout"), "fail_on: 'stdout' is none of exit, stderr, either"),
     "a variable that is no text": (app(env={"N": 5}), "env: the value of N, 5, is not a text"),
     "variables that are no list": (app(env_from_os="HOME"), "env_from_os: 'HOME' is not a list"),
@@ -146,7 +193,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "an empty list of mappings": (child({"g": []}), "group g: it has to be a mapping with app_name"),
     "a mapping without app_name": (child({"g": {"date": [1]}}), "a mapping needs app_name"),
     "a parent twice": (child({"app_name": ["q", "q"]}), "app_name: q stands there twice"),
-    "a mapping twice": (child({"g": [{"app_name": ["q"]}, {"app_name": ["q"]}]}), "lists the same mapping twice"),
+    "a mapping twice": (
+        child({"g": [{"app_name": ["q"]}, {"app_name": ["q"]}]}),
+        "lists the same mapping twice",
+    ),
     "a group twice": (
         child({"g": {"app_name": ["q"]}, "h": {"app_name": ["q"]}}),
         "groups g and h are the same",
@@ -155,17 +205,29 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         child({"app_name": ["q"], "dat": [1]}),
         "neither c nor any parent here has an identifier 'dat' (did you mean date?)",
     ),
-    "a scalar": (child({"app_name": ["q"], "date": 1}), 'date: 1 is not a list of values; write a list, or "all"'),
+    "a scalar": (
+        child({"app_name": ["q"], "date": 1}),
+        'date: 1 is not a list of values; write a list, or "all"',
+    ),
     "no values": (child({"app_name": ["q"], "date": []}), "date: it lists no values"),
     "values twice": (child({"app_name": ["q"], "date": [1, "1"]}), "date: 1 stands there twice"),
-    "an unknown when": (child({"app_name": ["q"], "when": "suceeded"}), "when: 'suceeded' is none of succeeded"),
+    "an unknown when": (
+        child({"app_name": ["q"], "when": "suceeded"}),
+        "when: 'suceeded' is none of succeeded",
+    ),
     "a two-way function": (child({"_func": "acme:edges"}), "two-way functions (_func) are not available"),
     "a key of a parent that does not fit": (
         child({"app_name": ["p"], "job_id": ["1"]}),
         "'1' is not a key of p: it has 1 of 2 identifiers",
     ),
-    "all of what no parent has": (child({"app_name": ["q"], "x": "all"}), "none of its parents has an identifier 'x'"),
-    "all of what has no values": (child({"app_name": ["q"], "date": "all"}), 'date is "all", but q has no autofill'),
+    "all of what no parent has": (
+        child({"app_name": ["q"], "x": "all"}),
+        "none of its parents has an identifier 'x'",
+    ),
+    "all of what has no values": (
+        child({"app_name": ["q"], "date": "all"}),
+        'date is "all", but q has no autofill',
+    ),
     "a parent that nothing determines": (
         {"p": {"job_id": "{date}_{x}"}, "c": {**DATED, "depends_on": {"app_name": ["p"]}}},
         "nothing says which x of p is needed",
@@ -261,7 +323,10 @@ def test_two_circles_are_both_shown() -> None:
         name: {**DATED, "depends_on": {"app_name": [parent]}}
         for name, parent in {"a": "b", "b": "a", "x": "z", "y": "x", "z": "y"}.items()
     }
-    assert [what.partition("circle: ")[2] for _, what in faults_of(apps)] == ["a -> b -> a", "x -> y -> z -> x"]
+    assert [what.partition("circle: ")[2] for _, what in faults_of(apps)] == [
+        "a -> b -> a",
+        "x -> y -> z -> x",
+    ]
 
 
 def test_what_is_unclear_of_an_app_at_fault_is_not_told_twice() -> None:

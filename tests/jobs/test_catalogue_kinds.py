@@ -65,42 +65,23 @@ class TestDeclared:
     def test_a_function_makes_the_value_or_refuses(self) -> None:
         app = {
             "job_id": "{t}",
-            "identifiers": {"t": "tests.jobs.test_catalogue_kinds:lowered"},
+            "identifiers": {"t": "tests.planner.definition_functions:lowered"},
             "autofill_values": {"t": ["A"]},
         }
         catalogue = catalogue_of({"a": app})
         assert [*catalogue.app("a").autofill["t"]] == ["a"]
         assert catalogue.app("a").read_key("ABC") == {"t": "abc"}
         for key in ("none", "false", "raises", "unstable", "list"):
-            with pytest.raises(BadKey, match="tests.jobs.test_catalogue_kinds:lowered"):
+            with pytest.raises(BadKey, match=r"definition_functions:lowered"):
                 catalogue.app("a").read_key(key)
 
     def test_a_range_of_what_a_function_makes(self) -> None:
         app = {
             "job_id": "{t}",
-            "identifiers": {"t": "tests.jobs.test_catalogue_kinds:padded"},
+            "identifiers": {"t": "tests.planner.definition_functions:padded"},
             "autofill_values": {"t": "8:11"},
         }
         assert [*catalogue_of({"a": app}).app("a").autofill["t"]] == ["008", "009", "010"]
-
-
-def lowered(raw: str) -> object:
-    match raw:
-        case "none":
-            return None
-        case "false":
-            return False
-        case "raises":
-            raise LookupError(raw)
-        case "list":
-            return [raw]
-        case _ if raw.startswith("unstable"):
-            return f"{raw}-more"
-    return raw.lower()
-
-
-def padded(raw: str) -> str:
-    return raw.zfill(3)
 
 
 class TestLinked:

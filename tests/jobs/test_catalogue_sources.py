@@ -71,7 +71,7 @@ DECORATED = """
     def first(day, n):
         return (day, n)
 
-    @app(name="second.app", job_id="{day}_{n}", depends_on={"app_name": ["first"]}, isolate=True, timeout="2s")
+    @app(name="second.app", job_id="{day}_{n}", depends_on={"app_name": ["first"]}, isolate=True, timeout=2)
     async def second(job): ...
 """
 
@@ -110,7 +110,9 @@ class TestFiles:
             ("a.yaml", "", "the file holds nothing"),
         ],
     )
-    def test_a_text_that_cannot_be_read_is_shown_with_its_line(self, path: str, text: str, words: str) -> None:
+    def test_a_text_that_cannot_be_read_is_shown_with_its_line(
+        self, path: str, text: str, words: str
+    ) -> None:
         Path(path).write_text(text)
         ((source, app, what),) = faults(path)
         assert (source, app) == (path, "")
@@ -126,7 +128,9 @@ class TestFiles:
     def test_files_that_are_missing_or_unreadable(self) -> None:
         Path("latin.json").write_bytes(b'{"\xe4": {}}')
         Path("folder.json").mkdir()
-        found = {source: what for source, _, what in faults("none.json", "latin.json", "folder.json", "none.py")}
+        found = {
+            source: what for source, _, what in faults("none.json", "latin.json", "folder.json", "none.py")
+        }
         assert found["none.json"] == "the file cannot be read: No such file or directory"
         assert found["latin.json"] == "the file is not UTF-8 at byte 2"
         assert found["folder.json"] == "the file cannot be read: Is a directory"
@@ -140,7 +144,9 @@ class TestPython:
         assert first.function is not None
         assert first.function(1, 2) == (1, 2)
         assert (second.name, second.isolate, second.policy.timeout_s) == ("second.app", True, 2.0)
-        assert second.read_key("2014-06-01_07") == {"day": 20140601, "n": 7}, "it takes over the parent's kinds"
+        assert second.read_key("2014-06-01_07") == {"day": 20140601, "n": 7}, (
+            "it takes over the parent's kinds"
+        )
         for app in catalogue.values():
             assert resolve_function(app.function_path or "").__name__ == getattr(app.function, "__name__", "")
 
@@ -166,7 +172,7 @@ class TestPython:
             "one": f"{here / 'jobs_here/one.py'}:one",
             "two": f"{here / 'jobs_here/two.py'}:two",
         }
-        assert {app.origin for app in catalogue.values()} == {"jobs_here"}
+        assert {app.origin for app in catalogue.values()} == {"jobs_here/one.py", "jobs_here/two.py"}
 
     def test_the_default_template_of_a_source_outranks_that_of_the_caller(self) -> None:
         write("a.py", "from jobs import app\ndefault_job_id = '{own}'\n@app()\ndef a(): ...")
@@ -190,7 +196,10 @@ class TestPython:
         ("text", "words"),
         [
             ("x = 1\n\ndef broken(\n", "bad.py, line 3: SyntaxError: "),
-            ("import nowhere_at_all", "bad.py, line 1: ModuleNotFoundError: No module named 'nowhere_at_all'"),
+            (
+                "import nowhere_at_all",
+                "bad.py, line 1: ModuleNotFoundError: No module named 'nowhere_at_all'",
+            ),
             ("\n\n1 / 0", "bad.py, line 3: ZeroDivisionError: division by zero"),
             ("import json\njson.loads('')", "bad.py, line 2: JSONDecodeError: Expecting value"),
             ("import sys\nsys.exit(3)", "bad.py, line 2: SystemExit: 3"),
@@ -210,9 +219,15 @@ class TestPython:
 
     def test_one_bad_file_does_not_hide_the_others(self) -> None:
         write("here/a.py", "1 / 0")
-        write("here/b.py", "1 / 0")
+        write("here/b.py", "from jobs import app\n@app(job_id='{n}', depends_on={'app_name': ['a']})\ndef b(): ...")
         write("here/c.py", "from jobs import app\n@app(job_id='x')\ndef c(): ...")
-        assert len(faults("here")) == 3
+        found = faults("here")
+        assert [(source, app) for source, app, _ in found] == [
+            ("here/a.py", ""),
+            ("here/b.py", "b"),
+            ("here/c.py", "c"),
+        ]
+        assert found[1][2] == "depends_on: there is no app 'a' in what could be read"
 
     def test_a_function_that_is_not_there(self) -> None:
         write("acme.py", DECORATED)

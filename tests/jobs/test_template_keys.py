@@ -36,7 +36,6 @@ class TestKeys:
             ("20140601_7_", "at t, there is nothing"),
             ("20140601_1_a\nb", "at t, 'a\\nb' has characters that cannot be printed"),
             ("20140601_1_" + "x" * (CHARS_MAX + 1), f"has more than {CHARS_MAX} characters"),
-            ("20140601_1_000_x", "at n, '1_000'"),
             ("20140601_ 7_x", "at n, ' 7' is not a whole number"),
             ("20140601_٣_x", "at n, '٣' is not a whole number"),
             ("2014066_7_x", "at day, '2014066' is not a day"),
@@ -47,9 +46,6 @@ class TestKeys:
     )
     def test_a_key_that_does_not_fit_is_refused(self, key: str, words: str) -> None:
         one = app("{day}_{n}_{t}", day=Day(), n=Whole())
-        if "1_000" in words:  # Not a number with an underscore: the rest is the text of t.
-            assert one.read_key(key) == {"day": 20140601, "n": 1, "t": "000_x"}
-            return
         with pytest.raises(BadKey) as caught:
             one.read_key(key)
         assert words in caught.value.what
@@ -58,7 +54,9 @@ class TestKeys:
         st.sampled_from(["_", "-", "__", "-_-", "."]),
         st.lists(st.text(st.sampled_from("a_-.1"), min_size=1, max_size=4), min_size=2, max_size=3),
     )
-    def test_values_that_fit_are_read_back_as_they_were_written(self, delimiter: str, texts: list[str]) -> None:
+    def test_values_that_fit_are_read_back_as_they_were_written(
+        self, delimiter: str, texts: list[str]
+    ) -> None:
         names = ["x", "y", "z"][: len(texts)]
         one = app(delimiter.join(f"{{{name}}}" for name in names), delimiter)
         ids = dict(zip(names, texts, strict=True))
@@ -88,7 +86,7 @@ class TestValues:
         values = Values(range(0, 10**15, 2))
         assert len(values) == 5 * 10**14
         assert 10**15 - 2 in values
-        assert not {10**15, 1, -2, "2"} & {value for value in (10**15, 1, -2, "2") if value in values}
+        assert all(value not in values for value in (10**15, 1, -2, "2", None))
         assert next(iter(values)) == 0
 
     @given(st.dates(date(1000, 1, 1), date(2999, 1, 1)), st.integers(0, 400), st.integers(1, 40))

@@ -103,7 +103,9 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, dict[str, str]], dict[str, s
         {
             "App2/20150101": {
                 "default": " ".join(
-                    f"App1/20150101_{stage}_{response}" for stage in range(10) for response in range(10, 50, 2)
+                    f"App1/20150101_{stage}_{response}"
+                    for stage in range(10)
+                    for response in range(10, 50, 2)
                 )
             }
         },

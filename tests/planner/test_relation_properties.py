@@ -56,7 +56,12 @@ def drawn_apps(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
         kinds: dict[str, Any] = {"x": "int"} if "x" in names else {}
         if "z" in names and "z" not in autofill and draw(st.integers(0, 3)) == 0:
             kinds["z"] = draw(subset(POOL["z"]))
-        app = {"names": names, "identifiers": kinds, "autofill_values": autofill, "depends_on": {}}
+        app: dict[str, Any] = {
+            "names": names,
+            "identifiers": kinds,
+            "autofill_values": autofill,
+            "depends_on": {},
+        }
         if drawn:
             for group in range(draw(st.integers(0, 2))):
                 mappings = draw(st.lists(drawn_mapping(names, drawn), min_size=1, max_size=2))
@@ -78,7 +83,7 @@ def loaded(drawn: dict[str, dict[str, Any]]) -> Catalogue:
     try:
         return catalogue_of(apps)
     except DefinitionError:
-        assume(False)  # noqa: FBT003 - Hypothesis's way to say so
+        assume(False)
         raise
 
 

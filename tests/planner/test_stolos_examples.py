@@ -27,12 +27,18 @@ JOBS: list[tuple[str, dict[str, str], str]] = [
     (
         "app1/20140715_555_profile",
         {},
-        "{app2,app4}/20140715_555_profile fanout1/20140715_testID{1,2,3} fanout1/{20140714,20140715}_testID{5,6}",
+        (
+            "{app2,app4}/20140715_555_profile fanout1/20140715_testID{1,2,3}"
+            " fanout1/{20140714,20140715}_testID{5,6}"
+        ),
     ),
     (
         "app1/20140714_555_profile",
         {},
-        "{app2,app4}/20140714_555_profile fanout1/20140714_testID{1,2,3} fanout1/{20140714,20140715}_testID{5,6}",
+        (
+            "{app2,app4}/20140714_555_profile fanout1/20140714_testID{1,2,3}"
+            " fanout1/{20140714,20140715}_testID{5,6}"
+        ),
     ),
     ("app1/20140716_555_profile", {}, "{app2,app4}/20140716_555_profile fanout1/20140716_testID{1,2,3}"),
     (
@@ -151,7 +157,9 @@ def test_the_parents_and_children_of_a_job(
 
 
 def test_every_parent_and_child_in_the_table_names_the_other(example: Catalogue) -> None:
-    named = {name for job, above, below in JOBS for text in (job, below, *above.values()) for name in jobs(text)}
+    named = {
+        name for job, above, below in JOBS for text in (job, below, *above.values()) for name in jobs(text)
+    }
     for name in named:
         for above in parents(example, name).values():
             assert all(name in children(example, parent) for parent in above)

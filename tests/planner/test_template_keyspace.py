@@ -1,7 +1,7 @@
 """Which jobs a submission asks for, which are valid, and how a gate comes out."""
 
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -63,7 +63,12 @@ class TestExpanding:
 
     @pytest.mark.parametrize(
         "words",
-        [{"work_ids": [1]}, {"start": "2024-01-01", "end": "2024-01-02"}, {"mode": "offline"}, {"branch": "b"}],
+        [
+            {"work_ids": [1]},
+            {"start": "2024-01-01", "end": "2024-01-02"},
+            {"mode": "offline"},
+            {"branch": "b"},
+        ],
     )
     def test_words_of_other_keyspaces_are_refused(self, words: dict[str, Any]) -> None:
         catalogue = catalogue_of({"a": {"job_id": "{n}", "autofill_values": {"n": [1]}}})
@@ -126,12 +131,12 @@ class TestGates:
 
 
 class TestFilters:
-    APPS: dict[str, Any] = {
+    APPS: ClassVar[dict[str, Any]] = {
         "listed": {"job_id": "{n}_{t}", "valid_if_or": {"n": [1], "t": ["x"]}},
         "asked": {
             "job_id": "{n}_{t}",
             "identifiers": {"n": "int"},
-            "valid_if_or": {"_func": "tests.planner.test_template_keyspace:is_even", "t": ["x"]},
+            "valid_if_or": {"_func": "tests.planner.definition_functions:is_even", "t": ["x"]},
         },
         "open": {"job_id": "{n}_{t}"},
     }
@@ -159,11 +164,6 @@ class TestFilters:
         catalogue = catalogue_of(self.APPS)
         with pytest.raises(BadRequest, match="is_even of asked raised ZeroDivisionError for 0_y"):
             TemplateKeyspace(catalogue).passes(catalogue.app("asked"), "0_y")
-
-
-def is_even(app: str, *, n: int, t: str) -> bool:
-    assert (app, t) in {("asked", "x"), ("asked", "y")}
-    return n % 2 == 0 and 1 / n > 0
 
 
 class TestCost:

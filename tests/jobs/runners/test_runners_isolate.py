@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from jobs.app import App
 from jobs.outcome import KEPT_BYTES, Ending
 from jobs.policy import Policy
 from jobs.runners import isolate, process
+from jobs.runners.limits import Limits
+from jobs.runners.wire import LINE_BYTES_MAX
 from jobs.template import Template
 
 
@@ -163,6 +166,7 @@ def test_over_its_timeout_a_function_is_killed_and_its_output_kept(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.1)
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     outcome = bench.isolate("print_and_sleep", policy=Policy(timeout_s=0.5))
     assert (outcome.ending, outcome.error) == (Ending.TIMED_OUT, "It ran over its timeout of 0.5 s.")
     assert outcome.output == "a line\n"
@@ -187,7 +191,7 @@ def test_a_function_that_does_not_ask_is_killed_after_the_grace_with_all_its_chi
     eventually(lambda: len(pids_in(file)) == 2)
     bench.stop.set()
     assert running.result(timeout=2).ending is Ending.HANDED_BACK
-    assert not any(map(alive, pids_in(file)))
+    eventually(lambda: not any(map(alive, pids_in(file))))
 
 
 def test_a_thread_that_a_function_left_behind_does_not_hold_its_result(
@@ -249,6 +253,21 @@ def test_a_transaction_is_refused_clearly(bench: Bench) -> None:
 
 def test_nonsense_on_the_pipe_of_events_is_dropped(bench: Bench) -> None:
     assert bench.isolate("write_nonsense_to_every_descriptor").ending is Ending.DONE
+
+
+def test_a_line_without_an_end_takes_no_memory() -> None:
+    ear = isolate._Ear(Limits(threading.Event(), None), lambda *_: None, lambda *_: None, None)
+    for _ in range(100):
+        ear.hear(b"x" * 65536)
+    ear.hear(b'\n{"type":"ended","ending":"done","error":null}\n')
+    assert ear.ended is not None
+    assert len(ear._begun) == 0
+    ear.hear(b"x" * LINE_BYTES_MAX * 2)
+    assert len(ear._begun) == 0
+
+
+def test_the_pipe_of_events_is_not_for_the_children_of_a_function(bench: Bench) -> None:
+    assert bench.isolate("list_descriptors_of_a_child").output.split() == ["0", "1", "2", "3"]
 
 
 def test_an_interpreter_that_is_not_there_is_an_error(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,11 @@ def test_a_harmless_value_stands_in_the_command_as_it_is_even_in_a_here_document
     assert printed("sh", command, tmp_path) == "20140101\n"
 
 
+def test_a_quote_in_a_comment_is_none(tmp_path: Path) -> None:
+    command = fill("true # don't\nprintf %s {v}#'{v}'", {"v": "a b"})
+    assert printed("sh", command, tmp_path) == "a b#a b"
+
+
 def test_a_number_before_a_redirection_names_no_descriptor(tmp_path: Path) -> None:
     assert printed("sh", fill("echo {n}>file; cat file", {"n": 2}), tmp_path) == "2\n"
 

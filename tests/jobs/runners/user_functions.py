@@ -149,5 +149,9 @@ def start_a_process_that_stays():
     print("started it")
 
 
+def list_descriptors_of_a_child():
+    subprocess.run(["ls", "/proc/self/fd"], close_fds=False)
+
+
 def note_pids(at, *others):
     Path(at).write_text("".join(f"{pid}\n" for pid in (os.getpid(), *others)))

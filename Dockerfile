@@ -1,0 +1,16 @@
+# One image for every part of Sluice: workers, migrations, the command. What it runs is said by its user.
+FROM python:3.13-slim AS build
+WORKDIR /build
+RUN python -m venv /opt/sluice
+COPY requirements.lock .
+RUN /opt/sluice/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+COPY . .
+RUN /opt/sluice/bin/pip install --no-cache-dir --no-index --no-deps --no-build-isolation .
+
+FROM python:3.13-slim
+RUN useradd --create-home --uid 10001 sluice
+COPY --from=build /opt/sluice /opt/sluice
+ENV PATH=/opt/sluice/bin:$PATH PYTHONUNBUFFERED=1
+USER sluice
+WORKDIR /home/sluice
+CMD ["sluice", "--help"]

@@ -1,0 +1,25 @@
+"""What dramatiq's command line calls in every process of ``test_processes``."""
+
+import os
+import sys
+
+from broker.connect import connect
+from broker.delivery import Delivery
+from broker.messages import Execute, Message
+from broker.processes import supervise
+from broker.service import serve
+
+
+def boot() -> None:
+    broker = connect(os.environ["BOOT_URL"], namespace=os.environ["BOOT_NAMESPACE"])
+    serve(broker, {"execute": execute}, [os.environ["BOOT_QUEUE"]], control_slots=0, app_slots=3).enlist()
+
+
+def execute(message: Message, delivery: Delivery) -> None:
+    assert isinstance(message, Execute)
+    with open(os.environ["BOOT_FILE"], "a") as file:  # noqa: PTH123
+        file.write(f"{os.getpid()} {message.jobs[0].job}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(supervise("tests.broker.boot:boot", processes=2, grace_s=5))

@@ -1,0 +1,67 @@
+"""Several worker processes under dramatiq's command line."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.broker.conftest import Post, parcel, until
+from tests.broker.worker import CHECKOUT
+
+
+class Pack:
+    """A parent and its processes, and what they have run."""
+
+    def __init__(self, post: Post, file: Path) -> None:
+        environment = os.environ | post.environment() | {"BOOT_FILE": str(file)}
+        self._file = file
+        self.parent = subprocess.Popen(
+            [sys.executable, "-m", "tests.broker.boot"],
+            cwd=CHECKOUT,
+            env=environment,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def ran(self) -> list[int]:
+        return [int(line.split()[1]) for line in self._lines()]
+
+    def pids(self) -> set[int]:
+        return {int(line.split()[0]) for line in self._lines()}
+
+    def end(self) -> None:
+        if self.parent.poll() is None:
+            for process in [*psutil.Process(self.parent.pid).children(recursive=True), self.parent]:
+                process.kill()
+            self.parent.wait()
+
+    def _lines(self) -> list[str]:
+        return self._file.read_text().splitlines() if self._file.exists() else []
+
+
+@pytest.fixture
+def pack(server: Post, tmp_path: Path) -> Iterator[Pack]:
+    made = Pack(server, tmp_path / "ran")
+    yield made
+    made.end()
+
+
+def test_processes_share_the_work_and_end_in_order(server: Post, pack: Pack) -> None:
+    server.broker.publish(parcel(server.app, *range(40)))
+    until(lambda: sorted(pack.ran()) == list(range(40)), within_s=20)
+    pack.parent.send_signal(signal.SIGTERM)
+    assert pack.parent.wait(10) == 0
+    assert server.broker.depth(server.app) == 0
+
+
+def test_when_a_process_dies_the_parent_ends_and_nothing_is_lost(server: Post, pack: Pack) -> None:
+    server.broker.publish(parcel(server.app, 1))
+    until(lambda: pack.ran() == [1], within_s=20)
+    os.kill(pack.pids().pop(), signal.SIGKILL)
+    assert pack.parent.wait(15) != 0
+    server.broker.publish(parcel(server.app, 2))
+    until(lambda: server.broker.depth(server.app) == 1)

@@ -1,0 +1,135 @@
+"""What is RabbitMQ's own: queues that others delete or made otherwise, lanes, and publishing with confirms."""
+
+import threading
+import time
+
+import pika
+import pytest
+
+from broker.connect import connect
+from broker.delivery import Delivery
+from broker.messages import PLANNER, Message
+from broker.rabbitmq import broker as rabbitmq_broker
+from broker.rabbitmq.feed import Feed
+from jobs.errors import BadSetting, Unreachable
+from tests.broker.conftest import Post, Ran, parcel, until
+
+
+def channel_of(post: Post) -> pika.adapters.blocking_connection.BlockingChannel:
+    return pika.BlockingConnection(pika.URLParameters(post.url)).channel()
+
+
+def test_a_queue_that_is_deleted_under_a_worker_is_made_again(rabbitmq: Post) -> None:
+    ran = Ran()
+    rabbitmq.serve({"execute": ran}, [PLANNER, rabbitmq.app])
+    for job in range(3):
+        rabbitmq.broker.publish(parcel(rabbitmq.app, job))
+        until(lambda job=job: job in ran.jobs)  # type: ignore[misc]
+        rabbitmq.delete_queues(rabbitmq.app)
+    rabbitmq.broker.publish(parcel(rabbitmq.app, 3))
+    until(lambda: 3 in ran.jobs)
+
+
+def test_a_queue_that_is_deleted_while_its_worker_is_busy_is_made_again(rabbitmq: Post) -> None:
+    ran, finish = Ran(), threading.Event()
+
+    def run(message: Message, delivery: Delivery) -> None:
+        ran(message, delivery)
+        assert finish.wait(10)
+
+    rabbitmq.serve({"execute": run}, slots=1)
+    rabbitmq.broker.publish(parcel(rabbitmq.app, 1, 2))
+    until(lambda: ran.jobs == [1])
+    until(lambda: rabbitmq.broker.depth(rabbitmq.app) == 1)
+    rabbitmq.delete_queues(rabbitmq.app)
+    finish.set()
+    rabbitmq.broker.publish(parcel(rabbitmq.app, 3))
+    until(lambda: 3 in ran.jobs)
+
+
+def test_a_queue_that_is_purged_under_a_worker_goes_on(rabbitmq: Post) -> None:
+    ran = Ran()
+    rabbitmq.serve({"execute": ran})
+    rabbitmq.broker.purge(rabbitmq.app)
+    rabbitmq.broker.publish(parcel(rabbitmq.app, 1))
+    until(lambda: ran.jobs == [1])
+
+
+def test_a_queue_made_otherwise_is_an_error_that_says_what_to_do(rabbitmq: Post) -> None:
+    channel = channel_of(rabbitmq)
+    channel.queue_declare(rabbitmq.app, durable=True)
+    with pytest.raises(BadSetting, match="with other arguments") as raised:
+        rabbitmq.serve({"execute": Ran()})
+    assert rabbitmq.app in raised.value.what
+    assert "rabbitmqctl delete_queue" in raised.value.advice
+    channel.connection.close()
+
+
+def test_queues_are_quorum_unless_told_otherwise(rabbitmq: Post) -> None:
+    rabbitmq.broker.publish(parcel(rabbitmq.app, 1))
+    other = rabbitmq.connect(queue_type="classic")
+    other.publish(parcel(rabbitmq.other_app, 1))
+    channel = channel_of(rabbitmq)
+    for queue, queue_type in ((rabbitmq.app, "quorum"), (rabbitmq.other_app, "classic")):
+        limit = {"x-delivery-limit": 1_000_000} if queue_type == "quorum" else {}
+        dead = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": f"{queue}.XQ"}
+        channel.queue_declare(queue, durable=True, arguments={"x-queue-type": queue_type, **dead, **limit})
+    with pytest.raises(pika.exceptions.ChannelClosedByBroker, match="no queue"):
+        channel.queue_declare(f"{rabbitmq.app}.DQ", passive=True)
+    channel.connection.close()
+
+
+def test_a_broker_that_confirms_nothing_is_an_error_and_not_a_hang(
+    rabbitmq: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rabbitmq_broker, "CONFIRM_S_MAX", 0.2)
+    proxy = rabbitmq.proxy()
+    broker = rabbitmq.connect(proxy.url)
+    broker.publish(parcel(rabbitmq.app, 1))
+    proxy.freeze()
+    with pytest.raises(Unreachable, match="2 of 2 messages were not confirmed: no confirm within"):
+        broker.publish(parcel(rabbitmq.app, 2, 3))
+
+
+def test_a_wrong_password_is_said_as_such() -> None:
+    with pytest.raises(Unreachable):
+        connect("amqp://guest:wrong@127.0.0.1:1/").publish(parcel("etl", 1))
+
+
+def test_short_jobs_open_and_close_no_lanes(rabbitmq: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    close_lanes, trim_lanes = Feed.close_lanes, Feed.trim_lanes
+
+    def note_close(feed: Feed) -> None:
+        closed.append(feed.queue)
+        close_lanes(feed)
+
+    def note_trim(feed: Feed, keep: int) -> None:
+        if feed.idle_lanes > keep:
+            closed.append(feed.queue)
+        trim_lanes(feed, keep)
+
+    monkeypatch.setattr(Feed, "close_lanes", note_close)
+    monkeypatch.setattr(Feed, "trim_lanes", note_trim)
+    ran = Ran()
+    rabbitmq.serve({"execute": ran}, slots=2)
+    rabbitmq.broker.publish(parcel(rabbitmq.app, *range(500)))
+    until(lambda: len(ran.jobs) == 500)
+    assert len(closed) <= 1  # A machine that stops for a moment may cost one.
+
+
+def test_messages_that_are_not_acknowledged_early_run_side_by_side(rabbitmq: Post) -> None:
+    together = threading.Barrier(3)
+    rabbitmq.serve({"plan": lambda message, delivery: together.wait(10) and None}, [PLANNER], slots=3)
+    from broker.messages import Plan
+
+    rabbitmq.broker.publish([Plan(submissions=(str(number),)) for number in range(3)])
+    until(lambda: rabbitmq.broker.depth(PLANNER) == 0)
+    until(lambda: not together.n_waiting)
+
+
+def test_a_thousand_small_messages_take_less_than_half_a_second(rabbitmq: Post) -> None:
+    rabbitmq.broker.publish(parcel(rabbitmq.app, 0))
+    began = time.perf_counter()
+    rabbitmq.broker.publish(parcel(rabbitmq.app, *range(1000)))
+    assert time.perf_counter() - began < 0.5

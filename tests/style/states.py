@@ -1,0 +1,102 @@
+"""A job's states are spelled in ``jobs/states.py`` and nowhere else in the rooms.
+
+Some of their words belong to other vocabularies too: what a gate asks of a parent, how a submission
+stands, what a message is called. Such a word is an offence only where it meets something called state: in a
+comparison, as an argument or field of that name, in SQL. A word that only states have is one anywhere, but
+where an enumeration of something else declares it. Docstrings may say what they like.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import get_args
+
+from broker.messages import MESSAGES
+from jobs.gate import When
+from jobs.states import State
+from jobs.submission import SubmissionState
+from tests.style.sources import Offence, Source, in_rooms
+
+_HOME = "jobs/states.py"
+_STATES = frozenset(map(str, State))
+_ELSEWHERE = {*get_args(When), *map(str, SubmissionState), *(message.actor for message in MESSAGES)}
+_UNMISTAKABLE = _STATES - _ELSEWHERE
+_IN_SQL = re.compile(
+    r"\b\w*state\b(?:::\w+)?\s*(?:=|<>|!=|(?:NOT\s+)?IN\b|IS\s+(?:NOT\s+)?DISTINCT\s+FROM|=\s*ANY)\s*(\([^)]*\)|'\w*')",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"'(\w+)'")
+
+
+def states_are_spelled_in_one_place(sources: list[Source]) -> list[Offence]:
+    return [
+        Offence(source.path, line, f"the state {word!r} is spelled; take it from jobs.states.State")
+        for source in in_rooms(sources)
+        if source.path != _HOME and "/migrations/" not in source.path
+        for line, word in sorted(set(_spelled(source)))
+    ]
+
+
+def _spelled(source: Source) -> Iterator[tuple[int, str]]:
+    free = set(_free_to_say(source))
+    for node in source.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in free:
+            if node.value in _UNMISTAKABLE:
+                yield node.lineno, node.value
+            yield from _in_sql(node.lineno, node.value)
+        elif isinstance(node, ast.JoinedStr):
+            pieces = (str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            yield from _in_sql(node.lineno, "".join(pieces))
+        else:
+            yield from _meeting_a_state(node)
+
+
+def _free_to_say(source: Source) -> Iterator[int]:
+    """Docstrings, what other enumerations call their members, and pieces of what is looked at as a whole."""
+    for node in source.nodes:
+        match node:
+            case ast.Expr(value):
+                yield id(value)
+            case ast.JoinedStr(values):
+                yield from map(id, values)
+            case ast.ClassDef(_, [ast.Name("StrEnum")], _, body):
+                yield from (id(each.value) for each in body if isinstance(each, ast.Assign))
+
+
+def _in_sql(line: int, text: str) -> Iterator[tuple[int, str]]:
+    for found in _IN_SQL.finditer(text):
+        words = _QUOTED.findall(found[1])
+        yield from ((line + text.count("\n", 0, found.start()), word) for word in words if word in _STATES)
+
+
+def _meeting_a_state(node: ast.AST) -> Iterator[tuple[int, str]]:
+    match node:
+        case ast.Compare(left, _, comparators) if any(map(_is_called_state, [left, *comparators])):
+            yield from _words(left, *comparators)
+        case ast.keyword(arg, value) if arg is not None and _is_state(arg):
+            yield from _words(value)
+        case ast.Dict(keys, values):
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant) and _is_state(str(key.value)):
+                    yield from _words(value)
+
+
+def _words(*nodes: ast.expr) -> Iterator[tuple[int, str]]:
+    """The states among these values, and among the members of these collections."""
+    for node in nodes:
+        if isinstance(node, ast.Constant) and node.value in _STATES:
+            yield node.lineno, str(node.value)
+        elif isinstance(node, ast.Tuple | ast.List | ast.Set):
+            yield from _words(*node.elts)
+
+
+def _is_called_state(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(name) | ast.Attribute(_, name) | ast.Subscript(_, ast.Constant(name)):
+            return _is_state(str(name))
+    return False
+
+
+def _is_state(name: str) -> bool:
+    """Of a job, that is: what is called after a submission has a vocabulary of its own."""
+    return name.lower().endswith(("state", "states")) and "submission" not in name.lower()

@@ -1,0 +1,126 @@
+"""The style of the house as a test: every offence at once, each with its place. Under two seconds."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.style import documents, layers, manners, names, purity, sizes, states
+from tests.style.sources import ROOT, Offence, Source, read_sources
+
+Rule = Callable[[list[Source]], list[Offence]]
+
+#: Each rule, with a file that breaks it and one that looks alike and does not.
+RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
+    layers.imports_point_down: (
+        ("planner/walk.py", "def f():\n    from ledger.sql import move\n"),
+        ("actors/walk.py", "from ledger.sql import move\n"),
+    ),
+    layers.third_parties_stay_in_their_rooms: (
+        ("jobs/gate.py", "if TYPE_CHECKING:\n    from sqlalchemy import text\n"),
+        ("ledger/gate.py", "from sqlalchemy import text\n"),
+    ),
+    layers.modules_form_no_circles: (
+        ("jobs/__init__.py", "from jobs import gate\nimport jobs\n"),
+        ("jobs/__init__.py", "from jobs.gate import Gate\n"),
+    ),
+    sizes.files_are_short: (
+        ("jobs/gate.py", "\n" * 301),
+        ("ledger/migrations/versions/0001.py", "\n" * 301),
+    ),
+    sizes.functions_are_short: (
+        ("jobs/gate.py", "def f():\n" + "    f()\n" * 45),
+        ("jobs/gate.py", "def f():\n" + "    f()\n" * 44),
+    ),
+    names.names_name_something: (
+        ("jobs/gate.py", "class GateManager: ...\n"),
+        ("jobs/database.py", "class Managed: ...\n"),
+    ),
+    states.states_are_spelled_in_one_place: (
+        ("ledger/claims.py", """SQL = f"SELECT 1 FROM job WHERE job.state IN ('failed', {x})"\n"""),
+        ("ledger/claims.py", 'def f():\n    """It is waiting."""\n    return need.when == "failed"\n'),
+    ),
+    purity.the_core_is_pure: (
+        ("jobs/gate.py", "from datetime import datetime\nnow = datetime.now\n"),
+        ("jobs/runners/gate.py", "import time\nnow = time.time\n"),
+    ),
+    manners.errors_are_not_swallowed: (
+        ("jobs/gate.py", "try:\n    f()\nexcept (Exception, OSError):\n    pass\n"),
+        ("jobs/gate.py", "try:\n    f()\nexcept OSError:\n    pass\n"),
+    ),
+    manners.only_ops_prints: (
+        ("jobs/gate.py", "print(1)\n"),
+        ("ops/gate.py", "print(1)\n"),
+    ),
+    manners.exemptions_carry_a_reason: (
+        ("jobs/gate.py", "f()  # NOQA: S603\n".lower()),
+        ("jobs/gate.py", "f()  # noqa: S603  # the program is the user's own\n"),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[Source]:
+    return read_sources()
+
+
+def _named(rule: Rule) -> str:
+    return rule.__name__
+
+
+@pytest.mark.parametrize("rule", RULES, ids=_named)
+def test_the_code_obeys(rule: Rule, sources: list[Source]) -> None:
+    offences = rule(sources)
+    table = sizes.longest(sources) if rule.__module__ == sizes.__name__ else ""
+    assert not offences, "\n".join(["", *map(str, offences), table])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=_named)
+def test_the_rule_can_be_broken_and_can_be_kept(rule: Rule) -> None:
+    broken, kept = RULES[rule]
+    assert rule([Source(*broken)])
+    assert not rule([Source(*kept)])
+
+
+def test_what_the_readme_has_people_type_exists(sources: list[Source]) -> None:
+    readme = ROOT / "README.md"
+    if not readme.exists():
+        pytest.skip("there is no README.md yet")
+    assert not documents.missing_targets(readme.read_text(), (ROOT / "Makefile").read_text())
+    if not (ROOT / "ops/cli/main.py").exists():
+        pytest.skip("there is no ops/cli/main.py yet, so no command of sluice can be looked up")
+    assert not documents.missing_commands(readme.read_text(), documents.commands(sources))
+
+
+def test_a_readme_can_be_wrong() -> None:
+    readme = """
+make sure to type `make tset`.
+```python
+sluice is not a command here
+```
+```sh
+make demo PYTHON=python3.12 # and wait
+sluice --json db upgrade
+sluice db upgarde # soon
+```
+"""
+    assert documents.missing_targets(readme, "demo: .venv\ntest:\n") == ["tset"]
+    assert documents.missing_commands(readme, {("db", "upgrade"), ("up",)}) == ["sluice db upgarde # soon"]
+
+
+def test_no_file_names_a_machine() -> None:
+    files = documents.files_of(ROOT)
+    if files is None:
+        pytest.skip("this is not a git checkout, so it cannot be told which files belong to it")
+    offences = [
+        offence
+        for path in files
+        for offence in documents.names_of_machines(
+            path.relative_to(ROOT).as_posix(), path.read_text("utf8", "replace")
+        )
+    ]
+    assert not offences, "\n".join(["", *map(str, offences)])
+
+
+def test_a_file_can_name_a_machine() -> None:
+    assert documents.names_of_machines("a", "/WORK/shared".lower())
+    assert not documents.names_of_machines("a", "the folder ~/work/ or {home}/work/")
