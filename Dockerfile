@@ -3,7 +3,8 @@ FROM python:3.13-slim AS build
 WORKDIR /build
 RUN python -m venv /opt/sluice
 COPY requirements.lock .
-RUN /opt/sluice/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+RUN sed '/^# For the tests/,$d' requirements.lock >running.lock \
+    && /opt/sluice/bin/pip install --no-cache-dir --require-hashes -r running.lock
 COPY . .
 RUN /opt/sluice/bin/pip install --no-cache-dir --no-index --no-deps --no-build-isolation .
 

@@ -7,18 +7,18 @@
 # All of them need Python 3.11 or newer, called python3 or named by PYTHON=…, and nothing else.
 # PYTEST_ARGS="-k walk -x" chooses among the tests. CI=true makes every server they can use required.
 
-PYTHON = python3
+PYTHON ?= python3
 bin = .venv/bin
 
 demo: .venv/installed
 	@$(bin)/python -m ops.demo
 
-test: .venv/installed
+test: .venv/tested
 	@sh ops/setup/services.sh
 	@$(MAKE) --no-print-directory lint
 	@$(bin)/python -m pytest --quiet $(PYTEST_ARGS)
 
-lint: .venv/installed
+lint: .venv/tested
 	@$(bin)/ruff check --quiet .
 	@$(bin)/ruff format --quiet --check . || { echo "make lint: run .venv/bin/ruff format ." >&2; exit 1; }
 	@$(bin)/mypy --no-error-summary
@@ -30,11 +30,15 @@ clean:
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv: .venv/installed
+.venv: .venv/tested
 
-# The stamp is younger than what it was installed from, or the environment is brought up to date.
+# Each stamp is younger than what it was installed from, or the environment is brought up to date.
 .venv/installed: requirements.lock pyproject.toml ops/setup/venv.sh
-	@PYTHON="$(PYTHON)" sh ops/setup/venv.sh
-	@touch .venv/installed
+	@PYTHON="$(PYTHON)" sh ops/setup/venv.sh running
+	@touch $@
+
+.venv/tested: .venv/installed
+	@sh ops/setup/venv.sh testing
+	@touch $@
 
 .PHONY: demo test lint lock clean .venv

@@ -103,7 +103,7 @@ RELEASE = _verb(
 STRAND = _verb(
     "strand", "waiting", State.UPSTREAM_FAILED, "planner", "every gate has a parent that will not succeed"
 )
-CLAIM = _verb("claim", "ready", State.RUNNING, "executor", "same round, not expired, a slot is free")
+CLAIM = _verb("claim", "ready", State.RUNNING, "executor", "same round, not expired, under a lease that stands")
 RECORD = _verb("record", "running", State.EXECUTED, "executor", "the outcome of this very claim")
 HAND_BACK = _verb("hand_back", "running", State.READY, "executor", "a worker that stops returns what it had not ended")
 REQUEUE = _verb(

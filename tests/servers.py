@@ -46,12 +46,11 @@ def redis_url() -> Iterator[str]:
 def rabbitmq_url() -> Iterator[str]:
     """A virtual host that is ours alone; of a server given by the environment, the one in its URL."""
     ways = (_rabbitmq_given, _rabbitmq_on_loopback, _rabbitmq_started, _rabbitmq_in_docker)
+    advice = (
+        "RabbitMQ: install rabbitmq-server, start Docker, or set SLUICE_TEST_RABBITMQ_URL (an empty vhost)"
+    )
     with ExitStack() as stack:
-        yield _first(
-            stack,
-            ways,
-            "RabbitMQ: install rabbitmq-server, start Docker, or set SLUICE_TEST_RABBITMQ_URL to an empty vhost",
-        )
+        yield _first(stack, ways, advice)
 
 
 def _first(stack: ExitStack, ways: tuple[Way, ...], advice: str) -> str:

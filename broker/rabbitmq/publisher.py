@@ -67,7 +67,7 @@ class Publisher:
         self._loop: IOLoop | None = None
         self._is_leaving = False
         self._connections: set[SelectConnection] = set()
-        self._connection: SelectConnection | None = None
+        self._connection: Any = None  # a SelectConnection, or None; pika has no types
         self._channel: Channel | None = None
         self._waiting: list[Batch] = []
         self._sent: dict[int, tuple[Batch, int]] = {}

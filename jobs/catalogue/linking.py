@@ -41,8 +41,8 @@ def _alternative(child: App, group: Group, apps: Mapping[str, App], at: At, limi
         return []
     alternative = Alternative(child=child, name=group.name, domains=domains, links=links)
     _refuse_size(alternative, at, limit)
-    _refuse_impossible(alternative, at)
     _refuse_enumeration(child, domains, at, limit)
+    _refuse_impossible(alternative, at)
     return [alternative]
 
 

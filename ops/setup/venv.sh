@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes .venv, or brings it up to date: what requirements.lock pins, then Sluice itself, in place.
-# Called by `make`. It writes nothing outside this checkout, and fetches nothing that is not pinned.
+# Makes .venv, or brings it up to date: what requirements.lock pins, and Sluice itself, in place.
+# Called by `make` with `running` for what Sluice needs, or `testing` for the whole lock. It writes
+# nothing outside this checkout, and fetches nothing that is not pinned.
 set -eu
 
 PYTHON=${PYTHON:-python3}
@@ -26,13 +27,20 @@ if ! new_enough .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/nu
     "$PYTHON" -m venv .venv
 fi
 
-echo "make .venv: installing what requirements.lock pins …"
 # Modules are compiled when they are first imported; most never are, and it takes as long as the download.
 # What pip says matters only on failure.
-install() { .venv/bin/python -m pip install --quiet --no-compile "$@" >>.venv/install.log 2>&1; }
-: >.venv/install.log
-if ! install --require-hashes --requirement requirements.lock ||
-    ! install --no-deps --no-index --no-build-isolation --editable .; then
+install() {
+    .venv/bin/python -m pip install --quiet --no-compile "$@" >.venv/install.log 2>&1 && return
     cat .venv/install.log >&2
     stop "the packages could not be installed; pip's own words stand above."
+}
+
+if [ "$1" = running ]; then
+    echo "make .venv: installing what Sluice runs on …"
+    sed '/^# For the tests/,$d' requirements.lock >.venv/running.lock
+    install --require-hashes --requirement .venv/running.lock
+    install --no-deps --no-index --no-build-isolation --editable .
+else
+    echo "make .venv: installing what its tests need …"
+    install --require-hashes --requirement requirements.lock
 fi

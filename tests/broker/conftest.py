@@ -9,7 +9,6 @@ import pika
 import pytest
 import redis
 
-from broker import service
 from broker.connect import Broker, connect
 from broker.delivery import Delivery
 from broker.messages import CONTROL, Execute, Message, Turn
@@ -155,7 +154,7 @@ class Post:
 @pytest.fixture(autouse=True)
 def quick_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Idle worker threads look more often whether they are to stop, of which there are many in here."""
-    monkeypatch.setattr(service, "WORKER_LOOKS_S", 0.02)
+    monkeypatch.setattr("broker.service.WORKER_LOOKS_S", 0.02)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A TCP proxy that breaks connections on purpose: between two messages, or between a request and its reply."""
+"""A TCP proxy that breaks connections on purpose: between messages, or between a request and its reply."""
 
 import socket
 import threading

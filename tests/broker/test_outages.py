@@ -76,7 +76,7 @@ def begun(child: Child) -> int:
 
 @pytest.mark.parametrize("slots", [1, 2])
 def test_a_cut_during_a_job_loses_no_other_message(server: Post, slots: int) -> None:
-    """The script of finding 1 in the reliability notes: plain dramatiq acknowledges a message that has not run."""
+    """Finding 1 of the reliability notes: plain dramatiq acknowledges a message that has not run."""
     proxy = server.proxy()
     child = server.process(slots=slots, url=proxy.url)
     server.broker.publish(parcel(server.app, 1, 2, 3, 4))

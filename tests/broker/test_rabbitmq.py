@@ -1,4 +1,4 @@
-"""What is RabbitMQ's own: queues that others delete or made otherwise, lanes, and publishing with confirms."""
+"""What is RabbitMQ's own: queues that others delete or made otherwise, lanes, publishing with confirms."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ import pytest
 
 from broker.connect import connect
 from broker.delivery import Delivery
-from broker.messages import PLANNER, Message
+from broker.messages import PLANNER, Message, Plan
 from broker.rabbitmq import broker as rabbitmq_broker
 from broker.rabbitmq.feed import Feed
 from jobs.errors import BadSetting, Unreachable
@@ -121,8 +121,6 @@ def test_short_jobs_open_and_close_no_lanes(rabbitmq: Post, monkeypatch: pytest.
 def test_messages_that_are_not_acknowledged_early_run_side_by_side(rabbitmq: Post) -> None:
     together = threading.Barrier(3)
     rabbitmq.serve({"plan": lambda message, delivery: together.wait(10) and None}, [PLANNER], slots=3)
-    from broker.messages import Plan
-
     rabbitmq.broker.publish([Plan(submissions=(str(number),)) for number in range(3)])
     until(lambda: rabbitmq.broker.depth(PLANNER) == 0)
     until(lambda: not together.n_waiting)

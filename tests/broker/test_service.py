@@ -123,7 +123,7 @@ def test_a_message_its_handler_cannot_use_goes_to_the_dead_letters(post: Post) -
 
 STRANGE = {
     "no JSON": b"\x80\x04pickle" * 50,
-    "unknown actor": b'{"queue_name":"q","actor_name":"rm","args":[],"kwargs":{},"options":{},"message_id":"id1"}',
+    "unknown actor": b'{"queue_name":"q","actor_name":"rm","args":[],"kwargs":{},"message_id":"id1"}',
     "positional": b'{"queue_name":"q","actor_name":"execute","args":[1],"kwargs":{},"message_id":"id1"}',
     "10 MB": b'{"message_id":"id1","kwargs":"' + b"x" * 10_000_000 + b'"}',
 }

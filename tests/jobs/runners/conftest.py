@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
-from runner_bench import Bench
+
+from tests.jobs.runners.runner_bench import Bench
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from runner_bench import Bench, alive, bash_app, eventually, pids_in
 
 from jobs.outcome import KEPT_BYTES, Ending
 from jobs.policy import Policy
 from jobs.runners import process
+from tests.jobs.runners.runner_bench import Bench, alive, bash_app, eventually, pids_in
 
 
 def test_a_command_that_exits_with_zero_is_done(bench: Bench) -> None:

@@ -1,7 +1,6 @@
 """Which runner an app gets, and the token of a job."""
 
 import pytest
-from runner_bench import Bench, bash_app, isolated_app, python_app
 
 from jobs.app import App
 from jobs.job import Job, idempotency_token
@@ -11,6 +10,7 @@ from jobs.runners.bash import BashRunner
 from jobs.runners.isolate import IsolateRunner
 from jobs.runners.python import PythonRunner
 from jobs.template import Template
+from tests.jobs.runners.runner_bench import Bench, bash_app, isolated_app, python_app
 
 
 def test_the_runner_fits_the_app() -> None:

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-from runner_bench import Bench, alive, eventually, isolated_app, pids_in
 
 from jobs.app import App
 from jobs.outcome import KEPT_BYTES, Ending
@@ -18,6 +17,7 @@ from jobs.runners import isolate, process
 from jobs.runners.limits import Limits
 from jobs.runners.wire import LINE_BYTES_MAX
 from jobs.template import Template
+from tests.jobs.runners.runner_bench import Bench, alive, eventually, isolated_app, pids_in
 
 
 def test_a_function_runs_to_its_end(bench: Bench) -> None:

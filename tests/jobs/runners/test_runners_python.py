@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from runner_bench import Bench, eventually, python_app
 
 from jobs.errors import BadRequest
 from jobs.job import Job
 from jobs.outcome import KEPT_BYTES, Ending, Outcome
 from jobs.policy import Policy
 from jobs.runners import runner_for
+from tests.jobs.runners.runner_bench import Bench, eventually, python_app
 
 
 def error_of(outcome: Outcome) -> str:

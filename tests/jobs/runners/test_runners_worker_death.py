@@ -9,14 +9,15 @@ from pathlib import Path
 
 import psutil
 import pytest
-from runner_bench import alive, eventually, pids_in
 
-HERE = Path(__file__).parent
+from tests.jobs.runners.runner_bench import alive, eventually, pids_in
+
+ROOT = Path(__file__).parents[3]
 WORKER = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path[:0] = {path!r}
-from runner_bench import bash_app, isolated_app, Bench
+from tests.jobs.runners.runner_bench import bash_app, isolated_app, Bench
 from concurrent.futures import ThreadPoolExecutor
 bench = Bench(ThreadPoolExecutor(20))
 run = {run}
@@ -32,7 +33,7 @@ def start_worker() -> Iterator[StartWorker]:
     workers: list[subprocess.Popen[bytes]] = []
 
     def start(run: str) -> subprocess.Popen[bytes]:
-        program = WORKER.format(path=[str(HERE), *sys.path], run=f"lambda: {run}")
+        program = WORKER.format(path=[str(ROOT), *sys.path], run=f"lambda: {run}")
         workers.append(subprocess.Popen([sys.executable, "-c", program], start_new_session=True))
         return workers[-1]
 

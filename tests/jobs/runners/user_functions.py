@@ -150,7 +150,7 @@ def start_a_process_that_stays():
 
 
 def list_descriptors_of_a_child():
-    subprocess.run(["ls", "/proc/self/fd"], close_fds=False)
+    subprocess.run(["ls", "/proc/self/fd"], check=True, close_fds=False)
 
 
 def note_pids(at, *others):

@@ -1,0 +1,32 @@
+"""``make demo``: a small pipeline on the embedded default, with nothing installed or configured before."""
+
+import os
+import sys
+import tempfile
+
+from ops.cli.main import main
+
+_APPS = "jobs.examples.shops"
+_DATE = "20261120"
+
+_STEPS = (
+    ("The apps, and who needs whom:", ["graph", "--format", "mermaid"]),
+    ("Asking for one report pulls the twelve jobs it lacks; its success pushes publish:", ["run", "report", _DATE]),
+    ("The till in oslo did not answer at first:", ["show", "fetch", f"{_DATE}_oslo"]),
+    ("Every state that was written is a legal path, and the ledger agrees with itself:", ["db", "check"]),
+)
+
+
+def demo() -> int:
+    """Run the commands that a user would type, in a fresh home; the first exit code that is not 0."""
+    with tempfile.TemporaryDirectory(prefix="sluice-demo-") as home:
+        os.environ["SLUICE_HOME"] = home
+        for words, command in _STEPS:
+            print(f"\n{words}\n$ sluice --apps {_APPS} {' '.join(command)}\n", flush=True)
+            if code := main(["--apps", _APPS, *command]):
+                return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(demo())

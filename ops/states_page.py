@@ -1,0 +1,52 @@
+"""``docs/states.md``, derived from the table of states: ``python -m ops.states_page > docs/states.md``."""
+
+import sys
+from collections.abc import Iterator
+
+from jobs.states import TERMINAL, VERBS, State, Verb
+
+
+def page() -> str:
+    """The page as it has to be; a test compares it with the one that is there."""
+    return "\n".join(
+        [
+            "# The states of a job",
+            "",
+            "This page is made from `jobs/states.py`; so are the ledger's guards and constraints.",
+            "",
+            "```mermaid",
+            "stateDiagram-v2",
+            *_arrows(),
+            "```",
+            "",
+            "| verb | from | to | by | when |",
+            "|---|---|---|---|---|",
+            *(_row(verb) for verb in VERBS),
+            "",
+            "Terminal: " + ", ".join(f"`{state}`" for state in State if state in TERMINAL) + ".",
+            "",
+        ]
+    )
+
+
+def _arrows() -> Iterator[str]:
+    """Verbs that start anywhere terminal are left out of the picture; they are in the table."""
+    for verb in VERBS:
+        if verb.existing and set(verb.existing) <= TERMINAL:
+            continue
+        if None in verb.sources:
+            yield f"    [*] --> {verb.target}: {verb.name}"
+        for source in verb.existing:
+            yield f"    {source} --> {verb.target}: {verb.name}"
+
+
+def _row(verb: Verb) -> str:
+    sources = [*(["–"] if None in verb.sources else []), *(f"`{state}`" for state in verb.existing)]
+    if set(verb.existing) == TERMINAL:
+        sources = ["any terminal"]
+    by = ", ".join(sorted(verb.by))
+    return f"| {verb.name} | {' '.join(sources)} | `{verb.target}` | {by} | {verb.when} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

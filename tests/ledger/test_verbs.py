@@ -1,0 +1,113 @@
+"""Every verb of the table is carried out by something, and leaves its row in the history."""
+
+from collections.abc import Callable
+
+import pytest
+
+from jobs.outcome import Ending
+from jobs.states import VERBS
+from ledger import suspending
+from tests.world import LEASE_S, World
+
+
+def _one(world: World, ending: Ending = Ending.DONE, **words: object) -> None:
+    world.apps("a -> b", **words)
+    world.submit("b")
+    world.finish("a", ending)
+
+
+def _pushed(world: World) -> None:
+    world.apps("a -> c, b -> c")
+    world.submit("a")
+    world.finish("a")
+
+
+def _skip(world: World) -> None:
+    world.define({"a": {"job_id": "{x}", "valid_if_or": {"x": ["9"]}}})
+    world.submit("a")
+
+
+def _late(world: World) -> None:
+    world.apps("a", timeout=5)
+    world.submit("a")
+    world.claim("a")
+    world.tick(after_s=8)
+
+
+def _lost(world: World, losses: int) -> None:
+    world.apps("a", max_losses=losses)
+    world.submit("a")
+    world.claim("a")
+    world.tick(after_s=LEASE_S + 1)
+
+
+def _overdue(world: World) -> None:
+    world.apps("a")
+    world.submit("a", policy={"end_before": "2026-01-01T00:00:10Z"})
+    world.tick(after_s=11)
+
+
+def _overrun(world: World) -> None:
+    world.apps("a")
+    world.submit("a", policy={"end_before": "2026-01-01T00:00:10Z"})
+    claimed = world.claim("a")
+    world.now = world.now.replace(second=11)
+    assert claimed is not None
+    world.record(claimed)
+
+
+def _cancelled(world: World) -> None:
+    world.apps("a")
+    world.cancel(world.submit("a"))
+
+
+def _revived(world: World) -> None:
+    _one(world)
+    world.submit("a", rerun="job")
+
+
+def _resumed(world: World) -> None:
+    _one(world, Ending.SUSPENDED)
+    world.ledger.transact(lambda tx: suspending.resume(tx, [world.known("a").id]))
+
+
+SCENARIOS: dict[str, Callable[[World], None]] = {
+    "expect": _pushed,
+    "want": _one,
+    "skip": _skip,
+    "release": _one,
+    "strand": lambda world: _one(world, Ending.ERROR),
+    "claim": _one,
+    "record": _one,
+    "hand_back": lambda world: _one(world, Ending.HANDED_BACK),
+    "requeue": lambda world: _lost(world, 1),
+    "time_out": _late,
+    "give_up": lambda world: _lost(world, 0),
+    "succeed": _one,
+    "retry": lambda world: _one(world, Ending.ERROR, max_fails=1),
+    "fail": lambda world: _one(world, Ending.ERROR),
+    "condemn": lambda world: _one(world, Ending.DISMAL),
+    "expire": _overdue,
+    "overrun": _overrun,
+    "cancel": _cancelled,
+    "suspend": lambda world: _one(world, Ending.SUSPENDED),
+    "resume": _resumed,
+    "revive": _revived,
+}
+
+
+def test_there_is_a_scenario_for_every_verb() -> None:
+    assert list(SCENARIOS) == [verb.name for verb in VERBS]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_each_verb_is_carried_out_by_whom_it_says(verb: object, world: World) -> None:
+    SCENARIOS[verb.name](world)  # type: ignore[attr-defined]
+    rows = world.ledger.transact(
+        lambda tx: tx.rows("SELECT source, target, by FROM transition WHERE verb = %(verb)s", verb=verb.name)  # type: ignore[attr-defined]
+    )
+    assert rows
+    for source, target, by in rows:
+        assert (None if source == "-" else source) in verb.sources  # type: ignore[attr-defined]
+        assert target == verb.target  # type: ignore[attr-defined]
+        assert by in verb.by  # type: ignore[attr-defined]
