@@ -55,6 +55,8 @@ class Process:
         self._running = Running(ledger, catalogue, self._holdings, worker, self._send)
         self._ticker = Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
         self._service = self._serve(served, threads)
+        self._last_call = Timer(max(settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all)
+        self._last_call.daemon = True
 
     def start(self) -> None:
         """Work in threads of this process."""
@@ -76,10 +78,11 @@ class Process:
             self._ticker.end()
         self._holdings.drain()
         # Runs that can be stopped are, in time to say so before the grace is over.
-        Timer(max(self._settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all).start()
+        self._last_call.start()
 
     def stopped(self) -> None:
-        """No handler of ours runs any more, or the grace time is over."""
+        """No handler of ours runs any more, or the grace time is over and the process with it."""
+        self._last_call.cancel()
         self._running.give_up()
         self._lifeline.end()
 

@@ -27,7 +27,8 @@ RECORD_WITHIN_S = 0.1
 #: While the ledger is away an outcome is offered again this often, until the process has to end.
 OFFER_AGAIN_S = 1.0
 
-_NOT_STARTED = Outcome(ending=Ending.HANDED_BACK)
+_NOT_STARTED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it began")
+_NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
 
 
 class Running:
@@ -59,8 +60,13 @@ class Running:
             self._run_all(claimed, stops)
 
     def give_up(self) -> None:
-        """Stop offering outcomes to a ledger that does not answer; the process is about to end."""
+        """The process is about to end: hand back what still runs, and offer nothing more to a ledger that is away.
+
+        A thread cannot be ended, only the process; its late result will find its claim gone.
+        """
         self._ending.set()
+        if left := self._holdings.claims():
+            self._record(dict.fromkeys(left, _NOT_ENDED))
 
     def _run_all(self, claimed: list[Claimed], stops: dict[Claim, Event]) -> None:
         outcomes: dict[Claim, Outcome] = {}

@@ -5,6 +5,7 @@ dramatiq's command line finds in each process it starts (``enlist``; see ``broke
 """
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
 
 import dramatiq
 from dramatiq import Actor, Middleware, Worker
@@ -28,6 +29,18 @@ WORKER_LOOKS_S = 0.25
 _RESERVED = (".DQ", ".XQ")
 
 
+class Attendant(Protocol):
+    """Is told when the service ends, whoever ends it: ``stop``, or a signal to dramatiq's supervisor."""
+
+    def stopping(self) -> None:
+        """No message is taken any more; handlers that run have the grace time left."""
+        ...
+
+    def stopped(self) -> None:
+        """Every handler has ended, or the grace time has."""
+        ...
+
+
 def serve(
     broker: Broker,
     handlers: Mapping[str, Handler],
@@ -35,6 +48,7 @@ def serve(
     *,
     control_slots: int,
     app_slots: int,
+    attendant: Attendant | None = None,
 ) -> "Service":
     """Binds handlers, by their messages' ``actor``, to the queues that this process consumes.
 
@@ -47,14 +61,19 @@ def serve(
     for queue in queues:
         _check(queue, slots)
     broker.ensure(queues)
-    return Service(broker, handlers, tuple(dict.fromkeys(queues)), slots)
+    return Service(broker, handlers, tuple(dict.fromkeys(queues)), slots, attendant)
 
 
 class Service:
     """One process's share of the work. ``slots`` tells how busy it is."""
 
     def __init__(
-        self, broker: Carrier, handlers: Mapping[str, Handler], queues: tuple[str, ...], slots: Slots
+        self,
+        broker: Carrier,
+        handlers: Mapping[str, Handler],
+        queues: tuple[str, ...],
+        slots: Slots,
+        attendant: Attendant | None,
     ) -> None:
         self.slots = slots
         self._broker = broker
@@ -62,7 +81,7 @@ class Service:
         self._reception = Reception(queues, self._handlers, slots)
         self._worker: Worker | None = None
         broker.receive_into(self._reception)
-        broker.add_middleware(_Attendance(self._reception, broker.intake(self._reception)))
+        broker.add_middleware(_Attendance(self._reception, broker.intake(self._reception), attendant))
         for name in self._handlers:
             # Any queue will do: dramatiq's worker finds actors by name, and sending is ours.
             Actor(self.run, broker=broker, actor_name=name, queue_name=queues[0], priority=0, options={})
@@ -119,9 +138,10 @@ class Service:
 class _Attendance(Middleware):
     """Starts and ends the intake with the worker, whoever starts that."""
 
-    def __init__(self, reception: Reception, intake: Intake) -> None:
+    def __init__(self, reception: Reception, intake: Intake, attendant: Attendant | None) -> None:
         self._reception = reception
         self._intake = intake
+        self._attendant = attendant
 
     def before_worker_boot(self, _: dramatiq.Broker, worker: Worker) -> None:
         """A thread a slot, whatever the command line said: no message with a slot may wait for a thread."""
@@ -139,9 +159,13 @@ class _Attendance(Middleware):
         self._reception.parking.close()
         for item in iter_queue(worker.work_queue):  # type: ignore[no-untyped-call]
             item.message.give_back()
+        if self._attendant:
+            self._attendant.stopping()
 
     def after_worker_shutdown(self, _: dramatiq.Broker, __: Worker) -> None:
         self._intake.close()
+        if self._attendant:
+            self._attendant.stopped()
 
 
 def _check(queue: str, slots: Slots) -> None:

@@ -146,7 +146,7 @@ class RedisIntake(Intake):
         for queue in self._reception.queues:
             pipeline.smembers(self._keys.held(queue))
         for queue, ids in zip(self._reception.queues, pipeline.execute(), strict=True):
-            strange = set()
+            strange = ids - self._held[queue]
             lost = strange & self._missed[queue]
             self._missed[queue] = strange - lost
             if lost:

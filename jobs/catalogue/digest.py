@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 
 from jobs.catalogue.draft import Draft
 from jobs.catalogue.functions import source_of
@@ -22,10 +23,17 @@ def digest(draft: Draft) -> str:
         if word not in METADATA_WORDS and word not in _SPELLED_OUT
     }
     content = {
-        "words": words,
+        "words": _plain(words),
         "groups": list(draft.groups),
         "template": draft.template and [draft.template.text, draft.template.delimiter],
         "function": source_of(draft.work.function) if draft.work.function else None,
     }
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _plain(value: object) -> object:
+    """With texts for words, since YAML and Python can have others, which do not sort."""
+    if isinstance(value, Mapping):
+        return {str(word): _plain(inner) for word, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -1,7 +1,7 @@
 """Users' functions by their path: ``package.module:name`` or ``path/to/file.py:name``.
 
-A file is run once per process, under a module name made from its path, so that two files of one name
-do not meet. Whoever loads it again from another process by the same path gets the same function.
+A file is run under a module name made from its path, so that two files of one name do not meet. Whoever
+loads it from another process by the same path gets the same function.
 """
 
 import ast
@@ -84,7 +84,7 @@ def source_of(function: Callable[..., Any]) -> str:
         definition = ast.parse(text).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
         return ""
-    return "".join(text.splitlines(keepends=True)[definition.lineno - 1 :])
+    return "\n".join(text.split("\n")[definition.lineno - 1 :])
 
 
 def _make_importable(folder: Path) -> None:
@@ -96,7 +96,7 @@ def _make_importable(folder: Path) -> None:
 
 def _blame(error: BaseException) -> str:
     """One line: what was raised, at which line of the user's own code."""
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    what = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
     frames = [

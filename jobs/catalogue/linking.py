@@ -10,10 +10,6 @@ from jobs.catalogue.links import Alternative, Link
 from jobs.values import Values
 
 
-class _UnclearError(ValueError):
-    """Nothing says what one end of the relation is."""
-
-
 def link_apps(
     apps: Mapping[str, App], at: Mapping[str, At], limit: int
 ) -> dict[str, tuple[Alternative, ...]]:
@@ -23,108 +19,106 @@ def link_apps(
         found: list[Alternative] = []
         for group in app.groups:
             if all(name in apps for parents in group.all_of for name in parents.apps):
-                found += _alternative(
-                    app, group, apps, at[app.name].inside(f"depends_on: group {group.name}"), limit
-                )
+                place = at[app.name].inside(f"depends_on: group {group.name}")
+                found.append(_Linking(app, group, apps, place, limit).alternative())
         if not app.groups:
             _refuse_enumeration(app, app.autofill, at[app.name], limit)
         linked[app.name] = tuple(found)
     return linked
 
 
-def _alternative(child: App, group: Group, apps: Mapping[str, App], at: At, limit: int) -> list[Alternative]:
-    try:
-        links = tuple(_link(child, parents, apps[name]) for parents in group.all_of for name in parents.apps)
-        domains = _domains(child, group, links, apps, limit)
-    except _UnclearError as error:
-        at.add(str(error))
-        return []
-    alternative = Alternative(child=child, name=group.name, domains=domains, links=links)
-    _refuse_size(alternative, at, limit)
-    _refuse_enumeration(child, domains, at, limit)
-    _refuse_impossible(alternative, at)
-    return [alternative]
+class _Linking:
+    """One group on its way. What is unclear becomes a fault, and something stands in for it."""
 
+    def __init__(self, child: App, group: Group, apps: Mapping[str, App], at: At, limit: int) -> None:
+        self._child = child
+        self._group = group
+        self._apps = apps
+        self._at = at
+        self._limit = limit
 
-def _link(child: App, parents: Parents, parent: App) -> Link:
-    if parents.keys:
-        keys = frozenset(parent.write_key(parent.read_key(key)) for key in parents.keys)
-        return Link(parent=parent, when=parents.when, keys=keys)
-    choices: dict[str, Values] = {}
-    for name in parent.template.names:
+    def alternative(self) -> Alternative:
+        links = tuple(
+            self._link(parents, self._apps[name]) for parents in self._group.all_of for name in parents.apps
+        )
+        domains = self._domains(links)
+        made = Alternative(child=self._child, name=self._group.name, domains=domains, links=links)
+        _refuse_size(made, self._at, self._limit)
+        _refuse_enumeration(self._child, domains, self._at, self._limit)
+        _refuse_impossible(made, self._at)
+        return made
+
+    def _link(self, parents: Parents, parent: App) -> Link:
+        if parents.keys:
+            keys = frozenset(parent.write_key(parent.read_key(key)) for key in parents.keys)
+            return Link(parent=parent, when=parents.when, keys=keys)
+        choices = {
+            name: self._choices(name, parents, parent)
+            for name in parent.template.names
+            if name in parents.values or name in parents.every or name not in self._child.template.names
+        }
+        bound = frozenset(parent.template.names) - choices.keys()
+        return Link(parent=parent, when=parents.when, bound=bound, choices=choices)
+
+    def _choices(self, name: str, parents: Parents, parent: App) -> Values:
         if name in parents.values:
-            choices[name] = Values(parents.values[name])
-        elif name in parents.every:
-            choices[name] = _all(parent, name)
-        elif name in child.template.names:
-            continue
-        elif parent.autofill.get(name):
-            choices[name] = parent.autofill[name]
-        else:
-            raise _UnclearError(
-                f"nothing says which {name} of {parent.name} is needed;"
+            return Values(parents.values[name])
+        values = parent.autofill.get(name, Values())
+        if not values:
+            self._at.add(
+                f'{name} is "all", but {parent.name} has no autofill_values for it'
+                if name in parents.every
+                else f"nothing says which {name} of {parent.name} is needed;"
                 f" list its values here, or give {parent.name} autofill_values for it"
             )
-    bound = frozenset(parent.template.names) - choices.keys()
-    return Link(parent=parent, when=parents.when, bound=bound, choices=choices)
+        return values
 
+    def _domains(self, links: Sequence[Link]) -> dict[str, Values]:
+        domains: dict[str, Values] = {}
+        for name in self._child.template.names:
+            if listed := self._listed(name):
+                domains[name] = self._in_all(name, listed)
+            elif name in self._child.autofill:
+                domains[name] = self._child.autofill[name]
+            elif not all(name in link.bound for link in links):
+                domains[name] = self._in_keys(name, links)
+        return domains
 
-def _all(parent: App, name: str) -> Values:
-    if not parent.autofill.get(name):
-        raise _UnclearError(f'{name} is "all", but {parent.name} has no autofill_values for it')
-    return parent.autofill[name]
+    def _listed(self, name: str) -> list[Values]:
+        """What each mapping of the group lists for the child's identifier."""
+        listed = [Values(parents.values[name]) for parents in self._group.all_of if name in parents.values]
+        for parents in self._group.all_of:
+            if name in parents.every:
+                having = (self._apps[app] for app in parents.apps if name in self._apps[app].template.names)
+                listed += [self._choices(name, parents, parent) for parent in having]
+        return listed
 
+    def _in_all(self, name: str, listed: list[Values]) -> Values:
+        smallest = min(listed, key=len)
+        if all(values == smallest for values in listed):
+            return smallest
+        if len(smallest) > self._limit:
+            self._at.add(f"{name} has {len(smallest):,} values; the limit is {self._limit:,}")
+            return smallest
+        common = Values(value for value in smallest if all(value in values for values in listed))
+        if smallest and not common:
+            self._at.add(f"no {name} is in all of its lists, so the group is for no job")
+        return common
 
-def _domains(
-    child: App, group: Group, links: Sequence[Link], apps: Mapping[str, App], limit: int
-) -> dict[str, Values]:
-    domains: dict[str, Values] = {}
-    for name in child.template.names:
-        if listed := _listed(name, group, apps):
-            domains[name] = _in_all(name, listed, limit)
-        elif name in child.autofill:
-            domains[name] = child.autofill[name]
-        elif not all(name in link.bound for link in links):
-            domains[name] = _in_keys(child, name, links)
-    return domains
-
-
-def _listed(name: str, group: Group, apps: Mapping[str, App]) -> list[Values]:
-    """What each mapping of the group lists for the child's identifier."""
-    listed = [Values(parents.values[name]) for parents in group.all_of if name in parents.values]
-    for parents in group.all_of:
-        if name in parents.every:
-            having = (apps[app] for app in parents.apps if name in apps[app].template.names)
-            listed += [_all(parent, name) for parent in having]
-    return listed
-
-
-def _in_all(name: str, listed: list[Values], limit: int) -> Values:
-    smallest = min(listed, key=len)
-    if all(values == smallest for values in listed):
-        return smallest
-    if len(smallest) > limit:
-        raise _UnclearError(f"{name} has {len(smallest):,} values; the limit is {limit:,}")
-    common = Values(value for value in smallest if all(value in values for values in listed))
-    if not common:
-        raise _UnclearError(f"no {name} is in all of its lists, so the group is for no job")
-    return common
-
-
-def _in_keys(child: App, name: str, links: Sequence[Link]) -> Values:
-    values = [
-        link.parent.read_key(key)[name]
-        for link in links
-        if name in link.parent.template.names
-        for key in sorted(link.keys)
-    ]
-    if not values:
-        unbound = next(link.parent.name for link in links if name not in link.bound)
-        raise _UnclearError(
-            f"nothing says which {name} of {child.name} a job of {unbound} is needed for;"
-            f" list its values here, or give {child.name} autofill_values for it"
+    def _in_keys(self, name: str, links: Sequence[Link]) -> Values:
+        values = dict.fromkeys(
+            link.parent.read_key(key)[name]
+            for link in links
+            if name in link.parent.template.names
+            for key in sorted(link.keys)
         )
-    return Values(dict.fromkeys(values))
+        if not values:
+            unbound = next(link.parent.name for link in links if name not in link.bound)
+            self._at.add(
+                f"nothing says which {name} of {self._child.name} a job of {unbound} is needed for;"
+                f" list its values here, or give {self._child.name} autofill_values for it"
+            )
+        return Values(values)
 
 
 def _refuse_size(alternative: Alternative, at: At, limit: int) -> None:

@@ -65,13 +65,5 @@ class _Unrunnable:
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    def run(
-        self,
-        assignment: Assignment,  # noqa: ARG002  # The answer is the same for every job.
-        *,
-        stop: threading.Event,  # noqa: ARG002
-        report: Report,  # noqa: ARG002
-        transaction: Transaction | None = None,  # noqa: ARG002
-        acknowledge: Acknowledge | None = None,  # noqa: ARG002
-    ) -> Outcome:
+    def run(self, assignment: Assignment, **_: object) -> Outcome:  # noqa: ARG002  # The same for every job.
         return failed(self._reason)

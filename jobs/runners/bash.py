@@ -4,7 +4,7 @@ import os
 import shutil
 import threading
 
-from jobs.job import Acknowledge, Assignment, Report, Transaction
+from jobs.job import Assignment
 from jobs.outcome import Outcome
 from jobs.runners.ending import failed, of_command
 from jobs.runners.environment import command_environment
@@ -17,15 +17,8 @@ from jobs.runners.process import run_group
 class BashRunner:
     """Runs the command of an app. What it reads as options is its own affair: see ``placeholders``."""
 
-    def run(
-        self,
-        assignment: Assignment,
-        *,
-        stop: threading.Event,
-        report: Report,  # noqa: ARG002  # A command has no way to tell its progress.
-        transaction: Transaction | None = None,  # noqa: ARG002  # Nor to use a connection of ours.
-        acknowledge: Acknowledge | None = None,  # noqa: ARG002
-    ) -> Outcome:
+    def run(self, assignment: Assignment, *, stop: threading.Event, **_: object) -> Outcome:
+        """The callbacks have no use here: a command cannot call them."""
         limits = Limits(stop, assignment.timeout_s)
         if not assignment.app.bash_cmd:
             return failed(f"{assignment.name.app} has no bash_cmd, so there is nothing to run.")

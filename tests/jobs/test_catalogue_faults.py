@@ -318,6 +318,15 @@ def test_all_faults_are_told_at_once_with_source_and_app() -> None:
     assert all(str(fault) in caught.value.what for fault in found)
 
 
+def test_all_that_is_unclear_in_a_group_is_told_at_once() -> None:
+    apps = {
+        "p": {"job_id": "{date}_{x}_{y}"},
+        "c": {"job_id": "{date}_{s}_{t}", "depends_on": {"app_name": ["p"]}},
+    }
+    told = [what for _, what in faults_of(apps)]
+    assert [what.partition("which ")[2].split(" ")[0] for what in told] == ["s", "t", "x", "y"]
+
+
 def test_two_circles_are_both_shown() -> None:
     apps = {
         name: {**DATED, "depends_on": {"app_name": [parent]}}

@@ -1,5 +1,6 @@
 """Where definitions come from: files, modules, folders; and what is said when they cannot be read."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 
+import jobs
 from jobs.catalogue import Catalogue, load, resolve_function
 from jobs.errors import DefinitionError, UnknownApp
 
@@ -55,14 +57,6 @@ YAML = """
       depends_on: {app_name: [p]}
       autofill_values: {n: 10:20:2}
       max_fails: 2
-"""
-PYTHON = """
-    from jobs import app
-
-    default_job_id = "{day}_{n}"
-
-    @app(job_type="bash", bash_cmd="echo {n}")
-    def p(): ...
 """
 DECORATED = """
     from jobs import app
@@ -118,6 +112,13 @@ class TestFiles:
         assert (source, app) == (path, "")
         assert words in what
 
+    def test_words_that_yaml_reads_as_numbers(self) -> None:
+        text = """
+            p: {job_id: "{n}"}
+            c: {job_id: "{n}", depends_on: {1: {app_name: [p]}, g: {app_name: [p], n: ["x"]}}}
+        """
+        assert [group.name for group in load([write("a.yaml", text)]).app("c").groups] == ["1", "g"]
+
     def test_what_yaml_merges_in_may_be_written_again(self) -> None:
         text = """
             a: &base {job_id: "{n}", max_fails: 1}
@@ -162,6 +163,20 @@ class TestPython:
 
     def test_a_file(self, here: Path) -> None:
         self.check(load([write("some/pipelines.py", DECORATED)]), str(here / "some/pipelines.py"))
+
+    def test_another_process_finds_the_function_of_a_file(self) -> None:
+        app = load([write("some/pipelines.py", DECORATED)]).app("first")
+        code = "import sys; from jobs.catalogue import resolve_function as r; print(r(sys.argv[1])(1, 2))"
+        rooms = str(Path(jobs.__file__).parent.parent)
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(app.function_path)],
+            env={"PYTHONPATH": rooms},
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == "(1, 2)\n"
 
     def test_a_folder_one_job_a_file(self, here: Path) -> None:
         write("jobs_here/one.py", "from jobs import app\n@app(job_id='{n}')\ndef one(n): ...")
@@ -219,7 +234,10 @@ class TestPython:
 
     def test_one_bad_file_does_not_hide_the_others(self) -> None:
         write("here/a.py", "1 / 0")
-        write("here/b.py", "from jobs import app\n@app(job_id='{n}', depends_on={'app_name': ['a']})\ndef b(): ...")
+        write(
+            "here/b.py",
+            "from jobs import app\n@app(job_id='{n}', depends_on={'app_name': ['a']})\ndef b(): ...",
+        )
         write("here/c.py", "from jobs import app\n@app(job_id='x')\ndef c(): ...")
         found = faults("here")
         assert [(source, app) for source, app, _ in found] == [

@@ -11,7 +11,7 @@ import psutil
 
 from jobs.app import App
 from jobs.job import Acknowledge, Assignment, Transaction, idempotency_token
-from jobs.outcome import Outcome
+from jobs.outcome import Ending, Outcome
 from jobs.policy import Policy
 from jobs.ref import JobName
 from jobs.runners import runner_for
@@ -39,6 +39,12 @@ def pids_in(file: Path) -> list[int]:
     """The numbers that a command wrote into a file, one to a complete line."""
     text = file.read_text() if file.exists() else ""
     return [int(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def error_of(outcome: Outcome) -> str:
+    assert outcome.ending is Ending.ERROR
+    assert outcome.error is not None
+    return outcome.error
 
 
 class Bench:

@@ -1,4 +1,4 @@
-"""Functions in the worker's thread: what they are given, and what becomes of whatever they do."""
+"""Functions in the worker's thread: what becomes of whatever they do."""
 
 import asyncio
 import functools
@@ -8,147 +8,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
 from jobs.errors import BadRequest
 from jobs.job import Job
-from jobs.outcome import KEPT_BYTES, Ending, Outcome
+from jobs.outcome import KEPT_BYTES, Ending
 from jobs.policy import Policy
 from jobs.runners import runner_for
-from tests.jobs.runners.runner_bench import Bench, eventually, python_app
-
-
-def error_of(outcome: Outcome) -> str:
-    assert outcome.ending is Ending.ERROR
-    assert outcome.error is not None
-    return outcome.error
-
-
-def test_arguments_are_the_identifiers_and_kwargs_of_their_names(bench: Bench) -> None:
-    seen: list[object] = []
-    outcome = bench.call(
-        lambda date, colour, size=3: seen.extend([date, colour, size]), kwargs={"colour": "red"}
-    )
-    assert (outcome.ending, seen) == (Ending.DONE, [20140101, "red", 3])
-
-
-def test_identifiers_may_be_left_out(bench: Bench) -> None:
-    assert bench.call(lambda: None).ending is Ending.DONE
-
-
-def test_a_function_may_take_the_job_alone(bench: Bench) -> None:
-    seen: list[Job] = []
-
-    def function(job: Job) -> None:
-        seen.append(job)
-
-    assert bench.call(function, kwargs={"colour": "red"}).ending is Ending.DONE
-    assert (seen[0].ids, seen[0].kwargs) == ({"date": 20140101, "client_id": 7}, {"colour": "red"})
-
-
-def test_a_function_may_take_the_job_and_arguments_by_name(bench: Bench) -> None:
-    seen: list[object] = []
-
-    def function(job: Job, client_id: int, *, colour: str = "blue") -> None:
-        seen.extend([job.key, client_id, colour])
-
-    assert bench.call(function, kwargs={"colour": "red", "size": 3}).ending is Ending.DONE
-    assert seen == ["20140101_7", 7, "red"]
-
-
-def test_a_function_may_take_all_there_is(bench: Bench) -> None:
-    seen: dict[str, object] = {}
-    outcome = bench.call(lambda **rest: seen.update(rest), ids={"a": 1}, kwargs={"b": 2}, work_ids=(3, 4))
-    assert (outcome.ending, seen) == (Ending.DONE, {"a": 1, "b": 2, "work_ids": (3, 4)})
-
-
-def test_a_chunk_and_a_span_are_arguments_too(bench: Bench) -> None:
-    seen: list[object] = []
-    bench.call(lambda work_ids: seen.extend(work_ids), ids={}, work_ids=(3, "x"))  # noqa: PLW0108
-    bench.call(lambda span: seen.extend(span), ids={}, span=("2024-04-01", "2024-04-07"))  # noqa: PLW0108
-    assert seen == [3, "x", "2024-04-01", "2024-04-07"]
-
-
-def test_positional_only_arguments_are_filled_from_the_left(bench: Bench) -> None:
-    seen: list[object] = []
-
-    def function(date: int, size: int = 1, client_id: int = 0, /, *rest: int, colour: str) -> None:
-        seen.extend([date, size, client_id, rest, colour])
-
-    assert bench.call(function, kwargs={"colour": "red"}).ending is Ending.DONE
-    assert seen == [20140101, 1, 0, (), "red"]
-
-
-def test_kwargs_that_the_function_does_not_take_are_named(bench: Bench) -> None:
-    def load(date: int) -> None:
-        pytest.fail("it must not be called")
-
-    outcome = bench.call(load, kwargs={"size": 1, "colour": 2})
-    assert error_of(outcome).endswith("load() does not take the kwargs colour, size.")
-
-
-def test_arguments_that_the_job_does_not_have_are_named(bench: Bench) -> None:
-    def load(date: int, colour: str, size: int) -> None: ...
-
-    assert error_of(bench.call(load)).endswith(
-        "load() needs colour, size, which etl/20140101_7 has neither as an identifier nor as a kwarg."
-    )
-
-
-def test_a_kwarg_cannot_replace_what_the_key_says(bench: Bench) -> None:
-    outcome = bench.call(lambda date: None, kwargs={"date": 1})
-    assert error_of(outcome) == "The kwargs date are fixed by the key 20140101_7; leave them out."
-
-
-def test_wrapped_partial_and_builtin_callables_are_called_too(bench: Bench) -> None:
-    seen: list[object] = []
-
-    def function(date: int, colour: str) -> None:
-        seen.append((date, colour))
-
-    @functools.wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
-        function(*args, **kwargs)
-
-    bench.call(wrapped, kwargs={"colour": "red"})
-    bench.call(functools.partial(function, colour="blue"))
-    assert bench.call(dict).ending is Ending.DONE
-    assert seen == [(20140101, "red"), (20140101, "blue")]
-
-
-def test_an_async_function_runs_to_its_end(bench: Bench) -> None:
-    seen: list[int] = []
-
-    async def function(date: int) -> None:
-        await asyncio.sleep(0)
-        seen.append(date)
-
-    assert bench.call(function).ending is Ending.DONE
-    assert seen == [20140101]
-
-
-def test_what_an_async_function_raises_is_traced_from_the_users_own_frame(bench: Bench) -> None:
-    async def function() -> None:
-        await asyncio.sleep(0)
-        raise KeyError("gone")
-
-    error = error_of(bench.call(function))
-    assert error.startswith("KeyError: 'gone'\n")
-    assert "asyncio" not in error
-    assert "jobs/runners/call" not in error
-
-
-@pytest.mark.parametrize("kind", ["plain", "async"])
-def test_a_generator_is_an_error_since_nothing_of_it_ran(bench: Bench, kind: str) -> None:
-    def plain() -> Iterator[int]:
-        yield 1
-
-    async def asynchronous() -> Any:
-        yield 1
-
-    assert "its body did not run" in error_of(bench.call(plain if kind == "plain" else asynchronous))
+from tests.jobs.runners.runner_bench import Bench, error_of, eventually, python_app
 
 
 def test_what_a_function_raises_is_told_with_its_own_frames_only(bench: Bench) -> None:
