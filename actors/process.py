@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from threading import Timer
 from uuid import uuid4
 
@@ -29,7 +30,10 @@ STOP_BEFORE_S = 5.0
 
 
 class Process:
-    """``queues`` empty means all. Start it by ``start``, or have dramatiq's supervisor start it by ``enlist``."""
+    """``queues`` empty means all. Start it by ``start``, or have dramatiq's supervisor start it by ``enlist``.
+
+    ``kept`` is closed when the process has stopped: what nobody else will close.
+    """
 
     def __init__(
         self,
@@ -40,8 +44,10 @@ class Process:
         *,
         queues: Sequence[str] = (),
         threads: int,
+        kept: ExitStack | None = None,
     ) -> None:
         self._settings = settings
+        self._kept = kept or ExitStack()
         self._catalogue = catalogue
         self._ledger = ledger
         self._broker = broker
@@ -85,6 +91,7 @@ class Process:
         self._last_call.cancel()
         self._running.give_up()
         self._lifeline.end()
+        self._kept.close()
 
     def _begin(self) -> None:
         self._lifeline.start()

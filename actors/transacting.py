@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
-
-import psycopg
 
 from jobs.errors import SluiceError
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from ledger import claims
-from ledger.connection import Ledger
+from ledger.connection import Ledger, UserConnection
 
 
 class ClaimLost(SluiceError):
@@ -26,7 +23,7 @@ class Transacting:
         self._right = right
 
     @contextmanager
-    def open(self) -> Iterator[psycopg.Connection[Any]]:
+    def open(self) -> Iterator[UserConnection]:
         """A connection to the ledger's own database. Leaving the block without an error ends the job in success."""
         if self.committed:
             raise SluiceError("This job's transaction has been committed; a job has one.")

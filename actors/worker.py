@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from actors.assembly import connect_broker, load_catalogue, open_ledger
 from actors.logs import set_up_logs
@@ -20,6 +21,8 @@ from jobs.errors import BadRequest, BadSetting, SluiceError
 #: What the parent's command line said, for the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
 _THREADS = "SLUICE_WORKER_THREADS"
+#: Beside one for each job: the planner's, the lifeline's, the ticker's.
+SPARE_CONNECTIONS = 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,25 +35,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _check(settings, _queues(options.queues))
     except SluiceError as error:
         for line in filter(None, (f"worker: {error.what}", error.where, error.advice)):
-            print(line, file=sys.stderr)  # noqa: T201 - it is a command
+            sys.stderr.write(f"{line}\n")
         return error.exit_code
     os.environ.update(_for_children(settings, options))
     return supervise("actors.worker:boot", processes=options.processes, grace_s=settings.grace_s)
 
 
 def boot() -> None:
-    """What each process does before dramatiq's worker starts in it. Its ledger and broker live as long as it does."""
+    """What each process does before dramatiq's worker starts in it. It keeps its ledger and broker until it ends."""
     settings = process_settings()
     set_up_logs(settings.log, verbose=True)
-    ledger = open_ledger(settings, connections=int(os.environ[_THREADS]) + 6).__enter__()
-    broker = connect_broker(settings).__enter__()
+    threads = int(os.environ[_THREADS])
+    kept = ExitStack()
     Process(
         settings,
         load_catalogue(settings),
-        ledger,
-        broker,
+        kept.enter_context(open_ledger(settings, connections=threads + SPARE_CONNECTIONS)),
+        kept.enter_context(connect_broker(settings)),
         queues=_queues(os.environ[_QUEUES]),
-        threads=int(os.environ[_THREADS]),
+        threads=threads,
+        kept=kept,
     ).enlist()
 
 

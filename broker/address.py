@@ -1,5 +1,6 @@
 """Where a broker is. It is printed without user, password and options."""
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
@@ -38,4 +39,6 @@ def parse_address(url: str, *, setting: str) -> Address:
         raise BadSetting(f"{setting} has {found}; known are {', '.join(SCHEMES)}.", advice=_EXAMPLE)
     if parts.scheme != "memory" and not host:
         raise BadSetting(f"{setting} names no host.", advice=_EXAMPLE)
+    if parts.scheme.startswith("redis") and not re.fullmatch(r"/?|/\d+", parts.path):
+        raise BadSetting(f"{setting} names the database {parts.path!r}, which is no number.", advice=_EXAMPLE)
     return Address(url=url, scheme=parts.scheme, place=f"{host}{port}{parts.path}", options=options)

@@ -64,6 +64,8 @@ class Carrier(dramatiq.Broker):
         """The thread that will feed ``reception``; not started yet."""
 
     def receive_into(self, reception: Reception) -> None:
+        if self._reception is not None:
+            raise RuntimeError("A broker serves once; connect again for a second service.")
         self._reception = reception
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 1000) -> Consumer:  # noqa: ARG002

@@ -28,7 +28,8 @@ class Delivery(MessageProxy):
     """Settled once: the first verdict counts and later ones do nothing.
 
     So a handler may acknowledge its message as soon as the ledger has what it says, and whoever
-    comes after it (the service, dramatiq's worker) may settle again without harm.
+    comes after it (the service, dramatiq's worker) may settle again without harm. ``redelivered`` is what
+    RabbitMQ says; the other brokers do not tell.
     """
 
     def __init__(

@@ -70,6 +70,10 @@ class Intake(ABC):
         self._outbox.append((delivery, verdict))
         self.wake()
 
+    def explain(self, error: Exception) -> str:
+        """One of ``losses`` in words."""
+        return one_line(error)
+
     @abstractmethod
     def wake(self) -> None:
         """Ends the wait of the intake thread: a slot is free, a settlement waits, or it is to stop."""
@@ -103,7 +107,7 @@ class Intake(ABC):
 
     def _complain(self, error: Exception) -> None:
         """Says once that the broker is lost and why, however often the attempts fail in the same way."""
-        what = one_line(error)
+        what = self.explain(error)
         if what != self._complaint:
             LOG.warning("No connection to %s, trying again at least every second: %s", self._name, what)
             self._complaint = what

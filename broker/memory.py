@@ -120,7 +120,7 @@ class MemoryIntake(Intake):
             self._reception.hand_over(delivery)
 
     def _next(self, desk: Desk) -> Delivery | None:
-        for queue in desk.rota.order():
+        for queue in desk.rota.order(asking_is_free=True):
             delivery = None if self._parking.is_full(queue) else self._first(queue)
             if delivery is not None:
                 desk.rota.served(queue)

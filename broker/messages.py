@@ -1,7 +1,7 @@
 """Every message there is. A message names jobs and rounds; it never carries state.
 
-``Submit`` and ``SubmitMany`` are the exceptions: they bring news, and exist nowhere else until the
-ledger has admitted or refused them. They keep each submission as it came, so that one that
+``Submit``, ``SubmitMany`` and ``Cancel`` are the exceptions: they bring news, and exist nowhere else until
+the ledger has admitted or refused it. The former two keep each submission as it came, so that one that
 cannot be read is refused alone.
 """
 

@@ -53,7 +53,7 @@ class Reception:
             if read.message.actor not in self._actors:
                 raise BadMessage(f"no handler for {read.message.actor!r} is registered here")
         except BadMessage as error:
-            message_id = codec.id_of(body)
+            message_id = codec.id_of(body) if size <= codec.MESSAGE_BYTES_MAX else None
             which = f"message {message_id!r}" if message_id else "a message without a readable id"
             LOG.error("Queue %s: %s goes to the dead letters: %s", queue, which, one_line(error))
             return None

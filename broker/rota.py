@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-#: Asking an empty queue costs a round trip while a slot stands free; so many are asked first, no more.
+#: Where asking an empty queue costs a round trip while a slot stands free, so many are asked first, no more.
 QUIET_FIRST = 8
 
 
@@ -14,10 +14,11 @@ class Rota:
         self._quiet = dict.fromkeys(queues)
         self._busy: dict[str, None] = {}
 
-    def order(self) -> list[str]:
+    def order(self, *, asking_is_free: bool = False) -> list[str]:
         """Every queue once, in the order in which to ask."""
         quiet = list(self._quiet)
-        return quiet[:QUIET_FIRST] + list(self._busy) + quiet[QUIET_FIRST:]
+        first = len(quiet) if asking_is_free else QUIET_FIRST
+        return quiet[:first] + list(self._busy) + quiet[first:]
 
     def served(self, queue: str) -> None:
         """It had a message; now it is the others' turn."""

@@ -47,7 +47,7 @@ class Assignment(Claimed, frozen=True, kw_only=True):
     """All a runner needs to run one claim. ``policy`` is the app's with the submission's words over it."""
 
     app: App
-    policy: Policy = Policy()
+    policy: Policy
 
     @property
     def timeout_s(self) -> float | None:

@@ -16,6 +16,8 @@ from jobs.errors import Unreachable
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
+#: What users' code gets for writes of its own: a psycopg connection in an open transaction.
+UserConnection = Connection[Row]
 
 #: How often a transaction is run again after a deadlock, a serialization failure or a lost connection.
 TRIES = 5

@@ -3,28 +3,10 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from msgspec import Struct
-
-from jobs.app import App, When
+from jobs.app import App
+from jobs.gate import Gate
 from jobs.ref import JobName
 from jobs.submission import Submission
-
-
-class Need(Struct, frozen=True):
-    """A parent, and what it must come to."""
-
-    parent: JobName
-    when: When = "succeeded"
-
-
-class Gate(Struct, frozen=True):
-    """One alternative set of needs. A job may run once every need of one of its gates is met.
-
-    Needs are in canonical order and each parent stands in a gate once.
-    """
-
-    name: str
-    needs: tuple[Need, ...]
 
 
 class Keyspace(Protocol):

@@ -7,7 +7,7 @@ identifier of ``c``, ``p`` has one of the link's ``choices`` wherever it is not 
 part of the answer, but for values that a parent's kind refuses.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 
 from jobs.app import App
@@ -24,38 +24,32 @@ def parents(link: Link, ids: Mapping[str, Value]) -> Iterable[str]:
     """The keys of the link's parents that an admitted child needs."""
     if link.keys:
         return link.keys
-    return keys(
-        link.parent,
-        {
-            name: link.choices[name] if name in link.choices else [ids[name]]
-            for name in link.parent.template.names
-        },
-    )
+    return keys(link.parent, {**link.choices, **{name: [ids[name]] for name in link.bound}})
 
 
 def children(alternative: Alternative, link: Link, key: str, ids: Mapping[str, Value]) -> Iterable[str]:
     """The keys of the children that need this parent through this link."""
-    if not link.serves(key, ids):
+    if not (link.serves(key, ids) and all(alternative.admits(name, ids[name]) for name in link.bound)):
         return ()
-    columns: dict[str, Iterable[Value]] = {}
-    for name in alternative.child.template.names:
-        values = [ids[name]] if name in link.bound else alternative.domains[name]
-        columns[name] = [value for value in values if alternative.admits(name, value)]
-    return keys(alternative.child, columns)
+    bound = {name: [ids[name]] for name in link.bound}
+    return keys(alternative.child, _open(alternative, but=link.bound) | bound)
 
 
 def everyone(alternative: Alternative) -> Iterable[str]:
     """The keys of all children the group is for, where each identifier has a domain."""
-    return keys(
-        alternative.child,
-        {
-            name: [value for value in values if alternative.admits(name, value)]
-            for name, values in alternative.domains.items()
-        },
-    )
+    return keys(alternative.child, _open(alternative))
 
 
 def keys(app: App, columns: Mapping[str, Iterable[Value]]) -> Iterator[str]:
     """Every combination, in the order of the template, the last identifier fastest."""
     texts = ([str(value) for value in columns[name]] for name in app.template.names)
     return (app.template.join(combination) for combination in product(*texts))
+
+
+def _open(alternative: Alternative, *, but: Collection[str] = ()) -> dict[str, list[Value]]:
+    """Of each identifier the values that children can have."""
+    return {
+        name: [value for value in values if alternative.admits(name, value)]
+        for name, values in alternative.domains.items()
+        if name not in but
+    }

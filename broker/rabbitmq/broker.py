@@ -11,7 +11,7 @@ import pika
 from dramatiq.brokers.rabbitmq import RabbitmqBroker as DramatiqRabbitmqBroker
 from dramatiq.common import xq_name
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
-from pika.exceptions import AMQPConnectionError, ChannelClosedByBroker
+from pika.exceptions import ChannelClosedByBroker
 
 from broker import codec
 from broker.address import Address
@@ -21,6 +21,7 @@ from broker.log import one_line
 from broker.messages import Message
 from broker.rabbitmq import queues
 from broker.rabbitmq.intake import RabbitmqIntake
+from broker.rabbitmq.losses import LOSSES, reason
 from broker.rabbitmq.publisher import Publisher
 from broker.reception import Reception
 from jobs.errors import BadSetting, Unreachable
@@ -104,7 +105,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
 
     def _unreachable(self, why: str) -> Unreachable:
         advice = "Start it, look at its alarms (memory, disk), or correct the address."
-        return Unreachable(f"RabbitMQ does not answer: {why}.", where=str(self._address), advice=advice)
+        return Unreachable(f"RabbitMQ cannot be used: {why}.", where=str(self._address), advice=advice)
 
     def _count(self, queue: str) -> int:
         def ask(channel: BlockingChannel) -> int:
@@ -124,9 +125,9 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
                     if closed.reply_code == queues.NOT_FOUND:
                         return missing
                     raise queues.refusal(str(self._address), closed) from None
-                except (AMQPConnectionError, OSError, AssertionError) as lost:
+                except LOSSES as lost:
                     del self.connection
-                    why = one_line(lost)
+                    why = reason(lost)
         raise self._unreachable(why)
 
     def _ensure_queue(self, queue: str) -> None:

@@ -122,7 +122,7 @@ class Feed:
     def is_stale(self, delivery: Delivery) -> bool:
         """Its channel is gone, and RabbitMQ has put the message back already."""
         receipt = receipt_of(delivery)
-        return False
+        return receipt.channel is not self._channel or self.is_broken
 
     def settle(self, delivery: Delivery, verdict: Verdict) -> None:
         if self.is_stale(delivery):
@@ -131,7 +131,7 @@ class Feed:
         receipt = receipt_of(delivery)
         with suppress(AMQPChannelError):
             if verdict is Verdict.ACKNOWLEDGED:
-                self._opened.basic_ack(receipt.tag)
+                receipt.channel.basic_ack(receipt.tag)
             else:
                 receipt.channel.basic_nack(receipt.tag, requeue=verdict is Verdict.GIVEN_BACK)
         if receipt.lane in self._busy_lanes:

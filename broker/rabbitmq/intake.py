@@ -13,6 +13,7 @@ from broker.log import LOG, one_line
 from broker.rabbitmq import queues
 from broker.rabbitmq.counter import Counter
 from broker.rabbitmq.feed import Feed
+from broker.rabbitmq.losses import LOSSES, reason
 from broker.reception import Reception
 from jobs.errors import SluiceError
 
@@ -25,8 +26,7 @@ LOOK_S = 2.0
 class RabbitmqIntake(Intake):
     """``declare`` makes a queue on a given connection, and raises where it exists otherwise."""
 
-    # pika raises AssertionError where a connection dies in the middle of a call.
-    losses = (AMQPError, OSError, AssertionError)
+    losses = LOSSES
 
     def __init__(
         self,
@@ -53,6 +53,9 @@ class RabbitmqIntake(Intake):
             )
             for desk in self._desks
         ]
+
+    def explain(self, error: Exception) -> str:
+        return reason(error)
 
     def wake(self) -> None:
         """One callback, however many reasons to wake come before the thread looks at them."""
@@ -127,7 +130,7 @@ class RabbitmqIntake(Intake):
         for counter in self._counters:
             counter.forget()
         if connection.is_open:
-            with suppress(*self.losses):
+            with suppress(*LOSSES):
                 connection.close()
 
     def _disconnect(self) -> None:

@@ -7,6 +7,7 @@ round trip would be eleven times slower.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -17,7 +18,8 @@ from pika.exceptions import AMQPError, ConnectionBlockedTimeout
 from pika.spec import Basic
 
 from broker.codec import Letter
-from broker.log import LOG, one_line
+from broker.log import LOG
+from broker.rabbitmq.losses import reason
 
 
 class Batch:
@@ -81,7 +83,8 @@ class Publisher:
             self._call(partial(self._begin, batch))
             if not batch.done.wait(timeout_s):
                 self._call(partial(self._drop, f"no confirm within {timeout_s:g} s"))
-                batch.done.wait(timeout_s)
+                if not batch.done.wait(timeout_s):
+                    batch.lose_all("the publisher's thread does not answer")
         return batch
 
     def close(self) -> None:
@@ -103,9 +106,9 @@ class Publisher:
         except Exception as error:
             # A fault of ours, or one that pika did not catch: the callers must hear of it and not wait.
             LOG.exception("The publisher failed and starts again.")
-            with self._starting:
-                self._loop = None
-            self._lose(one_line(error))
+            self._lose(reason(error))
+        with self._starting:
+            self._loop, self._is_leaving = None, False
         loop.close()
 
     def _begin(self, batch: Batch) -> None:
@@ -153,7 +156,7 @@ class Publisher:
                 self._channel.basic_publish("", letter.queue, letter.body, properties, mandatory=True)
         except AMQPError as error:
             # Our count of tags and RabbitMQ's may differ from here on.
-            self._drop(one_line(error))
+            self._drop(reason(error))
 
     def _on_returned(self, _: Any, __: Any, properties: Any, ___: bytes) -> None:
         """A return comes before the confirm of the same letter."""
@@ -165,7 +168,7 @@ class Publisher:
         if not confirm.multiple:
             self._settle(confirm.delivery_tag, is_ack=isinstance(confirm, Basic.Ack))
             return
-        for tag in [tag for tag in self._sent if tag <= confirm.delivery_tag]:
+        for tag in list(takewhile(lambda tag: tag <= confirm.delivery_tag, self._sent)):
             self._settle(tag, is_ack=isinstance(confirm, Basic.Ack))
 
     def _settle(self, tag: int, *, is_ack: bool) -> None:
@@ -190,12 +193,12 @@ class Publisher:
 
     def _on_channel_closed(self, channel: Channel, error: Exception) -> None:
         if channel is self._channel:
-            self._drop(one_line(error))
+            self._drop(reason(error))
 
     def _on_closed(self, connection: Any, error: BaseException) -> None:
         self._connections.discard(connection)
         if self._connection is connection:
-            self._lose(one_line(error), is_blocked=isinstance(error, ConnectionBlockedTimeout))
+            self._lose(reason(error), is_blocked=isinstance(error, ConnectionBlockedTimeout))
         self._end_if_alone()
 
     def _lose(self, why: str, *, is_blocked: bool = False) -> None:

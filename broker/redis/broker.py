@@ -101,10 +101,10 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
             try:
                 return run()
             except redis.RedisError as error:
-                why = one_line(error)
+                why = one_line(error).rstrip(".")
             sleep((attempt + 1) * ATTEMPT_PAUSE_S)
         raise Unreachable(
-            f"Redis does not answer: {why}.",
+            f"Redis cannot be used: {why}.",
             where=str(self._address),
             advice="Start it, look at its memory, or correct the address.",
         )

@@ -77,7 +77,7 @@ class RedisIntake(Intake):
 
     def _fill(self, desk: Desk) -> None:
         """Takes for all free slots at once; a slot for which there was nothing goes back."""
-        queues = [queue for queue in desk.rota.order() if not self._parking.is_full(queue)]
+        queues = [queue for queue in desk.rota.order(asking_is_free=True) if not self._parking.is_full(queue)]
         slots = desk.pool.take(desk.pool.size) if queues else 0
         if not slots:
             return

@@ -101,7 +101,7 @@ def _filter(words: Mapping[str, object], at: At) -> tuple[str | None, Callable[.
         at.add("it is empty, so that every job would be skipped; leave it out, or list what is valid")
     path = filter_.get("_func")
     function = None
-    if path is not None:
+    if "_func" in filter_:
         try:
             if not isinstance(path, str):
                 raise ValueError(f"{path!r} is not the path of a function; write package.module:name")

@@ -25,13 +25,16 @@ have node || needs nodejs
 have npm || needs npm
 [ -n "$missing" ] || exit 0
 
+fate="its tests are skipped"
+[ "${CI:-}" != true ] || fate="CI=true requires it"
+
 explain() {
     case $1 in
-    rabbitmq-server) what="RabbitMQ" how="or start one on 127.0.0.1:5672, or give SLUICE_TEST_RABBITMQ_URL, or start Docker" ;;
-    redis-server) what="Redis" how="or start one on 127.0.0.1:6379, or give SLUICE_TEST_REDIS_URL, or start Docker" ;;
-    *) what="Node's $1" how="for the test of a publisher in another language" ;;
+    rabbitmq-server) what="RabbitMQ" how="start one on 127.0.0.1:5672, give SLUICE_TEST_RABBITMQ_URL, or start Docker" ;;
+    redis-server) what="Redis" how="start one on 127.0.0.1:6379, give SLUICE_TEST_REDIS_URL, or start Docker" ;;
+    *) what="Node's program ${1%js}" how="or get it from nodejs.org" ;;
     esac
-    echo "make test: $what is missing; its tests are skipped. Install the package $1, $how." >&2
+    echo "make test: $what is missing; $fate. Install the package $1, $how." >&2
 }
 
 if ! debian_root; then

@@ -22,6 +22,7 @@ def test_publishing_to_a_dead_port_is_an_error_soon_and_says_where(url: str) -> 
         connect(url).publish(parcel("etl", 1))
     assert time.monotonic() - began < 3
     assert "127.0.0.1:1" in raised.value.where
+    assert "refused" in raised.value.what
     assert "secret" not in f"{raised.value.what}{raised.value.where}{raised.value.advice}"
 
 

@@ -1,5 +1,6 @@
 """What is RabbitMQ's own: queues that others delete or made otherwise, lanes, publishing with confirms."""
 
+import re
 import threading
 import time
 
@@ -91,9 +92,10 @@ def test_a_broker_that_confirms_nothing_is_an_error_and_not_a_hang(
         broker.publish(parcel(rabbitmq.app, 2, 3))
 
 
-def test_a_wrong_password_is_said_as_such() -> None:
-    with pytest.raises(Unreachable):
-        connect("amqp://guest:wrong@127.0.0.1:1/").publish(parcel("etl", 1))
+def test_a_wrong_password_is_said_as_such(rabbitmq: Post) -> None:
+    with pytest.raises(Unreachable, match="ACCESS_REFUSED") as raised:
+        connect(re.sub("://.*@", "://guest:wrong@", rabbitmq.url)).publish(parcel("etl", 1))
+    assert "wrong" not in f"{raised.value.what}{raised.value.where}"
 
 
 def test_short_jobs_open_and_close_no_lanes(rabbitmq: Post, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,23 +175,23 @@ def test_much_on_both_pipes_at_once_does_not_block(bench: Bench) -> None:
 def test_a_command_over_its_timeout_is_killed_with_all_its_children(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     command = f"sleep 600 & echo $! > {file}; echo $$ >> {file}; echo before; wait"
-    outcome = bench.bash(command, policy=Policy(timeout_s=0.2))
+    outcome = bench.bash(command, policy=Policy(timeout_s=0.5))
     assert outcome.ending is Ending.TIMED_OUT
-    assert outcome.error == "It ran over its timeout of 0.2 s."
+    assert outcome.error == "It ran over its timeout of 0.5 s."
     assert outcome.output == "before\n"
     eventually(lambda: not any(map(alive, pids_in(file))))
 
 
 def test_a_command_may_end_in_its_own_way_within_the_grace(bench: Bench) -> None:
     command = "trap 'echo tidied; exit 0' TERM; sleep 600 & wait"
-    outcome = bench.bash(command, policy=Policy(timeout_s=0.2))
+    outcome = bench.bash(command, policy=Policy(timeout_s=0.5))
     assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "tidied\n")
 
 
 def test_a_child_of_the_command_has_the_grace_too(bench: Bench, tmp_path: Path) -> None:
     script = tmp_path / "child.sh"
     script.write_text("trap 'sleep 0.1; echo tidied; exit' TERM; while :; do sleep 0.01; done")
-    outcome = bench.bash(f"bash {script}; true", policy=Policy(timeout_s=0.2))
+    outcome = bench.bash(f"bash {script}; true", policy=Policy(timeout_s=0.5))
     assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "tidied\n")
 
 
@@ -200,7 +200,7 @@ def test_a_command_that_ignores_sigterm_is_killed_after_the_grace(
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.2)
     started = time.monotonic()
-    outcome = bench.bash("trap '' TERM; while :; do sleep 0.1; done", policy=Policy(timeout_s=0.2))
+    outcome = bench.bash("trap '' TERM; while :; do sleep 0.1; done", policy=Policy(timeout_s=0.5))
     assert outcome.ending is Ending.TIMED_OUT
     assert time.monotonic() - started < 2
 

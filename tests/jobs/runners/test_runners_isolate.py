@@ -167,8 +167,8 @@ def test_over_its_timeout_a_function_is_killed_and_its_output_kept(
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.1)
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    outcome = bench.isolate("print_and_sleep", policy=Policy(timeout_s=0.5))
-    assert (outcome.ending, outcome.error) == (Ending.TIMED_OUT, "It ran over its timeout of 0.5 s.")
+    outcome = bench.isolate("print_and_sleep", policy=Policy(timeout_s=1.5))
+    assert (outcome.ending, outcome.error) == (Ending.TIMED_OUT, "It ran over its timeout of 1.5 s.")
     assert outcome.output == "a line\n"
 
 

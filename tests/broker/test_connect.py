@@ -1,0 +1,32 @@
+"""What is said about a URL that will not do."""
+
+import pytest
+
+from broker.connect import connect
+from jobs.errors import BadSetting
+
+WRONG = {
+    "no URL": ("", "has no scheme"),
+    "another scheme": ("http://user:secret@host", "has the scheme 'http'"),
+    "no host": ("amqp://", "names no host"),
+    "no port number": ("amqp://user:secret@host:port", "is not a URL"),
+    "no database number": ("redis://user:secret@host/jobs", "'/jobs', which is no number"),
+    "a wrong option": ("amqp://user:secret@host/?heartbeat=often", "heartbeat"),
+}
+
+
+@pytest.mark.parametrize(("url", "why"), WRONG.values(), ids=WRONG)
+def test_a_wrong_address_is_an_error_that_gives_an_example(url: str, why: str) -> None:
+    with pytest.raises(BadSetting, match=why) as raised:
+        connect(url)
+    assert "secret" not in f"{raised.value.what}{raised.value.where}{raised.value.advice}"
+
+
+def test_a_setting_is_called_by_its_own_name() -> None:
+    with pytest.raises(BadSetting, match=r"^--broker has no scheme"):
+        connect("localhost", setting="--broker")
+
+
+def test_an_unknown_queue_type_is_an_error() -> None:
+    with pytest.raises(BadSetting, match="'mirrored' is not one of quorum, classic"):
+        connect("amqp://host", queue_type="mirrored")

@@ -1,0 +1,1 @@
+"""Real worker processes on real servers, killed at random."""

@@ -1,0 +1,50 @@
+"""Servers for the live tests, and a ledger of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ledger import migrate
+from ledger.connection import Ledger
+from ledger.embedded import start
+from tests.servers import rabbitmq_url, redis_url
+from tests.world import empty
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[str]:
+    with rabbitmq_url() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[str]:
+    with redis_url() as url:
+        yield url
+
+
+@pytest.fixture(params=["rabbitmq", "redis"])
+def broker_url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(request.param))
+
+
+@pytest.fixture(scope="module")
+def live_ledger_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Postgres that keeps what it has promised: these tests are about keeping promises."""
+    with start(tmp_path_factory.mktemp("live"), durable=True) as postgres:
+        migrate.require(postgres.url)
+        yield postgres.url
+
+
+@pytest.fixture
+def ledger(live_ledger_url: str) -> Iterator[Ledger]:
+    made = Ledger(live_ledger_url)
+    made.transact(empty)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path

@@ -1,0 +1,93 @@
+"""A fleet of ``python -m actors.worker`` processes, each in a session of its own, to be killed and replaced."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PIPELINE = Path(__file__).parent / "pipeline.py"
+
+
+class Fleet:
+    """``size`` workers that share a ledger and a broker. Their log goes to one file."""
+
+    def __init__(self, size: int, folder: Path, environment: dict[str, str]) -> None:
+        self.kills = 0
+        self._log = folder / "workers.log"
+        self._environment = os.environ | {"EFFECTS": str(folder / "effects")} | environment
+        self.effects = folder / "effects"
+        self._workers = [self._start() for _ in range(size)]
+
+    def kill_one(self, rng: random.Random) -> None:
+        """SIGKILL one worker with all its processes, and start another in its place."""
+        place = rng.randrange(len(self._workers))
+        self._end(self._workers[place], signal.SIGKILL)
+        self._workers[place] = self._start()
+        self.kills += 1
+
+    def terminate(self) -> list[int]:
+        """SIGTERM all of them; their exit codes."""
+        for worker in self._workers:
+            worker.terminate()
+        return [worker.wait(timeout=40) for worker in self._workers]
+
+    def close(self) -> None:
+        for worker in self._workers:
+            self._end(worker, signal.SIGKILL)
+
+    def log(self) -> str:
+        return self._log.read_text() if self._log.exists() else ""
+
+    def lines(self) -> list[list[str]]:
+        """What ran: app, key, claim, process."""
+        return [line.split() for line in self.effects.read_text().splitlines()] if self.effects.exists() else []
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "actors.worker", "--threads", "4", "--apps", str(PIPELINE)],
+                cwd=ROOT,
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _end(self, worker: subprocess.Popen[bytes], how: signal.Signals) -> None:
+        if worker.poll() is None:
+            os.killpg(worker.pid, how)
+        worker.wait()
+
+
+@contextmanager
+def fleet(size: int, folder: Path, *, ledger: str, broker: str, **words: str) -> Iterator[Fleet]:
+    """A fleet with short leases, so that what a killed worker held is taken over soon."""
+    environment = {
+        "SLUICE_LEDGER_URL": ledger,
+        "SLUICE_BROKER_URL": broker,
+        "SLUICE_LEASE": "3s",
+        "SLUICE_TICK": "200ms",
+        **words,
+    }
+    made = Fleet(size, folder, environment)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def wait_until(is_so: object, *, within_s: float, meanwhile: object = None, explain: object = None) -> None:
+    """Wait for a condition; ``meanwhile`` is done between looks. A failure shows what ``explain`` says."""
+    deadline = time.monotonic() + within_s
+    while not is_so():  # type: ignore[operator]
+        if time.monotonic() > deadline:
+            raise AssertionError(explain() if explain else "it did not come to pass")  # type: ignore[operator]
+        if meanwhile is not None:
+            meanwhile()  # type: ignore[operator]
+        time.sleep(0.05)
