@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from actors.settings import Settings
-from broker.connect import connect
 from broker.carrier import Broker
+from broker.connect import connect
 from jobs.catalogue import Catalogue, load
 from jobs.errors import SluiceError
 from ledger import migrate

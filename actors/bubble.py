@@ -31,4 +31,3 @@ def _pushes(catalogue: Catalogue, pusher: planning.Pusher) -> list[Push]:
         Push(child, tuple(pusher.submissions), pusher.kwargs or {}, pusher.overrides or {})
         for child in keyspace_of(app, catalogue).children(app, pusher.key)
     ]
-

@@ -22,7 +22,9 @@ class Lifeline:
     the moment it began its last successful beat, so it stops early rather than late.
     """
 
-    def __init__(self, ledger: Ledger, holdings: Holdings, id: UUID, *, queues: list[str], lease_s: float) -> None:  # noqa: A002
+    def __init__(
+        self, ledger: Ledger, holdings: Holdings, id: UUID, *, queues: list[str], lease_s: float
+    ) -> None:
         self.id = id
         self._ledger = ledger
         self._holdings = holdings

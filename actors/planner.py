@@ -4,6 +4,7 @@ Every handler takes a ledger, the catalogue and a message, and returns messages;
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -22,6 +23,8 @@ from planner.walk import Walk
 
 #: So many submissions are planned in one transaction.
 BATCH = 200
+#: How JSON spells it.
+_NUL = b"\\u0000"
 
 
 def submit(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Sequence[Message]:
@@ -39,7 +42,7 @@ def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Messag
     messages: list[Message] = []
     for start in range(0, len(message.submissions), BATCH):
         ids = list(message.submissions[start : start + BATCH])
-        messages += ledger.transact(lambda tx, ids=ids: _plan(tx, catalogue, ids))  # type: ignore[misc]
+        messages += ledger.transact(partial(_plan, catalogue=catalogue, ids=ids))
     return messages
 
 
@@ -100,6 +103,8 @@ def _take_in(
 
 def _read(id_: str, raw: msgspec.Raw) -> tuple[Submission, str]:
     """The submission and "", or a stand-in that keeps what could be read of it, and why it is refused."""
+    if _NUL in bytes(raw):
+        return _stand_in(id_, raw), "The submission holds a NUL character, which no ledger keeps."
     try:
         submission = msgspec.json.decode(raw, type=Submission)
     except msgspec.MsgspecError as error:
@@ -119,18 +124,18 @@ def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
     )
 
 
-def _plan(tx: Tx, catalogue: Catalogue, ids: list[str]) -> list[Message]:
+def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> list[Message]:
     """Walk all of them together; one that cannot be carried out is refused alone."""
     walks: list[Walk] = []
     for received in submissions.hold_received(tx, ids):
         number, submission = received.number, received.submission
-        walk = _attempt(tx, number, lambda n=number, s=submission: Walk(catalogue, n, s))  # type: ignore[misc]
+        walk = _attempt(tx, number, partial(Walk, catalogue, number, submission))
         walks += [walk] if walk else []
     walking = walks
     while walking:
         states = planning.find(tx, sorted({name for walk in walking for name in walk.asks()}))
         known = {name: job.state for name, job in states.items()}
-        refused = [walk for walk in walking if not _attempt(tx, walk.number, lambda w=walk: w.step(known))]  # type: ignore[misc]
+        refused = [walk for walk in walking if not _attempt(tx, walk.number, partial(walk.step, known))]
         walks = [walk for walk in walks if walk not in refused]
         walking = [walk for walk in walking if walk not in refused and not walk.arrived]
     told = planning.plan(tx, merge(catalogue, walks))
@@ -149,7 +154,7 @@ def _attempt(tx: Tx, number: int, step: Callable[[], Walk]) -> Walk | None:
         return step()
     except BadRequest as error:
         reason = f"{error.what} {error.advice}".strip()
-    except Exception as error:  # noqa: BLE001 - users' functions raise what they like
+    except Exception as error:
         reason = f"{type(error).__name__}: {error}"
     submissions.refuse(tx, number, reason)
     return None

@@ -59,7 +59,9 @@ class Process:
             ledger, self._holdings, worker, queues=list(queues), lease_s=settings.lease_s
         )
         self._running = Running(ledger, catalogue, self._holdings, worker, self._send)
-        self._ticker = Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
+        self._ticker = (
+            Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
+        )
         self._service = self._serve(served, threads)
         self._last_call = Timer(max(settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all)
         self._last_call.daemon = True
@@ -115,8 +117,8 @@ class Process:
         self._send(handle(self._ledger, self._catalogue, message))
 
     def _execute(self, message: Message, delivery: Delivery) -> None:
-        assert isinstance(message, Execute)
-        self._running.execute(message, delivery)
+        if isinstance(message, Execute):
+            self._running.execute(message, delivery)
 
     def _send(self, messages: Sequence[Message]) -> None:
         """Publish hints. They may be lost: the ledger knows what they would have said."""

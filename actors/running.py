@@ -50,7 +50,7 @@ class Running:
         self._ending = Event()
 
     def execute(self, message: Execute, delivery: Delivery) -> None:
-        """See to one parcel. Its message is done with once the jobs are claimed: from then on the lease protects them."""
+        """See to one parcel. Its message is done with once the jobs are claimed: from then on a lease protects them."""
         if self._holdings.draining:
             delivery.give_back()
             return

@@ -55,12 +55,16 @@ def read_settings(
         try:
             return parse(text)
         except ValueError as error:
-            raise BadSetting(f"{_PREFIX}{name}: {error}", advice=f"For example {_PREFIX}{name}={example}") from None
+            raise BadSetting(
+                f"{_PREFIX}{name}: {error}", advice=f"For example {_PREFIX}{name}={example}"
+            ) from None
 
     return Settings(
         apps=apps or take("APPS", _sources, (), "apps.json,acme.pipelines"),
-        ledger_url=ledger_url or take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
-        broker_url=broker_url or take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
+        ledger_url=ledger_url
+        or take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
+        broker_url=broker_url
+        or take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
         home=take("HOME", Path, defaults.home, ".sluice"),
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
         tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
@@ -75,7 +79,7 @@ def read_settings(
 
 def process_settings(**given: object) -> Settings:
     """The settings of this very process, from where it was started."""
-    return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type]
+    return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type] # its own words, passed on
 
 
 def _sources(text: str) -> tuple[str, ...]:

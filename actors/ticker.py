@@ -50,9 +50,7 @@ class Ticker:
 
     def _tick(self) -> None:
         term_s = self._ticks.period_s * TERM_PERIODS
-        if self._ledger.transact(
-            lambda tx: workers.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)
-        ):
+        if self._ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
             self._send([Tick()])
 
 

@@ -11,10 +11,7 @@ def parse_duration_s(value: str | float) -> float:
     """Seconds from ``"250ms"``, ``"2s"``, ``"1h30m"`` or a number of seconds; ValueError says what fits."""
     if isinstance(value, bool):
         raise ValueError(_complaint(value))
-    if isinstance(value, int | float):
-        seconds = float(value)
-    else:
-        seconds = _parse_words_s(value.strip())
+    seconds = float(value) if isinstance(value, int | float) else _parse_words_s(value.strip())
     if not 0 <= seconds < float("inf"):
         raise ValueError(_complaint(value))
     return seconds

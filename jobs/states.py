@@ -92,22 +92,40 @@ def _verb(name: str, sources: str, target: State, by: str, when: str) -> Verb:
 _STOPPABLE = " ".join(sorted(STOPPABLE))
 _TERMINAL = " ".join(sorted(TERMINAL))
 
-EXPECT = _verb("expect", "-", State.EXPECTED, "planner", "a pushed child names it as a parent; nobody asked yet")
+EXPECT = _verb(
+    "expect", "-", State.EXPECTED, "planner", "a pushed child names it as a parent; nobody asked yet"
+)
 WANT = _verb("want", "- expected", State.WAITING, "planner", "a submission or a child's pull wants it")
 SKIP = _verb(
-    "skip", "- expected waiting", State.SKIPPED, "planner", "it fails the app's valid_if_or, or a parent was skipped"
+    "skip",
+    "- expected waiting",
+    State.SKIPPED,
+    "planner",
+    "it fails the app's valid_if_or, or a parent was skipped",
 )
 RELEASE = _verb(
-    "release", "waiting", State.READY, "planner groomer", "one gate has nothing unmet, and not_before has come"
+    "release",
+    "waiting",
+    State.READY,
+    "planner groomer",
+    "one gate has nothing unmet, and not_before has come",
 )
 STRAND = _verb(
     "strand", "waiting", State.UPSTREAM_FAILED, "planner", "every gate has a parent that will not succeed"
 )
-CLAIM = _verb("claim", "ready", State.RUNNING, "executor", "same round, not expired, under a lease that stands")
+CLAIM = _verb(
+    "claim", "ready", State.RUNNING, "executor", "same round, not expired, under a lease that stands"
+)
 RECORD = _verb("record", "running", State.EXECUTED, "executor", "the outcome of this very claim")
-HAND_BACK = _verb("hand_back", "running", State.READY, "executor", "a worker that stops returns what it had not ended")
+HAND_BACK = _verb(
+    "hand_back", "running", State.READY, "executor", "a worker that stops returns what it had not ended"
+)
 REQUEUE = _verb(
-    "requeue", "running", State.WAITING, "groomer executor", "over its timeout or its lease lost, with tries left"
+    "requeue",
+    "running",
+    State.WAITING,
+    "groomer executor",
+    "over its timeout or its lease lost, with tries left",
 )
 TIME_OUT = _verb("time_out", "running", State.TIMED_OUT, "groomer executor", "over its timeout, none left")
 GIVE_UP = _verb("give_up", "running", State.FAILED, "groomer", "its lease was lost, none left")
@@ -121,7 +139,11 @@ CANCEL = _verb("cancel", _STOPPABLE, State.CANCELLED, "planner", "no active subm
 SUSPEND = _verb("suspend", "running", State.SUSPENDED, "executor", "a saga step asked to wait")
 RESUME = _verb("resume", "suspended", State.WAITING, "planner", "resumed by a message or by hand")
 REVIVE = _verb(
-    "revive", _TERMINAL, State.WAITING, "planner", "run again by request, or its dead parent was; or wanted anew"
+    "revive",
+    _TERMINAL,
+    State.WAITING,
+    "planner",
+    "run again by request, or its dead parent was; or wanted anew",
 )
 
 VERBS: tuple[Verb, ...] = (

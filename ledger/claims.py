@@ -28,7 +28,7 @@ _CLAIM = move(
     sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s)",
     returning="id, app, key, round, claim, kwargs, overrides, timeout_s",
 )
-_OPEN_ROUNDS = f"""
+_OPEN_ROUNDS = """
 INSERT INTO round (job, claim, round, worker, running_at)
 SELECT id, claim, round, worker, changed_at FROM job WHERE id = ANY(%(jobs)s)
 """

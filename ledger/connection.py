@@ -41,7 +41,8 @@ class Tx(Struct, frozen=True):
     def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
         """The rows as structs of this kind; the statement's column names are the fields."""
         cursor = self.connection.cursor(row_factory=dict_row)
-        return msgspec.convert(cursor.execute(sql.encode(), params | {"now": self.now}).fetchall(), list[kind])  # type: ignore[valid-type]  # a type given as a value
+        rows = cursor.execute(sql.encode(), params | {"now": self.now}).fetchall()
+        return [msgspec.convert(row, kind) for row in rows]
 
     def column(self, sql: str, **params: object) -> list[Any]:
         """The first column."""
@@ -60,7 +61,9 @@ class Tx(Struct, frozen=True):
 class Ledger:
     """Where the truth is kept. ``clock`` is given by simulations and tests alone."""
 
-    def __init__(self, url: str, *, connections: int = 8, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self, url: str, *, connections: int = 8, clock: Callable[[], datetime] | None = None
+    ) -> None:
         self.url = url
         self._clock = clock
         self._pool = ConnectionPool(

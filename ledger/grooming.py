@@ -40,7 +40,10 @@ _REQUEUE_TIMED_OUT = move(
     note="'timed out'",
 )
 _TIME_OUT = move(
-    TIME_OUT, By.GROOMER, condition=f"{_STILL_LATE} AND job.timeouts >= job.max_timeouts", sets="timeouts = job.timeouts + 1"
+    TIME_OUT,
+    By.GROOMER,
+    condition=f"{_STILL_LATE} AND job.timeouts >= job.max_timeouts",
+    sets="timeouts = job.timeouts + 1",
 )
 
 _LOST = f"""

@@ -41,7 +41,7 @@ _TRY_AGAIN = move(
     sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before",
 )
 # A busy row is skipped: a mean does not need every sample, and judges must not queue for it.
-_PACE = f"""
+_PACE = """
 WITH seen AS (
     SELECT app, avg(seconds) AS mean_s FROM unnest(%(app)s::text[], %(seconds)s::float8[]) AS run (app, seconds)
     GROUP BY app
@@ -116,5 +116,3 @@ def _note_pace(tx: Tx, cases: list[Case]) -> None:
 
 def _seconds(start: datetime, end: datetime) -> float:
     return max((end - start).total_seconds(), 0.0)
-
-

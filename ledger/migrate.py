@@ -60,8 +60,8 @@ def _revision(connection: psycopg.Connection[tuple[object, ...]]) -> str | None:
 
 def _run_alembic(url: str) -> None:
     """Alembic is imported here because it takes longer to import than most commands take to run."""
-    from alembic import command
-    from alembic.config import Config
+    from alembic import command  # noqa: PLC0415 - slower than most commands
+    from alembic.config import Config  # noqa: PLC0415 - slower than most commands
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))

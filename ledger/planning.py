@@ -92,7 +92,8 @@ ON CONFLICT (submission, job) DO UPDATE SET pushed = wants.pushed AND excluded.p
 
 
 _PUSHERS = f"""
-SELECT job.app, job.key, job.kwargs, job.overrides, array_agg(submission.number ORDER BY submission.number) AS submissions
+SELECT job.app, job.key, job.kwargs, job.overrides,
+       array_agg(submission.number ORDER BY submission.number) AS submissions
 FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
 WHERE job.id = ANY(%(jobs)s) AND job.state = '{State.SUCCEEDED}'
   AND submission.state = '{SubmissionState.ACTIVE}' AND submission.push

@@ -75,5 +75,3 @@ def _revive(tx: Tx, jobs: list[int]) -> list[int]:
     repay(tx, revived)
     counts.recount(tx, sorted({*revived, *tx.column(_WAITING_CHILDREN, jobs=revived)}))
     return revived
-
-

@@ -54,7 +54,9 @@ submission = Table(
     _moment("planned_at"),
     _moment("ended_at"),
     CheckConstraint(f"state IN ({_SUBMISSION_STATES})", name="submission_state"),
-    Index("submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")),
+    Index(
+        "submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")
+    ),
     Index("submission_active", "sentinel", postgresql_where=text(f"state = '{SubmissionState.ACTIVE}'")),
 )
 
@@ -102,7 +104,11 @@ job = Table(
         postgresql_where=text(f"state IN ('{State.READY}', '{State.EXECUTED}')"),
     ),
     Index("job_running", "worker", postgresql_where=text(f"state = '{State.RUNNING}'")),
-    Index("job_deadline", "deadline", postgresql_where=text(f"state = '{State.RUNNING}' AND deadline IS NOT NULL")),
+    Index(
+        "job_deadline",
+        "deadline",
+        postgresql_where=text(f"state = '{State.RUNNING}' AND deadline IS NOT NULL"),
+    ),
     Index(
         "job_end_before",
         "end_before",
@@ -179,7 +185,13 @@ transition = Table(
 owed = Table(
     "owed",
     metadata,
-    Column("job", BigInteger, primary_key=True, autoincrement=False, comment="terminal, and its children have not been told"),
+    Column(
+        "job",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="terminal, and its children have not been told",
+    ),
     _moment("since", nullable=False),
     Index("owed_since", "since"),
 )

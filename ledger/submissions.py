@@ -160,7 +160,7 @@ def settle_unwatched(tx: Tx, limit: int) -> int:
     return len(numbers)
 
 
-def cancel(tx: Tx, id: str) -> list[int] | None:  # noqa: A002 - it is what a submission's id is called everywhere
+def cancel(tx: Tx, id: str) -> list[int] | None:
     """Cancel a submission and the jobs that nobody else wants; their ids, or None where there was nothing to cancel.
 
     The candidates are locked before the other submissions' wants are read, in a later statement: a plan

@@ -32,18 +32,18 @@ RETURNING name
 """
 
 
-def join(tx: Tx, id: UUID, *, host: str, pid: int, queues: list[str], lease_s: float) -> None:  # noqa: A002
+def join(tx: Tx, id: UUID, *, host: str, pid: int, queues: list[str], lease_s: float) -> None:
     """Make a worker known; only one that is may claim."""
     tx.write(_JOIN, id=id, host=host, pid=pid, queues=queues, lease_s=lease_s)
 
 
-def beat(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:  # noqa: A002
+def beat(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:
     """Renew the lease, and learn which of the worker's claims still stand."""
     tx.write(_BEAT, id=id, lease_s=lease_s)
     return {Claim(*row) for row in tx.rows(_HELD, **arrays(claims, "jobs", "claims"))}
 
 
-def leave(tx: Tx, id: UUID) -> None:  # noqa: A002
+def leave(tx: Tx, id: UUID) -> None:
     """A worker that stops gives its lease up: whatever it still holds is the groomer's at once."""
     tx.write(_LEAVE, id=id)
 

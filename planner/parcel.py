@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 #: A parcel holds about this much work, as far as is known, so that no worker sits on what another could run.
 WORK_S = 0.05
@@ -20,18 +22,23 @@ class Candidate(Protocol):
     def alone(self) -> bool: ...
 
 
-class Parcel(NamedTuple):
+C = TypeVar("C", bound=Candidate)
+
+
+class Parcel(Struct, Generic[C], frozen=True):
+    """Jobs of one app that travel as one message."""
+
     app: str
-    jobs: tuple[Candidate, ...]
+    jobs: tuple[C, ...]
 
 
-def parcels(ready: Iterable[Candidate], paces_s: Mapping[str, float]) -> Iterator[Parcel]:
+def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel[C]]:
     """Group ready jobs by app, the most urgent first.
 
     An app of unknown pace gets parcels of one. So does a job that once took its worker down,
     for what it does to a worker it does to all that travel with it.
     """
-    groups: dict[str, list[Candidate]] = {}
+    groups: dict[str, list[C]] = {}
     for job in sorted(ready, key=lambda job: -job.priority):
         if job.alone:
             yield Parcel(job.app, (job,))

@@ -26,6 +26,7 @@ JOBS_MAX = 1_000_000
 _UNDECIDED = frozenset({None, State.EXPECTED})
 #: A parent in one of these will not succeed unless somebody has it run again.
 _LOST = DEAD - {State.CANCELLED}
+_UNSURE = _UNDECIDED | DEAD
 
 
 class Walk:
@@ -39,14 +40,15 @@ class Walk:
         self._policies: dict[str, Policy] = {}
         self._states: dict[JobName, State | None] = {}
         self._planned: dict[JobName, PlannedJob] = {}
-        self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
+        self._choices: list[tuple[Gate, ...]] = []
         self._roots = tuple(self._expand())
+        self._asked_for = frozenset(self._roots)
         self._frontier = list(self._roots)
 
     def asks(self) -> set[JobName]:
         """The jobs it must know the state of before it can go on; empty when it has arrived."""
         unknown = {name for name in self._frontier if name not in self._states}
-        for _, gates in self._choices:
+        for gates in self._choices:
             unknown.update(name for name in _parents(gates) if name not in self._states)
         return unknown
 
@@ -55,8 +57,8 @@ class Walk:
         for name in self.asks():
             self._states[name] = states.get(name)
         choices, self._choices = self._choices, []
-        for name, gates in choices:
-            self._pull(name, gates)
+        for gates in choices:
+            self._pull(gates)
         frontier, self._frontier = self._frontier, []
         for name in frontier:
             self._visit(name)
@@ -103,15 +105,15 @@ class Walk:
             return
         _require_match(keyspace, app, name.key)
         ended = state is State.SUCCEEDED or state in _LOST
-        if ended and not (self.submission.rerun and name in self._roots):
+        if ended and not (self.submission.rerun and name in self._asked_for):
             self._add(name, Standing.WANTED)
             return
         gates = keyspace.gates(app, name.key)
         self._add(name, Standing.WANTED, gates)
         if gates:
-            self._choices.append((name, gates))
+            self._choices.append(gates)
 
-    def _pull(self, name: JobName, gates: tuple[Gate, ...]) -> None:
+    def _pull(self, gates: tuple[Gate, ...]) -> None:
         """Ask for the parents of one gate; those of the others are only named."""
         chosen = self._choose(gates)
         for gate in gates:
@@ -125,7 +127,7 @@ class Walk:
     def _choose(self, gates: tuple[Gate, ...]) -> Gate:
         """The first gate that is met or under way, else the first that can still succeed, else the first."""
         for gate in gates:
-            if all(self._states[name] not in _UNDECIDED | DEAD for name in _parents((gate,))):
+            if all(self._states[name] not in _UNSURE for name in _parents((gate,))):
                 return gate
         for gate in gates:
             if all(self._states[name] not in _LOST for name in _parents((gate,))):

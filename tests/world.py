@@ -5,6 +5,7 @@ import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -73,7 +74,7 @@ class World:
             names = [name.strip() for name in part.split("->")]
             for name in names:
                 apps.setdefault(name, {"job_id": "{x}", "bash_cmd": "true"} | words)
-            for parent, child in zip(names, names[1:], strict=False):
+            for parent, child in pairwise(names):
                 needs = apps[child].setdefault("depends_on", {"app_name": []})
                 needs["app_name"].append(parent)
         self.define(apps)
@@ -81,7 +82,7 @@ class World:
     def define(self, apps: Mapping[str, Any]) -> None:
         self.catalogue = catalogue_of(apps)
 
-    def submit(self, app: str, key: str | None = "1", *, id: str | None = None, **words: Any) -> str:  # noqa: A002 - a submission's word
+    def submit(self, app: str, key: str | None = "1", *, id: str | None = None, **words: Any) -> str:
         """Submit by message and have it planned; the submission's id."""
         id_ = id or str(uuid4())
         request = {"app": app, **({"key": key} if key is not None else {}), **words}
@@ -172,15 +173,17 @@ class World:
         """The states it has been in, in order."""
         known = self.known(job)
         return self.ledger.transact(
-            lambda tx: tx.column("SELECT target FROM transition WHERE job = %(job)s ORDER BY id", job=known.id)
+            lambda tx: tx.column(
+                "SELECT target FROM transition WHERE job = %(job)s ORDER BY id", job=known.id
+            )
         )
 
-    def submission(self, id: str) -> SubmissionState:  # noqa: A002 - a submission's word
+    def submission(self, id: str) -> SubmissionState:
         status = self.ledger.transact(lambda tx: progress.status(tx, id))
         assert status is not None
         return status.state
 
-    def reason(self, id: str) -> str:  # noqa: A002 - a submission's word
+    def reason(self, id: str) -> str:
         status = self.ledger.transact(lambda tx: progress.status(tx, id))
         assert status is not None
         return status.reason or ""

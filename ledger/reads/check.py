@@ -65,7 +65,9 @@ _RULES = {
     """,
 }
 
-_ALL = "\nUNION ALL\n".join(f"(SELECT '{rule}', broken.* FROM ({sql}) broken LIMIT 10)" for rule, sql in _RULES.items())
+_ALL = "\nUNION ALL\n".join(
+    f"(SELECT '{rule}', broken.* FROM ({sql}) broken LIMIT 10)" for rule, sql in _RULES.items()
+)
 
 
 class Breach(Struct, frozen=True):

@@ -36,7 +36,7 @@ class Status(Struct, frozen=True):
     ended_at: datetime | None
 
 
-def status(tx: Tx, id: str) -> Status | None:  # noqa: A002 - it is what a submission's id is called everywhere
+def status(tx: Tx, id: str) -> Status | None:
     found = tx.structs(Status, _STATUS, id=id)
     return found[0] if found else None
 

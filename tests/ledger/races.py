@@ -56,7 +56,11 @@ class StoppingLedger(Ledger):
 
 
 def race(
-    url: str, clock: Callable[[], object], first: Callable[[Ledger], T], second: Callable[[Ledger], T], stop_before: int
+    url: str,
+    clock: Callable[[], object],
+    first: Callable[[Ledger], T],
+    second: Callable[[Ledger], T],
+    stop_before: int,
 ) -> tuple[bool, T | None, T | None]:
     """Whether the first has so many statements, and what both returned."""
     stopping = StoppingLedger(url, clock, stop_before)

@@ -1,5 +1,6 @@
 """Claims: who may run a job, and whose result counts."""
 
+from actors import executor
 from jobs.outcome import Ending
 from jobs.states import State
 from tests.world import LEASE_S, World
@@ -17,7 +18,6 @@ def test_a_hint_for_an_earlier_round_is_stale(world: World) -> None:
     world.submit("a")
     hint = world.offered[0]
     world.finish("a", Ending.ERROR)
-    from actors import executor
 
     assert executor.claim(world.ledger, hint, world.worker) == []
     assert world.claim("a") is not None

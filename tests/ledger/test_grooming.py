@@ -1,6 +1,10 @@
 """Whatever message is lost, the groomer makes up for it."""
 
+from actors import executor
+from jobs.outcome import Ending, Outcome
 from jobs.states import State
+from ledger import counts, judging
+from planner.judge import judge
 from tests.world import World
 
 #: Longer than the groomer's patience with an announcement, shorter than a lease.
@@ -31,8 +35,6 @@ def test_a_lost_executed_message_is_repeated(world: World) -> None:
     world.submit("a")
     claimed = world.claim("a")
     assert claimed is not None
-    from actors import executor
-    from jobs.outcome import Ending, Outcome
 
     executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     assert world.state("a") is State.EXECUTED
@@ -42,16 +44,11 @@ def test_a_lost_executed_message_is_repeated(world: World) -> None:
 
 def test_children_that_were_not_told_are_told(world: World) -> None:
     """A planner that dies between its two transactions leaves a debt, and the groomer pays it."""
-    from jobs.outcome import Ending
-    from ledger import counts, judging
-    from planner.judge import judge
 
     world.apps("a -> b")
     world.submit("a")
     claimed = world.claim("a")
     assert claimed is not None
-    from actors import executor
-    from jobs.outcome import Outcome
 
     executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
 

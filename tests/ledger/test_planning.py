@@ -1,7 +1,11 @@
 """Wanting jobs: what is made, what is shared, what is refused."""
 
+import msgspec
+
+from broker.messages import SubmitMany
 from jobs.states import State
-from jobs.submission import SubmissionState
+from jobs.submission import Submission, SubmissionState
+from ledger import submissions
 from tests.world import World
 
 
@@ -133,7 +137,11 @@ def test_enumerated_values_make_one_job_each(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},
-            "b": {"job_id": "{x}_{y}", "autofill_values": {"y": ["p", "q"]}, "depends_on": {"app_name": ["a"]}},
+            "b": {
+                "job_id": "{x}_{y}",
+                "autofill_values": {"y": ["p", "q"]},
+                "depends_on": {"app_name": ["a"]},
+            },
         }
     )
     world.submit("a")
@@ -142,8 +150,6 @@ def test_enumerated_values_make_one_job_each(world: World) -> None:
 
 
 def test_a_submission_that_came_by_the_ledger_is_found_by_the_groomer(world: World) -> None:
-    from jobs.submission import Submission
-    from ledger import submissions
 
     world.apps("a")
     world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(app="a", key="1", id="silent")]))
@@ -161,9 +167,6 @@ def test_start_after_holds_a_job_back_until_its_time(world: World) -> None:
 
 
 def test_a_thousand_submissions_in_one_message_are_planned_each_by_itself(world: World) -> None:
-    import msgspec
-
-    from broker.messages import SubmitMany
 
     world.apps("a")
     rows = [{"app": "a", "key": str(key)} for key in range(999)] + [{"app": "a", "key": 1}]

@@ -166,7 +166,9 @@ PAIRS = [
 @pytest.mark.parametrize("planned", [True, False], ids=["child-planned", "child-unknown"])
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.__name__.strip("_"))
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_two_verbs_meet_at_every_statement(embedded_url: str, pair: Pair, planned: bool, swapped: bool) -> None:
+def test_two_verbs_meet_at_every_statement(
+    embedded_url: str, pair: Pair, planned: bool, swapped: bool
+) -> None:
     _meet(embedded_url, pair, planned=planned, swapped=swapped)
 
 
@@ -176,7 +178,7 @@ def test_without_the_lock_on_parents_a_wake_up_is_lost(
     """The races can fail: planning that does not lock what it reads leaves its child waiting for ever."""
     monkeypatch.setattr(counts, "_HOLD_PARENTS", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")
     monkeypatch.setattr(planning, "_HOLD", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")
-    with pytest.raises(AssertionError, match="waiting|told"):
+    with pytest.raises(AssertionError, match=r"waiting|told"):
         _meet(embedded_url, _plan_and_judge, planned=False, swapped=False)
 
 

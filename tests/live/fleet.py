@@ -46,7 +46,9 @@ class Fleet:
 
     def lines(self) -> list[list[str]]:
         """What ran: app, key, claim, process."""
-        return [line.split() for line in self.effects.read_text().splitlines()] if self.effects.exists() else []
+        return (
+            [line.split() for line in self.effects.read_text().splitlines()] if self.effects.exists() else []
+        )
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log:

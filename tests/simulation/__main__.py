@@ -14,7 +14,9 @@ from tests.simulation.run import Violation, simulate
 
 def main() -> int:
     options = _options()
-    seeds = [options.seed] if options.seed is not None else [*range(options.first, options.first + options.seeds)]
+    seeds = (
+        [options.seed] if options.seed is not None else [*range(options.first, options.first + options.seeds)]
+    )
     processes = 1 if len(seeds) == 1 else options.processes
     began = time.monotonic()
     with ProcessPoolExecutor(processes) as pool:
@@ -25,7 +27,9 @@ def main() -> int:
     for failure in failures:
         print(failure)
     minutes = (time.monotonic() - began) / 60
-    print(f"{len(seeds)} seeds, {steps} steps, {len(seeds) / minutes:.0f} seeds a minute, {len(failures)} violations")
+    print(
+        f"{len(seeds)} seeds, {steps} steps, {len(seeds) / minutes:.0f} seeds a minute, {len(failures)} violations"
+    )
     return 1 if failures else 0
 
 

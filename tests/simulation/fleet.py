@@ -27,6 +27,7 @@ class Worker:
         rng: random.Random,
         agenda: Agenda,
         ledger: Ledger,
+        *,
         send: Callable[[Message], None],
         bury: Callable[["Worker"], None],
     ) -> None:

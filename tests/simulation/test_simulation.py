@@ -69,7 +69,9 @@ MUTANTS = {
     "lost leases are not noticed": _sql(grooming, "_LOST", "worker.lease_until <", "false AND now() <"),
     "parents' news are not owed": _code(planner.judging, "owe", lambda tx, ended: None),
     "one parent opens the gate": _sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"),
-    "planning takes a parent's word for nothing": _code(planning.counts, "recount", lambda tx, children: None),
+    "planning takes a parent's word for nothing": _code(
+        planning.counts, "recount", lambda tx, children: None
+    ),
     "nobody cancels": _code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"),
     "skipped and failed parents are forgotten": _code(counts, "strand", lambda tx, jobs: []),
 }
@@ -78,9 +80,13 @@ MUTANTS = {
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_broken_guard_is_noticed(mutant: str, embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[mutant](monkeypatch)
-    with pytest.raises(Violation, match="replay: python -m tests.simulation --seed"):
-        for seed in range(MUTANT_SEEDS):
-            simulate(embedded_url, seed)
+    with pytest.raises(Violation, match=r"replay: python -m tests\.simulation --seed"):
+        _simulate_all(embedded_url)
+
+
+def _simulate_all(url: str) -> None:
+    for seed in range(MUTANT_SEEDS):
+        simulate(url, seed)
 
 
 def _history(url: str) -> list[tuple[object, ...]]:
@@ -94,5 +100,3 @@ def _history(url: str) -> list[tuple[object, ...]]:
         )
     finally:
         ledger.close()
-
-

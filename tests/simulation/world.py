@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from actors.handlers import handle
 from broker.messages import Execute, Message, Tick
@@ -45,10 +46,8 @@ class World:
         """Let the next thing happen."""
         self.steps += 1
         event = self.agenda.next()
-        try:
+        with suppress(Crash):
             event()
-        except Crash:
-            pass
 
     @property
     def elapsed_s(self) -> float:
@@ -61,7 +60,9 @@ class World:
     def send(self, messages: Sequence[Message], *, reliably: bool = False) -> None:
         for message in messages:
             for _ in range(self._copies(reliably=reliably)):
-                self.agenda.after(self._rng.random() * self.faults.delay_s_max, self._delivery(message, reliably))
+                self.agenda.after(
+                    self._rng.random() * self.faults.delay_s_max, self._delivery(message, reliably)
+                )
 
     def _begin(self) -> None:
         for name in range(self._rng.randint(1, 3)):
@@ -120,7 +121,9 @@ class World:
             self.send([message])
 
         try:
-            self._workers.append(Worker(name, self._rng, self.agenda, self._ledger, send, self._bury))
+            self._workers.append(
+                Worker(name, self._rng, self.agenda, self._ledger, send=send, bury=self._bury)
+            )
         except Crash:
             self.agenda.after(1.0, lambda: self._hire(name))
 
