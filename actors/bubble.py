@@ -1,13 +1,20 @@
 """Bubble down: the children of succeeded jobs are planned though nobody asked for them."""
 
+import logging
+from collections.abc import Iterator
+
 from actors.announce import announce
 from broker.messages import Message
 from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.plan import PlannedJob
 from jobs.states import LIVE
 from ledger import planning, submissions
 from ledger.connection import Tx
 from planner.keyspaces import keyspace_of
-from planner.merge import Push, push
+from planner.merge import Push, follow, merge_pushes
+
+_LOG = logging.getLogger("sluice.planner")
 
 
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:
@@ -16,18 +23,29 @@ def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Messag
     states = planning.find(tx, sorted({push.child for push in pushes}))
     # A child that has ended already is not run again because a parent was.
     live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
-    told = planning.plan(tx, push(catalogue, live)) if live else None
+    planned = dict(_planned(catalogue, live))
+    told = planning.plan(tx, merge_pushes(catalogue, planned)) if planned else None
     submissions.repay(tx, ended)
     submissions.settle_watchers(tx, ended)
     return [*announce(tx, told.ready)] if told else []
 
 
 def _pushes(catalogue: Catalogue, pusher: planning.Pusher) -> list[Push]:
-    """An app that has left the definitions pushes nothing."""
-    app = catalogue.get(pusher.app)
-    if app is None:
+    """An app that has left the definitions, or whose keys have changed, pushes nothing."""
+    try:
+        app = catalogue.app(pusher.app)
+        children = keyspace_of(app, catalogue).children(app, pusher.key)
+    except BadRequest as error:
+        _LOG.error("nothing follows from %s: %s", pusher.name, error)
         return []
-    return [
-        Push(child, tuple(pusher.submissions), pusher.kwargs or {}, pusher.overrides or {})
-        for child in keyspace_of(app, catalogue).children(app, pusher.key)
-    ]
+    numbers = tuple(pusher.submissions)
+    return [Push(child, numbers, pusher.kwargs or {}, pusher.overrides or {}) for child in children]
+
+
+def _planned(catalogue: Catalogue, pushes: list[Push]) -> Iterator[tuple[Push, tuple[PlannedJob, ...]]]:
+    """Each push with its jobs. One that cannot be planned is left out alone: the others must not wait for it."""
+    for push in pushes:
+        try:
+            yield push, follow(catalogue, push)
+        except BadRequest as error:
+            _LOG.error("%s is not planned: %s", push.child, error)

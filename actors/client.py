@@ -15,7 +15,7 @@ from broker.messages import Ended, Message, Plan
 from jobs.catalogue import parse_policy
 from jobs.errors import BadRequest, Unreachable
 from jobs.ref import JobName
-from jobs.submission import Submission, SubmissionState
+from jobs.submission import NUL, Submission, SubmissionState
 from ledger import submissions
 from ledger.connection import Ledger
 from ledger.reads import progress
@@ -42,6 +42,8 @@ class Client:
         named = [_named(submission) for submission in wanted]
         for submission in named:
             parse_policy(submission.policy)
+            if NUL in msgspec.json.encode(submission):
+                raise BadRequest("The submission holds a NUL character, which no ledger keeps.")
         self._ledger.transact(lambda tx: submissions.receive(tx, named))
         ids = [submission.require_id() for submission in named]
         self._hint(Plan(submissions=tuple(ids)))

@@ -14,7 +14,7 @@ from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, Subm
 from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage, BadRequest
 from jobs.ref import JobName
-from jobs.submission import Submission
+from jobs.submission import NUL, Submission
 from ledger import counts, judging, planning, submissions
 from ledger.connection import Ledger, Tx
 from planner.judge import judge
@@ -23,8 +23,6 @@ from planner.walk import Walk
 
 #: So many submissions are planned in one transaction.
 BATCH = 200
-#: How JSON spells it.
-_NUL = b"\\u0000"
 
 
 def submit(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Sequence[Message]:
@@ -103,7 +101,7 @@ def _take_in(
 
 def _read(id_: str, raw: msgspec.Raw) -> tuple[Submission, str]:
     """The submission and "", or a stand-in that keeps what could be read of it, and why it is refused."""
-    if _NUL in bytes(raw):
+    if NUL in bytes(raw):
         return _stand_in(id_, raw), "The submission holds a NUL character, which no ledger keeps."
     try:
         submission = msgspec.json.decode(raw, type=Submission)

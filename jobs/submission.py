@@ -10,6 +10,8 @@ from jobs.errors import BadRequest
 
 #: What msgspec decodes JSON to; it is checked where it is used.
 JSON = Any
+#: How JSON spells a NUL character, which Postgres cannot keep in a text.
+NUL = b"\\u0000"
 
 #: A submission names at most this many keys; more belong into several, or into a range.
 KEYS_MAX = 100_000

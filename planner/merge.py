@@ -1,7 +1,8 @@
 """Several walks, and several pushes, as one plan."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from jobs.catalogue import Catalogue
 from jobs.catalogue.policy import parse_policy
@@ -10,8 +11,6 @@ from jobs.ref import JobName
 from jobs.submission import JSON
 from planner.keyspaces import keyspace_of
 from planner.walk import Walk
-
-_EXPECTED = PlannedJob(name=JobName("", ""), standing=Standing.EXPECTED)
 
 
 def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> Plan:
@@ -28,9 +27,9 @@ def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> Plan:
     return Plan(jobs=in_order(catalogue, jobs.values()), wants=tuple(wants), reruns=tuple(reruns))
 
 
-class Push(NamedTuple):
+class Push(Struct, frozen=True, eq=False):
     """A child that follows from a parent's success, for the submissions that want it to; it takes over the
-    parent's terms."""
+    parent's terms. Each push is itself: two for one child are two."""
 
     child: JobName
     submissions: tuple[int, ...]
@@ -38,46 +37,42 @@ class Push(NamedTuple):
     overrides: Mapping[str, JSON]
 
 
-def push(catalogue: Catalogue, pushes: Iterable[Push]) -> Plan:
-    """Children that nobody asked for (bubble down).
+def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
+    """The child as it would be planned, and its parents, who are named and not asked for: pushing goes down only.
 
-    Their other parents are named and not asked for: pushing goes down only.
+    BadRequest where the definitions do not have it (any more), or its filter raises.
     """
+    name, overrides = push.child, push.overrides
+    app = catalogue.app(name.app)
+    keyspace = keyspace_of(app, catalogue)
+    if not keyspace.passes(app, name.key):
+        return (PlannedJob(name=name, standing=Standing.SKIPPED),)
+    gates = keyspace.gates(app, name.key)
+    child = PlannedJob(
+        name=name,
+        standing=Standing.WANTED,
+        gates=gates,
+        policy=app.policy.overridden(parse_policy(overrides)),
+        overrides=overrides,
+        kwargs=push.kwargs,
+    )
+    parents = (need.parent for gate in gates for need in gate.needs)
+    return (child, *(PlannedJob(name=parent, standing=Standing.EXPECTED) for parent in parents))
+
+
+def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, ...]]) -> Plan:
+    """One plan for children that nobody asked for (bubble down). The first to name a job sets its terms."""
     jobs: dict[JobName, PlannedJob] = {}
-    wants: list[tuple[int, JobName]] = []
-    for each in pushes:
-        wants.extend((number, each.child) for number in each.submissions)
-        if jobs.get(each.child, _EXPECTED).standing is Standing.EXPECTED:
-            for job in _pushed(catalogue, each):
-                _put(jobs, job)
-    return Plan(jobs=in_order(catalogue, jobs.values()), wants=tuple(wants), pushed=True)
+    for planned in pushes.values():
+        for job in planned:
+            _put(jobs, job)
+    wants = tuple((number, push.child) for push in pushes for number in push.submissions)
+    return Plan(jobs=in_order(catalogue, jobs.values()), wants=wants, pushed=True)
 
 
 def in_order(catalogue: Catalogue, jobs: Iterable[PlannedJob]) -> tuple[PlannedJob, ...]:
     """Parents before children, and the same order in every process that has these definitions."""
     return tuple(sorted(jobs, key=lambda job: (catalogue.rank(job.name.app), job.name)))
-
-
-def _pushed(catalogue: Catalogue, each: Push) -> Iterable[PlannedJob]:
-    name, overrides = each.child, each.overrides
-    app = catalogue.app(name.app)
-    keyspace = keyspace_of(app, catalogue)
-    if not keyspace.passes(app, name.key):
-        yield PlannedJob(name=name, standing=Standing.SKIPPED)
-        return
-    gates = keyspace.gates(app, name.key)
-    policy = app.policy.overridden(parse_policy(overrides))
-    yield PlannedJob(
-        name=name,
-        standing=Standing.WANTED,
-        gates=gates,
-        policy=policy,
-        overrides=overrides,
-        kwargs=each.kwargs,
-    )
-    for gate in gates:
-        for need in gate.needs:
-            yield PlannedJob(name=need.parent, standing=Standing.EXPECTED)
 
 
 def _put(jobs: dict[JobName, PlannedJob], job: PlannedJob) -> None:

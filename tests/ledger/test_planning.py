@@ -175,3 +175,26 @@ def test_a_thousand_submissions_in_one_message_are_planned_each_by_itself(world:
     world.deliver()
     assert len(world.ready()) == 999
     assert world.submission("m/999") is SubmissionState.REFUSED
+
+
+def test_a_child_whose_filter_raises_is_left_out_alone(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}"},
+            "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}, "valid_if_or": {"_func": "operator:truediv"}},
+            "c": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
+        }
+    )
+    world.submit("a")
+    world.finish("a")
+    assert world.states() == {"a": State.SUCCEEDED, "c": State.READY}
+    submission = world.submit("b")
+    assert world.submission(submission) is SubmissionState.REFUSED
+    assert "truediv" in world.reason(submission)
+
+
+def test_a_nul_character_is_refused_alone(world: World) -> None:
+    world.apps("a")
+    bad = world.submit("a", kwargs={"text": "a\x00b"})
+    assert world.submission(bad) is SubmissionState.REFUSED
+    assert world.submission(world.submit("a")) is SubmissionState.ACTIVE

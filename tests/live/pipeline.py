@@ -1,6 +1,8 @@
-"""Three apps in a row. Each run leaves one line outside the ledger, so that what really ran can be counted."""
+"""Three apps in a row, and a slow one. Each run leaves one line outside the ledger: what really ran can be counted."""
 
 import os
+import time
+from pathlib import Path
 
 from jobs import app
 from jobs.job import Job
@@ -30,3 +32,18 @@ def second(job: Job) -> None:
 @app(depends_on={"app_name": ["first", "second"]}, **_WORDS)
 def third(job: Job) -> None:
     _note(job)
+
+
+@app(job_id="{x}")
+def patient(job: Job) -> None:
+    """Runs until it is told to stop, or until a file with its key in its name appears."""
+    _note(job)
+    while not job.cancelled and not Path(f"{os.environ['EFFECTS']}.{job.key}").exists():
+        time.sleep(0.02)
+
+
+@app(job_id="{x}", job_type="python", isolate=True)
+def remote(job: Job) -> None:
+    """The same, in a process of its own, which has to be killed to stop."""
+    _note(job)
+    time.sleep(600)

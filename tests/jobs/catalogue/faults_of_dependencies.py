@@ -1,0 +1,108 @@
+"""Faults in whom an app depends on, and in how many jobs that would come to."""
+
+from tests.jobs.catalogue.faulty_apps import DATED, Fault, app, child
+
+FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
+    # Dependencies.
+    "an unknown parent": (child({"app_name": ["pp"]}), "depends_on: there is no app 'pp' (did you mean p?)"),
+    "depends_on that is no mapping": (child([{"app_name": ["q"]}]), "depends_on: it has to be a mapping"),
+    "a parent that is no list": (child({"app_name": "q"}), "app_name: 'q' is not a list of apps"),
+    "no parents": (child({"app_name": []}), "app_name: it lists no apps"),
+    "a group that is no mapping": (child({"date": [1]}), "group date: it has to be a mapping with app_name"),
+    "an empty list of mappings": (child({"g": []}), "group g: it has to be a mapping with app_name"),
+    "a mapping without app_name": (child({"g": {"date": [1]}}), "a mapping needs app_name"),
+    "a parent twice": (child({"app_name": ["q", "q"]}), "app_name: q stands there twice"),
+    "a mapping twice": (
+        child({"g": [{"app_name": ["q"]}, {"app_name": ["q"]}]}),
+        "lists the same mapping twice",
+    ),
+    "a group twice": (
+        child({"g": {"app_name": ["q"]}, "h": {"app_name": ["q"]}}),
+        "groups g and h are the same",
+    ),
+    "an unknown identifier": (
+        child({"app_name": ["q"], "dat": [1]}),
+        "neither c nor any parent here has an identifier 'dat' (did you mean date?)",
+    ),
+    "a scalar": (
+        child({"app_name": ["q"], "date": 1}),
+        'date: 1 is not a list of values; write a list, or "all"',
+    ),
+    "no values": (child({"app_name": ["q"], "date": []}), "date: it lists no values"),
+    "values twice": (child({"app_name": ["q"], "date": [1, "1"]}), "date: 1 stands there twice"),
+    "an unknown when": (
+        child({"app_name": ["q"], "when": "suceeded"}),
+        "when: 'suceeded' is none of succeeded",
+    ),
+    "a two-way function": (child({"_func": "acme:edges"}), "two-way functions (_func) are not available"),
+    "a key of a parent that does not fit": (
+        child({"app_name": ["p"], "job_id": ["1"]}),
+        "'1' is not a key of p: it has 1 of 2 identifiers",
+    ),
+    "all of what no parent has": (
+        child({"app_name": ["q"], "x": "all"}),
+        "none of its parents has an identifier 'x'",
+    ),
+    "all of what has no values": (
+        child({"app_name": ["q"], "date": "all"}),
+        'date is "all", but q has no autofill',
+    ),
+    "a parent that nothing determines": (
+        {"p": {"job_id": "{date}_{x}"}, "c": {**DATED, "depends_on": {"app_name": ["p"]}}},
+        "nothing says which x of p is needed",
+    ),
+    "a child that nothing determines": (
+        {"p": DATED, "c": {"job_id": "{date}_{x}", "depends_on": {"app_name": ["p"]}}},
+        "nothing says which x of c a job of p is needed for",
+    ),
+    "lists that have nothing in common": (
+        child({"g": [{"app_name": ["q"], "date": [1]}, {"app_name": ["p"], "date": [2]}]}),
+        "no date is in all of its lists",
+    ),
+    "a parent that has to succeed and to fail": (
+        child({"g": [{"app_name": ["q"]}, {"app_name": ["q"], "when": "failed"}]}),
+        "it needs one job of q both succeeded and failed",
+    ),
+    "kinds that contradict each other": (
+        {
+            "p": {**DATED, "identifiers": {"date": "date"}},
+            "c": {**DATED, "identifiers": {"date": "str"}, "depends_on": {"app_name": ["p"]}},
+        },
+        "identifiers: date is str here and date in p; depends_on links the two",
+    ),
+    "a circle": (
+        {
+            "a": {**DATED, "depends_on": {"app_name": ["c"]}},
+            "b": {**DATED, "depends_on": {"app_name": ["a"]}},
+            "c": {**DATED, "depends_on": {"app_name": ["b"]}},
+        },
+        "the apps depend on each other in a circle: a -> b -> c -> a",
+    ),
+    "an app that depends on itself": (
+        {"a": {**DATED, "depends_on": {"app_name": ["a"], "date": [1]}}},
+        "in a circle: a -> a",
+    ),
+    # Sizes.
+    "too many parents": (
+        {
+            "p": {"job_id": "{date}_{x}_{y}", "autofill_values": {"x": "0:2000", "y": "0:2000"}},
+            "c": {**DATED, "depends_on": {"app_name": ["p"]}},
+        },
+        "one job of c would need 4,000,000 parents; the limit is 1,000,000",
+    ),
+    "too many children": (
+        {
+            "p": DATED,
+            "c": {
+                "job_id": "{date}_{x}",
+                "autofill_values": {"x": "0:100000000"},
+                "depends_on": {"app_name": ["p"]},
+            },
+        },
+        "one job of p would have 100,000,000 children of c; the limit is 1,000,000",
+    ),
+    "too many jobs": (
+        app(autofill_values={"date": "0:2000", "x": "0:2000"}),
+        "its values come to 2,000 x 2,000 jobs; the limit is 1,000,000",
+    ),
+}

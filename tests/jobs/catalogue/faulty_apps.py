@@ -1,0 +1,21 @@
+"""Small definitions to be given one fault each."""
+
+from typing import Any
+
+#: What a source says, and words that tell its one fault.
+Fault = tuple[dict[str, Any], str]
+
+DATED = {"job_id": "{date}"}
+
+
+def app(**words: Any) -> dict[str, Any]:
+    return {"a": {"job_id": "{date}_{x}", **words}}
+
+
+def child(depends_on: Any, **words: Any) -> dict[str, Any]:
+    """``c``, which depends on ``p`` and ``q``; ``p`` has values for ``x``."""
+    return {
+        "p": {"job_id": "{date}_{x}", "autofill_values": {"x": ["u", "v"]}},
+        "q": {"job_id": "{date}"},
+        "c": {"job_id": "{date}", "depends_on": depends_on, **words},
+    }

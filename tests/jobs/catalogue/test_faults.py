@@ -1,0 +1,79 @@
+"""Every kind of fault in a definition, its words, and that all of them are told at once."""
+
+import pytest
+
+from jobs.catalogue import load
+from jobs.errors import DefinitionError
+from tests.jobs.catalogue.faults_of_dependencies import FAULTS_OF_DEPENDENCIES
+from tests.jobs.catalogue.faults_of_keys import FAULTS_OF_KEYS
+from tests.jobs.catalogue.faults_of_work import FAULTS_OF_WORK
+from tests.jobs.catalogue.faulty_apps import DATED, app
+from tests.planner.definitions import catalogue_of, faults_of
+
+FAULTS = FAULTS_OF_WORK | FAULTS_OF_KEYS | FAULTS_OF_DEPENDENCIES
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_kind_of_fault(fault: str) -> None:
+    apps, words = FAULTS[fault]
+    found = faults_of(apps)
+    assert any(words in what for _, what in found), found
+    assert len(found) == 1, "one mistake, one fault"
+
+
+def test_all_faults_are_told_at_once_with_source_and_app() -> None:
+    apps = {
+        "a": {"job_id": "{date}-{x}", "max_fail": 1, "timeout": "never"},
+        "b": {**DATED, "depends_on": {"app_name": ["nobody"]}, "valid_if_or": {}},
+        "c": {**DATED, "depends_on": {"app_name": ["d"]}},
+        "d": {**DATED, "depends_on": {"app_name": ["c"]}},
+        "p": {"job_id": "{date}"},
+        "e": {"job_id": "{date}_{x}", "depends_on": {"app_name": ["p"]}},
+    }
+    with pytest.raises(DefinitionError) as caught:
+        catalogue_of(apps)
+    found = caught.value.faults
+    assert [fault.app for fault in found] == ["a", "a", "a", "b", "b", "c", "e"]
+    assert all(fault.source.endswith("apps.json") for fault in found)
+    assert caught.value.exit_code == 2
+    assert all(str(fault) in caught.value.what for fault in found)
+
+
+def test_all_that_is_unclear_in_a_group_is_told_at_once() -> None:
+    apps = {
+        "p": {"job_id": "{date}_{x}_{y}"},
+        "c": {"job_id": "{date}_{s}_{t}", "depends_on": {"app_name": ["p"]}},
+    }
+    told = [what for _, what in faults_of(apps)]
+    assert [what.partition("which ")[2].split(" ")[0] for what in told] == ["s", "t", "x", "y"]
+
+
+def test_two_circles_are_both_shown() -> None:
+    apps = {
+        name: {**DATED, "depends_on": {"app_name": [parent]}}
+        for name, parent in {"a": "b", "b": "a", "x": "z", "y": "x", "z": "y"}.items()
+    }
+    assert [what.partition("circle: ")[2] for _, what in faults_of(apps)] == [
+        "a -> b -> a",
+        "x -> y -> z -> x",
+    ]
+
+
+def test_what_is_unclear_of_an_app_at_fault_is_not_told_twice() -> None:
+    apps = {
+        "p": {"job_id": "{date}_{x}", "autofill_values": {"x": "3:3"}},
+        "c": {**DATED, "depends_on": {"app_name": ["p"]}},
+    }
+    assert [app for app, _ in faults_of(apps)] == ["p"]
+
+
+@pytest.mark.parametrize("delimiter", ["", "a", "{", " "])
+def test_a_delimiter_that_parts_nothing(delimiter: str) -> None:
+    with pytest.raises(DefinitionError, match="SLUICE_KEY_DELIMITER"):
+        load([], delimiter=delimiter)
+
+
+def test_another_limit_is_named() -> None:
+    apps = app(autofill_values={"date": "0:10", "x": "0:10"})
+    assert "the limit is 99" in faults_of(apps, limit=99)[0][1]
+    assert faults_of(apps, limit=100) == []

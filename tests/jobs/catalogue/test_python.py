@@ -1,0 +1,149 @@
+"""Definitions from Python modules, files and folders, and what is said of one that cannot be imported."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jobs
+from jobs.catalogue import Catalogue, load, resolve_function
+from jobs.errors import DefinitionError
+from tests.jobs.catalogue.sources import DECORATED, faults, write
+
+pytestmark = pytest.mark.usefixtures("here")
+
+
+def _check(catalogue: Catalogue, place: str) -> None:
+    first, second = catalogue.values()
+    assert (first.name, first.job_type, first.function_path) == ("first", "python", f"{place}:first")
+    assert first.function is not None
+    assert first.function(1, 2) == (1, 2)
+    assert (second.name, second.isolate, second.policy.timeout_s) == ("second.app", True, 2.0)
+    assert second.read_key("2014-06-01_07") == {"day": 20140601, "n": 7}, "it takes over the parent's kinds"
+    for app in catalogue.values():
+        assert resolve_function(app.function_path or "").__name__ == getattr(app.function, "__name__", "")
+
+
+def test_a_module_from_the_current_folder() -> None:
+    write("acme/__init__.py", "")
+    write("acme/pipelines.py", DECORATED)
+    _check(load(["acme.pipelines"]), "acme.pipelines")
+
+
+def test_a_package_counts_as_a_module() -> None:
+    write("acme/__init__.py", "from acme.pipelines import first, second")
+    write("acme/pipelines.py", DECORATED)
+    _check(load(["acme"]), "acme")
+
+
+def test_a_file(here: Path) -> None:
+    _check(load([write("some/pipelines.py", DECORATED)]), str(here / "some/pipelines.py"))
+
+
+def test_another_process_finds_the_function_of_a_file() -> None:
+    app = load([write("some/pipelines.py", DECORATED)]).app("first")
+    code = "import sys; from jobs.catalogue import resolve_function as r; print(r(sys.argv[1])(1, 2))"
+    rooms = str(Path(jobs.__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(app.function_path)],
+        env={"PYTHONPATH": rooms},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "(1, 2)\n"
+
+
+def test_a_folder_one_job_a_file(here: Path) -> None:
+    write("jobs_here/one.py", "from jobs import app\n@app(job_id='{n}')\ndef one(n): ...")
+    write("jobs_here/two.py", "from jobs import app\nimport both\n@app(job_id='{n}')\ndef two(n): ...")
+    write("jobs_here/both.py", "N = 1")
+    catalogue = load(["jobs_here"])
+    assert {app.name: app.function_path for app in catalogue.values()} == {
+        "one": f"{here / 'jobs_here/one.py'}:one",
+        "two": f"{here / 'jobs_here/two.py'}:two",
+    }
+    assert {app.origin for app in catalogue.values()} == {"jobs_here/one.py", "jobs_here/two.py"}
+
+
+def test_the_default_template_of_a_source_outranks_that_of_the_caller() -> None:
+    write("a.py", "from jobs import app\ndefault_job_id = '{own}'\n@app()\ndef a(): ...")
+    write("b.py", "from jobs import app\n@app()\ndef b(): ...")
+    catalogue = load(["a.py", "b.py"], default_job_id="{given}")
+    assert [app.template.names for app in catalogue.values()] == [("own",), ("given",)]
+
+
+def test_a_definition_is_still_the_function() -> None:
+    write("acme.py", DECORATED)
+    load(["acme"])
+    first = sys.modules["acme"].first
+    assert (first(day=1, n=2), first.__name__) == ((1, 2), "first")
+
+
+def test_a_file_is_read_anew_by_each_load() -> None:
+    write("a.py", "from jobs import app\n@app(job_id='{n}')\ndef a(n): ...")
+    load(["a.py"])
+    write("a.py", "from jobs import app\n@app(job_id='{longer_than_before}')\ndef a(n): ...")
+    assert load(["a.py"]).app("a").template.names == ("longer_than_before",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = 1\n\ndef broken(\n", "bad.py, line 3: SyntaxError: "),
+        (
+            "import nowhere_at_all",
+            "bad.py, line 1: ModuleNotFoundError: No module named 'nowhere_at_all'",
+        ),
+        ("\n\n1 / 0", "bad.py, line 3: ZeroDivisionError: division by zero"),
+        ("import json\njson.loads('')", "bad.py, line 2: JSONDecodeError: Expecting value"),
+        ("import sys\nsys.exit(3)", "bad.py, line 2: SystemExit: 3"),
+        ("def f(): raise KeyError('k')\n\nf()", "bad.py, line 1: KeyError: 'k'"),
+        ("x = 1", "it defines no app"),
+    ],
+)
+@pytest.mark.parametrize("source", ["bad", "bad.py"])
+def test_what_an_import_raises_is_told_with_file_and_line(self, text: str, words: str, source: str) -> None:
+    write("bad.py", text)
+    ((named, app, what),) = faults(source)
+    assert (named, app) == (source, "")
+    assert words in what
+    assert "Traceback" not in what
+
+
+def test_one_bad_file_does_not_hide_the_others() -> None:
+    write("here/a.py", "1 / 0")
+    write(
+        "here/b.py",
+        "from jobs import app\n@app(job_id='{n}', depends_on={'app_name': ['a']})\ndef b(): ...",
+    )
+    write("here/c.py", "from jobs import app\n@app(job_id='x')\ndef c(): ...")
+    found = faults("here")
+    assert [(source, app) for source, app, _ in found] == [
+        ("here/a.py", ""),
+        ("here/b.py", "b"),
+        ("here/c.py", "c"),
+    ]
+    assert found[1][2] == "depends_on: there is no app 'a' in what could be read"
+
+
+def test_a_function_that_is_not_there() -> None:
+    write("acme.py", DECORATED)
+    for path, words in {
+        "acme:third": "acme has no function 'third'",
+        "nowhere_at_all:f": "there is no Python module 'nowhere_at_all'",
+        "acme": "'acme' is not the path of a function",
+        "acme:default_job_id": "acme has no function",
+    }.items():
+        with pytest.raises(DefinitionError, match=words):
+            resolve_function(path)
+
+
+def test_a_declared_function() -> None:
+    write("acme.py", "def work(n): return n")
+    app = load([write("a.json", '{"a": {"job_id": "{n}", "function": "acme:work"}}')]).app("a")
+    assert (app.job_type, app.function_path) == ("python", "acme:work")
+    assert app.function is not None
+    assert app.function(7) == 7

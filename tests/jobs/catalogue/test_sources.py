@@ -1,0 +1,60 @@
+"""Several sources make one catalogue, and what is none is refused."""
+
+import pytest
+
+from jobs.catalogue import load
+from jobs.errors import UnknownApp
+from tests.jobs.catalogue.sources import DECORATED, JSON, faults, write
+
+pytestmark = pytest.mark.usefixtures("here")
+
+
+def test_apps_of_several_sources_depend_on_each_other() -> None:
+    parent = write("p.json", '{"p": {"job_id": "{day}", "identifiers": {"day": "date"}}}')
+    child = write("c.toml", "[c]\njob_id = '{day}'\ndepends_on = {app_name = ['p']}")
+    catalogue = load([child, parent])
+    assert catalogue.app("c").read_key("2014-06-01") == {"day": 20140601}
+    assert catalogue.children_of("p") == ("c",)
+    assert catalogue.children_of("c") == ()
+    assert catalogue.rank("p") < catalogue.rank("c")
+    assert catalogue.queues == ("c", "p")
+
+
+def test_an_app_that_two_sources_define() -> None:
+    one = write("one.json", '{"a": {"job_id": "{n}"}}')
+    two = write("two.json", '{"a": {"job_id": "{n}"}}')
+    assert faults(one, two) == [("two.json", "a", "it is defined in one.json already")]
+
+
+def test_one_definition_that_two_sources_show_is_one_app() -> None:
+    write("acme/__init__.py", "from acme.pipelines import first, second")
+    write("acme/pipelines.py", DECORATED)
+    assert [*load(["acme", "acme.pipelines"])] == ["first", "second.app"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("redis://host/db/key", "definitions in Redis are not available"),
+        ("apps.txt", "it is none of .json, .py, .toml, .yaml, .yml"),
+        ("none.txt", "there is no Python module 'none.txt' here or on the path"),
+        ("no/such/place", "there is no such file or folder, and it is not the name of a Python module"),
+        ("nowhere_at_all", "there is no Python module 'nowhere_at_all' here or on the path"),
+    ],
+)
+def test_sources_that_are_none(source: str, words: str) -> None:
+    write("apps.txt", JSON)
+    ((named, app, what),) = faults(source)
+    assert (named, app) == (source, "")
+    assert words in what
+
+
+def test_no_source_is_an_empty_catalogue() -> None:
+    assert len(load([])) == 0
+
+
+def test_an_unknown_app_is_told_with_the_nearest() -> None:
+    catalogue = load([write("a.json", JSON.replace('"p"', '"preprocess"'))])
+    with pytest.raises(UnknownApp, match=r"There is no app 'preproces' \(did you mean preprocess\?\)"):
+        catalogue.app("preproces")
+    assert catalogue.get("preproces") is None

@@ -1,0 +1,89 @@
+"""Other users of a home: processes of their own, and one without privileges."""
+
+import multiprocessing
+import os
+import pwd
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from ledger.embedded import EmbeddedUnavailable, handle, start
+
+ROOT_OF_CODE = Path(handle.__file__).parents[2]
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+NOBODY = pwd.getpwnam("nobody")
+USER = """
+import sys
+from pathlib import Path
+from ledger.embedded import start
+with start(Path(sys.argv[1]), durable=False) as postgres:
+    print(postgres.url, flush=True)
+    sys.stdin.read()
+"""
+
+
+def user(home: Path) -> subprocess.Popen[str]:
+    """Another process that uses the server until its input is closed."""
+    return subprocess.Popen(
+        [sys.executable, "-c", USER, home],
+        env={**os.environ, "PYTHONPATH": str(ROOT_OF_CODE)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def url_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+@contextmanager
+def killed_at_end(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    try:
+        yield process
+    finally:
+        kill(process)
+
+
+@contextmanager
+def used_by_nobody(home: Path) -> Iterator[str]:
+    """A user without privileges, by a fork, since this Python's own folders may be closed to others.
+
+    Gives the url that it has, or the error.
+    """
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=use_as_nobody, args=(home, theirs))
+    process.start()
+    try:
+        assert ours.poll(30)
+        yield ours.recv()
+        ours.send("enough")
+        process.join(30)
+        assert process.exitcode == 0
+    finally:
+        process.kill()
+        process.join()
+
+
+def use_as_nobody(home: Path, pipe: Connection) -> None:
+    os.setgroups(())
+    os.setgid(NOBODY.pw_gid)
+    os.setuid(NOBODY.pw_uid)
+    try:
+        with start(home, durable=False) as postgres:
+            pipe.send(postgres.url)
+            pipe.recv()
+    except EmbeddedUnavailable as refusal:
+        pipe.send(str(refusal))

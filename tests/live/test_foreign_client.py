@@ -1,0 +1,34 @@
+"""A program in another language submits by publishing a message: docs/submit.mjs, as it stands."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from jobs.states import State
+from ledger.connection import Ledger
+from tests.live.fleet import ROOT, fleet, wait_until
+
+
+@pytest.mark.timeout(180)
+def test_a_node_program_submits_and_the_job_is_run(
+    ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
+) -> None:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("install Node.js and npm to run the Node program of docs/")
+    program = folder / "node" / "submit.mjs"
+    program.parent.mkdir()
+    shutil.copy(ROOT / "docs" / "submit.mjs", program)
+    install = [npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(program.parent), "amqplib"]
+    subprocess.run(install, check=True, timeout=100)
+    with fleet(1, folder, ledger=live_ledger_url, broker=rabbitmq) as workers:
+        wait_until(lambda: "ready for action" in workers.log(), within_s=60, explain=workers.log)
+        environment = {"AMQP_URL": rabbitmq, "PATH": str(Path(node).parent)}
+        subprocess.run([node, str(program), "third", "7"], check=True, timeout=30, env=environment)
+        wait_until(lambda: _succeeded(ledger) == 3, within_s=60, explain=workers.log)
+
+
+def _succeeded(ledger: Ledger) -> int:
+    return ledger.transact(lambda tx: tx.column(f"SELECT count(*) FROM job WHERE state = '{State.SUCCEEDED}'"))[0]

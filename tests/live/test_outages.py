@@ -1,0 +1,126 @@
+"""What a whole installation goes through: wiped queues, a database that dies, workers that are told to go."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from actors.client import Client
+from broker.connect import connect
+from broker.messages import CONTROL
+from jobs.errors import Unreachable
+from jobs.states import State
+from jobs.submission import Submission, SubmissionState
+from ledger import migrate
+from ledger.connection import Ledger
+from ledger.embedded import start
+from ledger.reads.check import breaches
+from tests.live.fleet import Fleet, fleet, wait_until
+
+APPS = ("first", "second", "third")
+KEYS = 300
+
+
+def _states(ledger: Ledger) -> dict[str, int]:
+    return dict(ledger.transact(lambda tx: tx.rows("SELECT state, count(*) FROM job GROUP BY state")))
+
+
+def _submit(client: Client, app: str = "third", keys: int = KEYS) -> list[str]:
+    return client.submit_many([Submission(app=app, key=str(key), push="wanted") for key in range(keys)])
+
+
+def _all_succeed(ledger: Ledger, workers: Fleet, jobs: int) -> None:
+    wait_until(
+        lambda: _states(ledger) == {State.SUCCEEDED: jobs},
+        within_s=120,
+        explain=lambda: f"{_states(ledger)}\n{workers.log()[-3000:]}",
+    )
+    assert ledger.transact(breaches) == []
+
+
+@pytest.mark.timeout(300)
+def test_a_run_whose_queues_are_wiped_finishes_by_itself(
+    ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
+) -> None:
+    broker = connect(broker_url)
+    with fleet(2, folder, ledger=live_ledger_url, broker=broker_url) as workers:
+        _submit(Client(ledger, broker.publish))
+        for share in (0.2, 0.5, 0.8):
+            wait_until(lambda share=share: len(workers.lines()) > share * 3 * KEYS, within_s=90)
+            for queue in (*CONTROL, *APPS):
+                broker.purge(queue)
+        _all_succeed(ledger, workers, 3 * KEYS)
+    broker.close()
+
+
+@pytest.mark.timeout(300)
+def test_a_database_that_dies_in_the_middle_delays_and_loses_nothing(rabbitmq: str, folder: Path) -> None:
+    broker = connect(rabbitmq)
+    home = folder / "home"
+    with start(home) as postgres:
+        migrate.require(postgres.url)
+        ledger = Ledger(postgres.url)
+        client = Client(ledger, broker.publish)
+        with fleet(2, folder, ledger=postgres.url, broker=rabbitmq) as workers:
+            _submit(client, keys=200)
+            wait_until(lambda: len(workers.lines()) > 100, within_s=60)
+            _kill_server(home)
+            with pytest.raises(Unreachable):
+                client.submit(Submission(app="first", key="1"))
+            with start(home) as again:
+                assert again.url == postgres.url
+                _submit(client, "first", keys=250)
+                _all_succeed(ledger, workers, 650)
+        ledger.close()
+    broker.close()
+
+
+@pytest.mark.timeout(120)
+def test_workers_that_are_told_to_go_finish_or_hand_back_and_lose_nothing(
+    ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
+) -> None:
+    broker = connect(broker_url)
+    client = Client(ledger, broker.publish)
+    with fleet(1, folder, ledger=live_ledger_url, broker=broker_url, SLUICE_GRACE="6s") as workers:
+        _submit(client, "patient", keys=3)
+        _submit(client, "remote", keys=1)
+        _submit(client, "first", keys=100)
+        wait_until(lambda: len(workers.lines()) >= 4, within_s=40, explain=workers.log)
+        (folder / "effects.0").touch()
+        began = time.monotonic()
+        assert workers.terminate() == [0]
+        assert time.monotonic() - began < 20
+    states = dict(ledger.transact(lambda tx: tx.rows("SELECT app || key, state FROM job WHERE app <> 'first'")))
+    assert states == {
+        "patient0": State.SUCCEEDED,
+        "patient1": State.READY,
+        "patient2": State.READY,
+        "remote0": State.READY,
+    } or states == {**states, "patient0": State.EXECUTED}
+    counts = ledger.transact(lambda tx: tx.rows("SELECT sum(losses), sum(fails), sum(timeouts) FROM job"))
+    assert counts == [(0, 0, 0)]
+    (folder / "effects.1").touch()
+    (folder / "effects.2").touch()
+    with fleet(1, folder, ledger=live_ledger_url, broker=broker_url) as workers:
+        wait_until(lambda: _states(ledger).get(State.SUCCEEDED, 0) >= 103, within_s=60, explain=workers.log)
+    broker.close()
+
+
+def test_a_broker_that_is_down_at_submit_delays_and_loses_nothing(
+    ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
+) -> None:
+    nobody = connect("amqp://guest:guest@127.0.0.1:1")
+    id_ = Client(ledger, nobody.publish).submit(Submission(app="first", key="1"))
+    with fleet(1, folder, ledger=live_ledger_url, broker=rabbitmq):
+        status = Client(ledger, nobody.publish).wait(id_, timeout_s=60)
+    assert status.state is SubmissionState.SUCCEEDED
+    nobody.close()
+
+
+def _kill_server(home: Path) -> None:
+    """SIGKILL the postmaster, as a machine that runs out of memory does."""
+    import os
+    import signal
+
+    pid = int((home / "postgres" / "data" / "postmaster.pid").read_text().splitlines()[0])
+    os.kill(pid, signal.SIGKILL)
