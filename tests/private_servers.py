@@ -14,10 +14,11 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -121,27 +122,36 @@ class PrivateServer:
 
 
 @contextmanager
-def rabbitmq() -> Iterator[PrivateServer]:
-    """A RabbitMQ of this test's own; ``guest`` may do everything in its one virtual host."""
+def rabbitmq(*advice: str) -> Iterator[PrivateServer]:
+    """A RabbitMQ of this test's own; ``guest`` may do everything in its one virtual host.
+
+    ``advice`` is what else would help whoever has neither the program nor Docker.
+    """
     with ExitStack() as stack:
-        yield _up(RABBITMQ, stack, _local_rabbitmq)
+        yield _up(RABBITMQ, stack, _local_rabbitmq, advice)
 
 
 @contextmanager
-def redis() -> Iterator[PrivateServer]:
+def redis(*advice: str) -> Iterator[PrivateServer]:
     """A Redis of this test's own, which writes every change to disk before it confirms it."""
     with ExitStack() as stack:
-        yield _up(REDIS, stack, _local_redis)
+        yield _up(REDIS, stack, _local_redis, advice)
 
 
-def _up(kind: Kind, stack: ExitStack, local: Callable[[int, ExitStack], Body | None]) -> PrivateServer:
+def _up(
+    kind: Kind,
+    stack: ExitStack,
+    local: Callable[[int, ExitStack], Body | None],
+    advice: Sequence[str],
+) -> PrivateServer:
     port = _free_port()
     body = local(port, stack) or _in_docker(kind, port)
     if body is None:
-        advice = f"no {kind.name} of our own: install the package {kind.package}, or start Docker"
+        *ways, last = [f"install the package {kind.package}", "start Docker", *advice]
+        missing = f"no {kind.name} of our own: {', '.join(ways)}, or {last}"
         if os.environ.get("CI") == "true":
-            pytest.fail(advice, pytrace=False)
-        pytest.skip(advice)
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing)
     stack.callback(body.wipe)
     stack.callback(body.kill)
     server = PrivateServer(kind, port, body)
@@ -234,12 +244,15 @@ def _in_docker(kind: Kind, port: int) -> Body | None:
 
 
 def _docker_listens() -> bool:
-    """Asked here because Docker's own client, refused, leaves its socket open and the test fails of that."""
-    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    if not host.startswith("unix://"):
-        return True
-    with socket.socket(socket.AF_UNIX) as connection:
-        return connection.connect_ex(host.removeprefix("unix://")) == 0
+    """Asked here because Docker's own client, refused, leaves its socket open and the test fails of that.
+
+    A Docker on another machine would not do: its loopback is not ours.
+    """
+    host = urlsplit(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
+    if host.scheme == "unix":
+        with socket.socket(socket.AF_UNIX) as connection:
+            return connection.connect_ex(host.path) == 0
+    return host.hostname in {"127.0.0.1", "localhost"} and _listens(host.port or 2375)
 
 
 def _listens(port: int) -> bool:

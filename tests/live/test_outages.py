@@ -1,5 +1,7 @@
 """What a whole installation goes through: wiped queues, a database that dies, workers that are told to go."""
 
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -64,7 +66,7 @@ def test_a_database_that_dies_in_the_middle_delays_and_loses_nothing(rabbitmq: s
         with fleet(2, folder, ledger=postgres.url, broker=rabbitmq) as workers:
             _submit(client, keys=200)
             wait_until(lambda: len(workers.lines()) > 100, within_s=60)
-            _kill_server(home)
+            _crash(home)
             with pytest.raises(Unreachable):
                 client.submit(Submission(app="first", key="1"))
             with start(home) as again:
@@ -117,10 +119,7 @@ def test_a_broker_that_is_down_at_submit_delays_and_loses_nothing(
     nobody.close()
 
 
-def _kill_server(home: Path) -> None:
-    """SIGKILL the postmaster, as a machine that runs out of memory does."""
-    import os
-    import signal
-
+def _crash(home: Path) -> None:
+    """Postgres's immediate shutdown: every connection breaks, nothing is written that was not before."""
     pid = int((home / "postgres" / "data" / "postmaster.pid").read_text().splitlines()[0])
-    os.kill(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGQUIT)

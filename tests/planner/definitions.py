@@ -13,6 +13,10 @@ from jobs.errors import DefinitionError
 from jobs.ref import JobName
 from planner.template_keys import TemplateKeyspace
 
+DATED = {"job_id": "{date}"}
+#: Apps; the parents, by group, of some of their jobs; and the children of some.
+Relation = tuple[dict[str, Any], dict[str, dict[str, str]], dict[str, str]]
+
 
 def catalogue_of(apps: Mapping[str, Any], **options: Any) -> Catalogue:
     """What a JSON file of these apps loads as."""

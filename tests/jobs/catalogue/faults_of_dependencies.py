@@ -1,6 +1,7 @@
 """Faults in whom an app depends on, and in how many jobs that would come to."""
 
-from tests.jobs.catalogue.faulty_apps import DATED, Fault, app, child
+from tests.jobs.catalogue.faulty_apps import Fault, app, child
+from tests.planner.definitions import DATED
 
 FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
     # Dependencies.

@@ -1,6 +1,7 @@
 """Faults in how an app is written down, in what it does and under which policy."""
 
-from tests.jobs.catalogue.faulty_apps import DATED, Fault, app
+from tests.jobs.catalogue.faulty_apps import Fault, app
+from tests.planner.definitions import DATED
 
 FAULTS_OF_WORK: dict[str, Fault] = {
     # The top of a source.

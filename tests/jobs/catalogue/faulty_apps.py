@@ -5,8 +5,6 @@ from typing import Any
 #: What a source says, and words that tell its one fault.
 Fault = tuple[dict[str, Any], str]
 
-DATED = {"job_id": "{date}"}
-
 
 def app(**words: Any) -> dict[str, Any]:
     return {"a": {"job_id": "{date}_{x}", **words}}

@@ -7,8 +7,8 @@ from jobs.errors import DefinitionError
 from tests.jobs.catalogue.faults_of_dependencies import FAULTS_OF_DEPENDENCIES
 from tests.jobs.catalogue.faults_of_keys import FAULTS_OF_KEYS
 from tests.jobs.catalogue.faults_of_work import FAULTS_OF_WORK
-from tests.jobs.catalogue.faulty_apps import DATED, app
-from tests.planner.definitions import catalogue_of, faults_of
+from tests.jobs.catalogue.faulty_apps import app
+from tests.planner.definitions import DATED, catalogue_of, faults_of
 
 FAULTS = FAULTS_OF_WORK | FAULTS_OF_KEYS | FAULTS_OF_DEPENDENCIES
 

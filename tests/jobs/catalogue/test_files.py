@@ -45,7 +45,7 @@ def test_days_that_toml_and_yaml_know() -> None:
         ("a.yaml", "", "the file holds nothing"),
     ],
 )
-def test_a_text_that_cannot_be_read_is_shown_with_its_line(self, path: str, text: str, words: str) -> None:
+def test_a_text_that_cannot_be_read_is_shown_with_its_line(path: str, text: str, words: str) -> None:
     Path(path).write_text(text)
     ((source, app, what),) = faults(path)
     assert (source, app) == (path, "")

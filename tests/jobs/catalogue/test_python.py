@@ -105,7 +105,7 @@ def test_a_file_is_read_anew_by_each_load() -> None:
     ],
 )
 @pytest.mark.parametrize("source", ["bad", "bad.py"])
-def test_what_an_import_raises_is_told_with_file_and_line(self, text: str, words: str, source: str) -> None:
+def test_what_an_import_raises_is_told_with_file_and_line(text: str, words: str, source: str) -> None:
     write("bad.py", text)
     ((named, app, what),) = faults(source)
     assert (named, app) == (source, "")
