@@ -1,0 +1,131 @@
+"""What happens between a claim and its outcome."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from actors.holdings import Holdings
+from actors.running import Running
+from broker.messages import Execute, Executed, Message, Turn
+from jobs.catalogue import load
+from jobs.ref import Claim
+from jobs.states import State
+from ledger import workers
+from tests.world import LEASE_S, World
+
+SOURCE = '''
+from jobs import app
+
+@app(job_id="{x}")
+def transfer(job):
+    with job.transaction() as connection:
+        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
+
+@app(job_id="{x}")
+def overtaken(job):
+    with job.transaction() as connection:
+        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
+        connection.execute("UPDATE job SET claim = claim + 1 WHERE app = 'overtaken'")
+
+@app(job_id="{x}")
+def broken(job):
+    with job.transaction() as connection:
+        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
+        raise RuntimeError("after the write")
+
+@app(job_id="{x}")
+async def later(job):
+    job.log.info("done")
+'''
+
+
+class Acknowledged:
+    """A delivery that notes whether the ledger had the claims when it was acknowledged."""
+
+    def __init__(self) -> None:
+        self.verdicts: list[str] = []
+
+    def acknowledge(self) -> None:
+        self.verdicts.append("acknowledged")
+
+    def give_back(self) -> None:
+        self.verdicts.append("given back")
+
+
+class Bench:
+    """One executor on the world's ledger; what it sends is kept."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        (folder / "definitions.py").write_text(SOURCE)
+        world.catalogue = load([str(folder / "definitions.py")])
+        self.world = world
+        self.holdings = Holdings()
+        self.sent: list[Message] = []
+        self.worker = uuid4()
+        world.ledger.transact(
+            lambda tx: workers.join(tx, self.worker, host="test", pid=1, queues=[], lease_s=LEASE_S)
+        )
+        self.running = Running(world.ledger, world.catalogue, self.holdings, self.worker, self.sent.extend)
+        world.ledger.transact(lambda tx: tx.write("CREATE TABLE IF NOT EXISTS effect (key text)"))
+        world.ledger.transact(lambda tx: tx.write("DELETE FROM effect"))
+
+    def run(self, app: str) -> Acknowledged:
+        self.world.submit(app)
+        known = self.world.known(app)
+        delivery = Acknowledged()
+        message = Execute(app=app, jobs=(Turn(known.id, self.world.round(app)),))
+        self.running.execute(message, delivery)  # type: ignore[arg-type] # as much of one as is needed
+        return delivery
+
+    def effects(self) -> int:
+        return int(self.world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM effect"))[0])
+
+
+@pytest.fixture
+def bench(world: World, tmp_path: Path) -> Iterator[Bench]:
+    yield Bench(world, tmp_path)
+    world.ledger.transact(lambda tx: tx.write("DROP TABLE effect"))
+
+
+def test_a_parcel_is_acknowledged_once_and_its_outcome_is_sent(bench: Bench) -> None:
+    assert bench.run("later").verdicts == ["acknowledged"]
+    assert bench.world.state("later") is State.EXECUTED
+    assert [type(message) for message in bench.sent] == [Executed]
+
+
+def test_users_writes_and_the_jobs_success_commit_together(bench: Bench) -> None:
+    bench.run("transfer")
+    assert bench.effects() == 1
+    assert bench.world.state("transfer") is State.EXECUTED
+    assert bench.world.history("transfer").count("executed") == 1
+
+
+def test_a_run_that_was_overtaken_leaves_no_writes(bench: Bench) -> None:
+    bench.run("overtaken")
+    assert bench.effects() == 0
+    assert bench.world.state("overtaken") is State.EXECUTED
+
+
+def test_a_run_that_fails_in_its_transaction_leaves_no_writes(bench: Bench) -> None:
+    bench.run("broken")
+    assert bench.effects() == 0
+    bench.world.queue.extend(bench.sent)
+    bench.world.deliver()
+    assert bench.world.state("broken") is State.FAILED
+
+
+def test_a_process_that_drains_gives_messages_back_unclaimed(bench: Bench) -> None:
+    bench.holdings.drain()
+    assert bench.run("later").verdicts == ["given back"]
+    assert bench.world.state("later") is State.READY
+
+
+def test_claims_that_do_not_stand_any_more_are_told_to_stop() -> None:
+    holdings = Holdings()
+    kept, gone = Claim(1, 1), Claim(2, 1)
+    with holdings.hold([kept, gone]) as stops:
+        assert holdings.keep_only({kept}, [kept, gone]) == [gone]
+        assert [stops[claim].is_set() for claim in (kept, gone)] == [False, True]
+    assert holdings.claims() == []

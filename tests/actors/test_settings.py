@@ -1,0 +1,44 @@
+"""Settings: where they come from, and what a wrong one says."""
+
+from pathlib import Path
+
+import pytest
+
+from actors.settings import read_settings
+from jobs.errors import BadSetting
+
+
+def test_nothing_configured_is_the_embedded_default(tmp_path: Path) -> None:
+    settings = read_settings({}, folder=tmp_path)
+    assert settings.ledger_url is None
+    assert settings.broker_url == "memory://"
+    assert settings.lease_s == 15
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_files(tmp_path: Path) -> None:
+    (tmp_path / "sluice.toml").write_text('apps = ["toml.json"]\nlease = "1s"\ntick = "3s"\n')
+    (tmp_path / ".env").write_text("# local\nexport SLUICE_LEASE='2s'\nSLUICE_APPS=env.json\n")
+    settings = read_settings({"SLUICE_APPS": "a.json, b.json"}, folder=tmp_path, broker_url="redis://here")
+    assert settings.apps == ("a.json", "b.json")
+    assert settings.lease_s == 2
+    assert settings.tick_s == 3
+    assert settings.broker_url == "redis://here"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("SLUICE_LEDGER_URL", "mysql://x", "mysql"),
+        ("SLUICE_BROKER_URL", "kafka://x", "kafka"),
+        ("SLUICE_LEASE", "soon", "soon"),
+        ("SLUICE_TICK", "0", "longer than nothing"),
+        ("SLUICE_LOG", "xml", "text, json"),
+    ],
+)
+def test_a_wrong_value_names_the_variable_what_was_found_and_an_example(
+    tmp_path: Path, name: str, value: str, what: str
+) -> None:
+    with pytest.raises(BadSetting, match=what) as caught:
+        read_settings({name: value}, folder=tmp_path)
+    assert name in caught.value.what
+    assert f"{name}=" in caught.value.advice
