@@ -4,12 +4,13 @@ import logging
 from collections.abc import Iterator
 
 from actors.announce import announce
+from actors.walking import follow_turns
 from broker.messages import Message
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from jobs.plan import PlannedJob
 from jobs.states import LIVE
-from ledger import planning, submissions
+from ledger import planning, submissions, wishes
 from ledger.connection import Tx
 from planner.keyspaces import keyspace_of
 from planner.merge import Push, follow, merge_pushes
@@ -19,7 +20,7 @@ _LOG = logging.getLogger("sluice.planner")
 
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:
     """Plan what follows from these ended jobs, and note that nothing is owed for them any more."""
-    pushes = [push for pusher in planning.pushers(tx, ended) for push in _pushes(catalogue, pusher)]
+    pushes = [push for pusher in wishes.pushers(tx, ended) for push in _pushes(catalogue, pusher)]
     states = planning.find(tx, sorted({push.child for push in pushes}))
     # A child that has ended already is not run again because a parent was.
     live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
@@ -27,10 +28,10 @@ def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Messag
     told = planning.plan(tx, merge_pushes(catalogue, planned)) if planned else None
     submissions.repay(tx, ended)
     submissions.settle_watchers(tx, ended)
-    return [*announce(tx, told.ready)] if told else []
+    return [*announce(tx, follow_turns(tx, catalogue, told))] if told else []
 
 
-def _pushes(catalogue: Catalogue, pusher: planning.Pusher) -> list[Push]:
+def _pushes(catalogue: Catalogue, pusher: wishes.Pusher) -> list[Push]:
     """An app that has left the definitions, or whose keys have changed, pushes nothing."""
     try:
         app = catalogue.app(pusher.app)

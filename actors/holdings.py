@@ -1,7 +1,6 @@
 """The claims that this process holds, and the way to tell a run that its claim is gone."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from threading import Event, Lock
 
 from jobs.ref import Claim
@@ -15,18 +14,18 @@ class Holdings:
         self._draining = False
         self._lock = Lock()
 
-    @contextmanager
-    def hold(self, claims: Iterable[Claim]) -> Iterator[dict[Claim, Event]]:
-        """Hold these claims for as long as the block takes."""
+    def take(self, claims: Iterable[Claim]) -> dict[Claim, Event]:
+        """Hold these claims from now on: the event of each."""
         stops = {claim: Event() for claim in claims}
         with self._lock:
             self._stops.update(stops)
-        try:
-            yield stops
-        finally:
-            with self._lock:
-                for claim in stops:
-                    self._stops.pop(claim, None)
+        return stops
+
+    def release(self, claims: Iterable[Claim]) -> None:
+        """These runs are over; what became of them is on its way to the ledger, and nobody need ask any more."""
+        with self._lock:
+            for claim in claims:
+                self._stops.pop(claim, None)
 
     @property
     def draining(self) -> bool:
@@ -42,7 +41,8 @@ class Holdings:
 
     def keep_only(self, standing: set[Claim], asked: list[Claim]) -> list[Claim]:
         """Stop the runs of claims that were asked about and do not stand any more; which those are."""
-        gone = [claim for claim in asked if claim not in standing]
+        with self._lock:
+            gone = [claim for claim in asked if claim not in standing and claim in self._stops]
         self._stop(gone)
         return gone
 

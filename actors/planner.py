@@ -3,23 +3,22 @@
 Every handler takes a ledger, the catalogue and a message, and returns messages; it is safe to run again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import msgspec
 
 from actors.announce import announce
 from actors.bubble import push_children
+from actors.walking import follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
-from jobs.errors import BadMessage, BadRequest
+from jobs.errors import BadMessage
 from jobs.ref import JobName
 from jobs.submission import NUL, Submission
-from ledger import counts, judging, planning, submissions
+from ledger import counts, judging, submissions
 from ledger.connection import Ledger, Tx
 from planner.judge import judge
-from planner.merge import merge
-from planner.walk import Walk
 
 #: So many submissions are planned in one transaction.
 BATCH = 200
@@ -63,8 +62,8 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
         judged = judging.judge(tx, list(message.jobs), judge)
-        told = counts.tell(tx, judged.ended)
-        return judged.ended, [*announce(tx, judged.ready + told.ready)]
+        told = follow_turns(tx, catalogue, counts.tell(tx, judged.ended))
+        return judged.ended, [*announce(tx, judged.ready + told)]
 
     ended, messages = ledger.transact(work)
     return messages + _push(ledger, catalogue, ended)
@@ -74,7 +73,7 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
     """Tell the children of jobs that ended otherwise than by judgement, or whose judge did not live to."""
 
     def work(tx: Tx) -> list[Message]:
-        return [*announce(tx, counts.tell(tx, list(message.jobs)).ready)]
+        return [*announce(tx, follow_turns(tx, catalogue, counts.tell(tx, list(message.jobs))))]
 
     return ledger.transact(work) + _push(ledger, catalogue, list(message.jobs))
 
@@ -122,37 +121,11 @@ def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
     )
 
 
-def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> list[Message]:
-    """Walk all of them together; one that cannot be carried out is refused alone."""
-    walks: list[Walk] = []
-    for received in submissions.hold_received(tx, ids):
-        number, submission = received.number, received.submission
-        walk = _attempt(tx, number, partial(Walk, catalogue, number, submission))
-        walks += [walk] if walk else []
-    walking = walks
-    while walking:
-        states = planning.find(tx, sorted({name for walk in walking for name in walk.asks()}))
-        known = {name: job.state for name, job in states.items()}
-        refused = [walk for walk in walking if not _attempt(tx, walk.number, partial(walk.step, known))]
-        walks = [walk for walk in walks if walk not in refused]
-        walking = [walk for walk in walking if walk not in refused and not walk.arrived]
-    told = planning.plan(tx, merge(catalogue, walks))
-    for walk in walks:
-        submissions.activate(tx, walk.number)
-    submissions.settle(tx, [walk.number for walk in walks])
-    return [*announce(tx, told.ready)]
-
-
-def _attempt(tx: Tx, number: int, step: Callable[[], Walk]) -> Walk | None:
-    """Do one step of a walk, or refuse its submission with the reason.
-
-    Any error will do: filters and two-way functions are users' code, and a batch must not fail for one row.
-    """
-    try:
-        return step()
-    except BadRequest as error:
-        reason = f"{error.what} {error.advice}".strip()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-    submissions.refuse(tx, number, reason)
-    return None
+def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> Sequence[Message]:
+    """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone."""
+    received = submissions.hold_received(tx, ids)
+    wanted = [(each.number, each.submission) for each in received]
+    planned, ready = plan_together(tx, catalogue, wanted, partial(submissions.refuse, tx))
+    submissions.activate(tx, planned)
+    submissions.settle(tx, planned)
+    return announce(tx, ready)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from threading import Event
 from uuid import UUID
 
+import msgspec
+
 from actors import executor
 from actors.assign import assign
 from actors.holdings import Holdings
@@ -56,8 +58,7 @@ class Running:
             return
         claimed = executor.claim(self._ledger, message, self._worker)
         delivery.acknowledge()
-        with self._holdings.hold(job.right for job in claimed) as stops:
-            self._run_all(claimed, stops)
+        self._run_all(claimed, self._holdings.take(job.right for job in claimed))
 
     def give_up(self) -> None:
         """The process is about to end: hand back what still runs, and offer nothing more to a ledger that is away.
@@ -73,6 +74,7 @@ class Running:
         recorded_at = time.monotonic()
         for job in claimed:
             outcome = self._run(job, stops[job.right])
+            self._holdings.release([job.right])
             if outcome is None:
                 self._send([Executed(jobs=(job.id,))])
             else:
@@ -87,13 +89,15 @@ class Running:
         if stop.is_set() or self._holdings.draining:
             return _NOT_STARTED
         transacting = Transacting(self._ledger, job.right)
+        began = time.monotonic()
         try:
             assignment = assign(self._catalogue, job)
             runner = runner_for(assignment.app)
             outcome = runner.run(assignment, stop=stop, report=_unheard, transaction=transacting.open)
         except SluiceError as error:
             return Outcome(ending=Ending.ERROR, error=f"{error.what} {error.advice}".strip())
-        return None if transacting.committed else outcome
+        took_s = time.monotonic() - began
+        return None if transacting.committed else msgspec.structs.replace(outcome, took_s=took_s)
 
     def _record(self, outcomes: dict[Claim, Outcome]) -> None:
         if not outcomes:

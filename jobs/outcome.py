@@ -20,7 +20,10 @@ class Ending(StrEnum):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """``error`` is text for people; ``output`` and ``stderr`` are what the job printed, already capped."""
+    """``error`` is text for people; ``output`` and ``stderr`` are what the job printed, already capped.
+
+    ``took_s`` is what the work itself took by the worker's clock. It is for estimates: nothing is decided by it.
+    """
 
     ending: Ending
     error: str | None = None
@@ -28,6 +31,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     output: str = ""
     stderr: str = ""
     event: str | None = None
+    took_s: float | None = None
 
 
 def keep(text: str) -> str:

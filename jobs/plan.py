@@ -1,7 +1,7 @@
 """What a walk decided: which jobs there must be, and what each waits for."""
 
 from collections.abc import Mapping
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
@@ -38,6 +38,19 @@ class PlannedJob(Struct, frozen=True, kw_only=True):
     kwargs: Mapping[str, JSON] = {}
 
 
+class Wish(IntEnum):
+    """How a submission came to want a job; where there are several ways, the least counts.
+
+    ASKED by name: its end is the submission's. PULLED as a parent: its failure matters only if it strands
+    what was asked for, for there may be another way. PUSHED as a child: its failure matters, but it
+    keeps nobody waiting while it waits for parents that nobody asked for.
+    """
+
+    ASKED = 0
+    PULLED = 1
+    PUSHED = 2
+
+
 class Rerun(Struct, frozen=True):
     """A submission that wants these jobs run again though they have ended, and their descendants too."""
 
@@ -51,10 +64,9 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     ``jobs`` holds each job once, every parent that a gate names among them, in an order that puts
     parents before children and is the same in every process: it keeps two plans from waiting for
-    each other's rows. ``wants`` says who wants which; ``pushed`` that nobody asked for them by name.
+    each other's rows. ``wants`` says who wants which, and how that came about.
     """
 
     jobs: tuple[PlannedJob, ...]
-    wants: tuple[tuple[int, JobName], ...]
+    wants: tuple[tuple[int, JobName, Wish], ...]
     reruns: tuple[Rerun, ...] = ()
-    pushed: bool = False

@@ -5,8 +5,10 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from jobs.errors import BadRequest
+from jobs.ref import JobName
 
 #: What msgspec decodes JSON to; it is checked where it is used.
 JSON = Any
@@ -78,3 +80,17 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         if self.id is None:
             raise BadRequest("A submission without an id cannot be admitted.", where=self.app)
         return self.id
+
+
+def narrowed(submission: Submission, name: JobName) -> Submission:
+    """The same submission as if it had asked for this one job, and had not asked to run anything again."""
+    return replace(
+        submission,
+        app=name.app,
+        key=name.key,
+        keys=None,
+        work_ids=None,
+        start=None,
+        end=None,
+        rerun=None,
+    )

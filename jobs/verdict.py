@@ -16,7 +16,7 @@ class Case(Struct, frozen=True, kw_only=True):
     app: str
     key: str
     ending: Ending
-    running_at: datetime
+    took_s: float | None
     executed_at: datetime
     fails: int
     max_fails: int

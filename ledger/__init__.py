@@ -14,7 +14,7 @@ What holds:
 
     planning, reviving          what is wanted enters        claims      a worker's side
     release, counts             gates open and shut          judging     what follows from an outcome
-    submissions                 who wants what               grooming    what was lost or has become due
+    submissions, wishes         who wants what               grooming    what was lost or has become due
     workers                     leases                       reads/      what people ask
 
 Must not know: definitions, keyspaces, brokers, who calls. Times that are compared are the database's own.

@@ -73,11 +73,11 @@ _TIME_OUT = move(
     sets="timeouts = job.timeouts + 1",
 )
 _CLOSE_ROUNDS = f"""
-UPDATE round SET executed_at = {NOW}, ending = given.ending, exit_code = given.exit_code, error = given.error,
-                 output = given.output, stderr = given.stderr
-FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(exit_codes)s::int[],
-            %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[])
-     AS given (job, claim, ending, exit_code, error, output, stderr)
+UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
+                 exit_code = given.exit_code, error = given.error, output = given.output, stderr = given.stderr
+FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
+            %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[])
+     AS given (job, claim, ending, took_s, exit_code, error, output, stderr)
 WHERE round.job = given.job AND round.claim = given.claim AND round.ending IS NULL
 """
 
@@ -172,8 +172,16 @@ def _close_rounds(tx: Tx, accepted: Mapping[Claim, Outcome]) -> None:
     if not accepted:
         return
     rows = [
-        (*right, outcome.ending, outcome.exit_code, outcome.error, outcome.output, outcome.stderr)
+        (
+            *right,
+            outcome.ending,
+            outcome.took_s,
+            outcome.exit_code,
+            outcome.error,
+            outcome.output,
+            outcome.stderr,
+        )
         for right, outcome in accepted.items()
     ]
-    names = ("jobs", "claims", "endings", "exit_codes", "errors", "outputs", "stderrs")
+    names = ("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs")
     tx.write(_CLOSE_ROUNDS, **arrays(rows, *names))

@@ -7,7 +7,6 @@ children were not told, and the groomer has them told.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 import msgspec
 
@@ -21,7 +20,7 @@ from ledger.sql import move
 from ledger.submissions import cancel_unwanted, owe
 
 _CASES = f"""
-SELECT job.id, job.app, job.key, round.ending, round.running_at, round.executed_at, job.fails, job.max_fails,
+SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,
        job.end_before, job.retry
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
 WHERE job.id = ANY(%(jobs)s) AND job.state = '{State.EXECUTED}'
@@ -91,14 +90,14 @@ def _cases(tx: Tx, jobs: list[int]) -> list[Case]:
             app=app,
             key=key,
             ending=Ending(ending),
-            running_at=running_at,
+            took_s=took_s,
             executed_at=executed_at,
             fails=fails,
             max_fails=max_fails,
             end_before=end_before,
             retry=msgspec.convert(retry or {}, Retry),
         )
-        for (id, app, key, ending, running_at, executed_at, fails, max_fails, end_before, retry) in tx.rows(
+        for (id, app, key, ending, took_s, executed_at, fails, max_fails, end_before, retry) in tx.rows(
             _CASES, jobs=jobs
         )
     ]
@@ -109,10 +108,6 @@ def _of(verdicts: list[Verdict], verb: Verb) -> list[int]:
 
 
 def _note_pace(tx: Tx, cases: list[Case]) -> None:
-    if cases:
-        runs = [(case.app, _seconds(case.running_at, case.executed_at)) for case in cases]
+    runs = [(case.app, case.took_s) for case in cases if case.took_s is not None]
+    if runs:
         tx.write(_PACE, **arrays(runs, "app", "seconds"))
-
-
-def _seconds(start: datetime, end: datetime) -> float:
-    return max((end - start).total_seconds(), 0.0)

@@ -5,16 +5,13 @@ the other and becomes an edge to his job), and a plan against a parent that is j
 What a crash leaves: nothing, for a plan is one transaction.
 """
 
-from collections.abc import Mapping
-
 import msgspec
 from msgspec import Struct
 
-from jobs.plan import Plan, PlannedJob, Standing
+from jobs.plan import Plan, PlannedJob, Standing, Wish
 from jobs.ref import JobName
 from jobs.states import SKIP, WANT, By, State
-from jobs.submission import JSON, SubmissionState
-from ledger import counts, reviving
+from ledger import counts, reviving, wishes
 from ledger.connection import Tx, arrays
 from ledger.counts import Told
 from ledger.release import release, strand
@@ -82,22 +79,10 @@ INSERT INTO need (child, gate, parent, condition)
 SELECT * FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(condition)s::text[])
 ON CONFLICT (child, gate, parent) DO NOTHING
 """
-_INSERT_WANTS = """
-INSERT INTO wants (submission, job, pushed)
-SELECT submission, job, %(pushed)s
-FROM (SELECT DISTINCT * FROM unnest(%(submission)s::bigint[], %(job)s::bigint[])) AS new (submission, job)
-ORDER BY submission, job
-ON CONFLICT (submission, job) DO UPDATE SET pushed = wants.pushed AND excluded.pushed
-"""
-
-
-_PUSHERS = f"""
-SELECT job.app, job.key, job.kwargs, job.overrides,
-       array_agg(submission.number ORDER BY submission.number) AS submissions
-FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
-WHERE job.id = ANY(%(jobs)s) AND job.state = '{State.SUCCEEDED}'
-  AND submission.state = '{SubmissionState.ACTIVE}' AND submission.push
-GROUP BY job.id ORDER BY job.id
+# Jobs that were planned with one alternative dead already and another neither dead nor met.
+_TURNED = """
+SELECT child FROM gate WHERE child = ANY(%(jobs)s) GROUP BY child
+HAVING bool_or(dead > 0) AND NOT bool_and(dead > 0) AND NOT bool_or(unmet = 0)
 """
 
 
@@ -112,25 +97,6 @@ class Known(Struct, frozen=True):
     @property
     def name(self) -> JobName:
         return JobName(self.app, self.key)
-
-
-class Pusher(Struct, frozen=True):
-    """A succeeded job, and the active submissions that want its children too."""
-
-    app: str
-    key: str
-    kwargs: Mapping[str, JSON] | None
-    overrides: Mapping[str, JSON] | None
-    submissions: list[int]
-
-    @property
-    def name(self) -> JobName:
-        return JobName(self.app, self.key)
-
-
-def pushers(tx: Tx, jobs: list[int]) -> list[Pusher]:
-    """Those of the jobs whose children are to be planned though nobody asked for them."""
-    return tx.structs(Pusher, _PUSHERS, jobs=jobs)
 
 
 def find(tx: Tx, names: list[JobName]) -> dict[JobName, Known]:
@@ -150,12 +116,12 @@ def plan(tx: Tx, plan: Plan) -> Told:
     fresh = _want_expected(tx, [job for job in wanted if job.name not in new], ids)
     fresh += [ids[job.name] for job in wanted if job.name in new]
     _connect(tx, plan.jobs, ids, set(fresh))
-    _want(tx, [(number, ids[name]) for number, name in plan.wants], pushed=plan.pushed)
+    wishes.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
     counts.recount(tx, fresh)
     waiting = fresh + _revive(tx, plan, ids, [ids[job.name] for job in wanted])
     ready = release(tx, By.PLANNER, waiting)
     told = counts.tell(tx, skipped + strand(tx, waiting))
-    return Told(ready + told.ready, told.turned)
+    return Told(ready + told.ready, sorted({*told.turned, *tx.column(_TURNED, jobs=waiting)}))
 
 
 def _insert(tx: Tx, jobs: tuple[PlannedJob, ...]) -> set[JobName]:
@@ -229,17 +195,11 @@ def _connect(tx: Tx, jobs: tuple[PlannedJob, ...], ids: dict[JobName, int], fres
         tx.write(_INSERT_NEEDS, **arrays(needs, "child", "gate", "parent", "condition"))
 
 
-def _want(tx: Tx, pairs: list[tuple[int, int]], *, pushed: bool) -> None:
-    """Note which submission wants which job; asked for by name once is asked for by name."""
-    if pairs:
-        tx.write(_INSERT_WANTS, **arrays(pairs, "submission", "job"), pushed=pushed)
-
-
 def _revive(tx: Tx, plan: Plan, ids: dict[JobName, int], wanted: list[int]) -> list[int]:
     """What runs again: cancelled jobs that are wanted now, and what the plan asks to be run again."""
     revived = reviving.want_again(tx, wanted)
     for again in plan.reruns:
         jobs = reviving.rerun(tx, [ids[name] for name in again.names], downstream=again.downstream)
-        _want(tx, [(again.submission, job) for job in jobs], pushed=True)
+        wishes.want(tx, [(again.submission, job, Wish.PUSHED) for job in jobs])
         revived += jobs
     return revived

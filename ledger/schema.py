@@ -123,7 +123,9 @@ wants = Table(
     metadata,
     Column("submission", BigInteger, primary_key=True),
     Column("job", BigInteger, primary_key=True),
-    Column("pushed", Boolean, nullable=False),
+    Column(
+        "wish", SmallInteger, nullable=False, comment="0 asked by name, 1 pulled, 2 pushed; see jobs.plan"
+    ),
     Index("wants_job", "job"),
 )
 
@@ -159,6 +161,9 @@ round_ = Table(
     _moment("running_at", nullable=False),
     _moment("executed_at"),
     Column("ending", Text),
+    Column(
+        "took_s", Double, comment="by the clock of the worker, without the wait for the rest of its parcel"
+    ),
     Column("exit_code", Integer),
     Column("error", Text),
     Column("output", Text),

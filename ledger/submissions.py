@@ -9,6 +9,7 @@ however many jobs a submission has.
 import msgspec
 from msgspec import Struct
 
+from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from jobs.submission import Submission, SubmissionState
@@ -32,7 +33,7 @@ SELECT number, request FROM submission
 WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' ORDER BY number FOR UPDATE
 """
 _ACTIVATE = f"""
-UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW} WHERE number = %(number)s
+UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW} WHERE number = ANY(%(numbers)s)
 """
 _REFUSE = f"""
 UPDATE submission SET state = '{SubmissionState.REFUSED}', reason = %(reason)s, ended_at = {NOW}
@@ -51,13 +52,14 @@ WITH candidate AS (
         SELECT job.id FROM wants JOIN job ON job.id = wants.job
         WHERE wants.submission = candidate.number
           AND (job.state IN ({_LIVE}) OR EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id))
-          AND NOT (wants.pushed AND job.state = '{State.WAITING}' AND NOT job.open)
+          AND NOT (wants.wish = {Wish.PUSHED:d} AND job.state = '{State.WAITING}' AND NOT job.open)
         LIMIT 1) AS open
     FROM candidate
 ), bad AS (
     SELECT looked.number FROM looked WHERE open IS NULL AND EXISTS (
         SELECT 1 FROM wants JOIN job ON job.id = wants.job
-        WHERE wants.submission = looked.number AND job.state NOT IN ({_GOOD}, {_LIVE}))
+        WHERE wants.submission = looked.number AND wants.wish <> {Wish.PULLED:d}
+          AND job.state NOT IN ({_GOOD}, {_LIVE}))
 )
 UPDATE submission SET
     sentinel = looked.open,
@@ -133,8 +135,9 @@ def hold_received(tx: Tx, ids: list[str]) -> list[Received]:
     return [Received(number, msgspec.convert(request, Submission)) for number, request in rows]
 
 
-def activate(tx: Tx, number: int) -> None:
-    tx.write(_ACTIVATE, number=number)
+def activate(tx: Tx, numbers: list[int]) -> None:
+    """They are planned: from now on what they want is wanted."""
+    tx.write(_ACTIVATE, numbers=numbers)
 
 
 def refuse(tx: Tx, number: int, reason: str) -> None:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from jobs.catalogue import Catalogue
 from jobs.catalogue.policy import parse_policy
-from jobs.plan import Plan, PlannedJob, Standing
+from jobs.plan import Plan, PlannedJob, Standing, Wish
 from jobs.ref import JobName
 from jobs.submission import JSON
 from planner.keyspaces import keyspace_of
@@ -16,7 +16,7 @@ from planner.walk import Walk
 def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> Plan:
     """One plan for all that have arrived. Where two want a job under different terms, the first wins."""
     jobs: dict[JobName, PlannedJob] = {}
-    wants: list[tuple[int, JobName]] = []
+    wants: list[tuple[int, JobName, Wish]] = []
     reruns = []
     for walk in walks:
         for job in walk.jobs():
@@ -66,8 +66,8 @@ def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, .
     for planned in pushes.values():
         for job in planned:
             _put(jobs, job)
-    wants = tuple((number, push.child) for push in pushes for number in push.submissions)
-    return Plan(jobs=in_order(catalogue, jobs.values()), wants=wants, pushed=True)
+    wants = tuple((number, push.child, Wish.PUSHED) for push in pushes for number in push.submissions)
+    return Plan(jobs=in_order(catalogue, jobs.values()), wants=wants)
 
 
 def in_order(catalogue: Catalogue, jobs: Iterable[PlannedJob]) -> tuple[PlannedJob, ...]:

@@ -4,7 +4,7 @@ It is a dialogue: ``asks`` names the jobs whose state it has to know, ``step`` t
 arrived. So it stays pure, and any number of walks share one look-up a step.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 from jobs.app import App
@@ -12,7 +12,7 @@ from jobs.catalogue import Catalogue
 from jobs.catalogue.policy import parse_policy
 from jobs.errors import BadKey, BadRequest
 from jobs.gate import Gate
-from jobs.plan import PlannedJob, Rerun, Standing
+from jobs.plan import PlannedJob, Rerun, Standing, Wish
 from jobs.policy import Policy
 from jobs.ref import JobName
 from jobs.states import DEAD, State
@@ -74,11 +74,11 @@ class Walk:
         """Every job it wants, and every parent that one of these names."""
         return self._planned.values()
 
-    def wants(self) -> Iterable[tuple[int, JobName]]:
+    def wants(self) -> Iterator[tuple[int, JobName, Wish]]:
         """What this submission wants to see ended."""
-        return (
-            (self.number, job.name) for job in self._planned.values() if job.standing is not Standing.EXPECTED
-        )
+        for name, job in self._planned.items():
+            if job.standing is not Standing.EXPECTED:
+                yield self.number, name, Wish.ASKED if name in self._asked_for else Wish.PULLED
 
     def rerun(self) -> Rerun | None:
         """What it asks to be run again."""

@@ -59,9 +59,14 @@ def test_a_server_does_not_outlive_a_test_process_that_is_killed() -> None:
         time.sleep(0.01)
 
 
-def test_without_a_program_or_docker_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "docker", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:1", "tcp://another.invalid:2375"]
+)
+def test_without_a_program_or_docker_one_line_says_how_to_get_it(
+    docker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(private_servers, "PATH", "/nowhere")
-    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    monkeypatch.setenv("DOCKER_HOST", docker)
     monkeypatch.setenv("CI", "false")
     with pytest.raises(pytest.skip.Exception, match="install the package redis-server, or start Docker"):
         private_servers.redis().__enter__()

@@ -1,39 +1,42 @@
-"""One command: its name, its options, and the function that does it."""
+"""The table's entries: a command's words and help, and the module that does it.
+
+A command's module is imported when the command is called, for what it needs (a database driver, a broker,
+a display) may take longer to import than another command takes to run.
+"""
 
 import argparse
-from collections.abc import Callable
-from typing import Any
-
-from msgspec import Struct
+from importlib import import_module
+from typing import NamedTuple, Protocol, cast
 
 from ops.cli.desk import Desk
 
 Options = argparse.Namespace
 
 
-class Command(Struct, frozen=True, kw_only=True):
-    """``options`` adds the command's own to its parser."""
+class Action(Protocol):
+    """What each module of ``ops.cli.commands`` has."""
 
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's own options."""
+        ...
+
+    def run(self, desk: Desk, options: Options) -> int:
+        """Do it; the exit code."""
+        ...
+
+
+class Command(NamedTuple):
     word: str
     help: str
-    run: Callable[[Desk, Options], int]
-    options: Callable[[argparse.ArgumentParser], object] = lambda _: None
+    module: str
 
-    def add_to(self, parsers: Any, common: argparse.ArgumentParser) -> None:  # argparse's own type is private
-        made = parsers.add_parser(self.word, parents=[common], help=self.help, description=self.help)
-        self.options(made)
-        made.set_defaults(run=self.run)
+    def load(self) -> Action:
+        return cast(Action, import_module(self.module))
 
 
-class Group(Struct, frozen=True, kw_only=True):
+class Group(NamedTuple):
     """Commands that share a first word: ``db upgrade``, ``db check``."""
 
     word: str
     help: str
     commands: tuple[Command, ...]
-
-    def add_to(self, parsers: Any, common: argparse.ArgumentParser) -> None:  # argparse's own type is private
-        group = parsers.add_parser(self.word, help=self.help, description=self.help)
-        inner = group.add_subparsers(metavar="COMMAND", required=True)
-        for command in self.commands:
-            command.add_to(inner, common)

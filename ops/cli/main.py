@@ -1,85 +1,92 @@
 """The ``sluice`` command.
 
 Exit codes: 0 done, 1 the work failed, 2 a bad definition, key or option, 3 ledger or broker out of reach,
-130 interrupted. Errors are three lines: what, where, what to do.
+70 a fault of Sluice itself, 130 interrupted. Errors are three lines: what, where, what to do.
 """
 
-import argparse
+import os
+import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from actors.logs import set_up_logs
 from actors.settings import process_settings
 from jobs.errors import SluiceError
 from ops.cli.commands import COMMANDS
 from ops.cli.desk import Desk
 from ops.cli.output import Output
+from ops.cli.parsing import parse
 
+BROKEN = 70
 INTERRUPTED = 130
+
+
+class Broken(SluiceError):
+    """An error that nobody foresaw."""
+
+    exit_code = BROKEN
+
+
+class Interrupted(SluiceError):
+    exit_code = INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the process's exit code."""
-    options = parser().parse_args(arguments)
-    output = Output(as_json=options.json)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    with Output(as_json="--json" in words) as output, _ended_by_sigterm():
+        try:
+            code = _run(words, output)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _leave_stdout()
+            return 0
+        except (Exception, KeyboardInterrupt) as error:
+            if "--debug" in words:
+                traceback.print_exception(error)
+            told = _told(error)
+            output.complain(told)
+            return told.exit_code
+    return code
+
+
+def _run(words: Sequence[str], output: Output) -> int:
+    action, options = parse(words, COMMANDS)
+    settings = process_settings(
+        apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
+    )
+    with Desk(settings, output, verbose=options.verbose) as desk:
+        return action.run(desk, options)
+
+
+def _told(error: BaseException) -> SluiceError:
+    """The error as it is told to people."""
+    if isinstance(error, SluiceError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted("Interrupted.")
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return Broken(
+        f"{type(error).__name__}: {' '.join(str(error).split())}",
+        where=f"{last.filename}:{last.lineno}, in {last.name}",
+        advice="This is a fault of Sluice; with --debug it shows the way there.",
+    )
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does: what it holds is handed back and closed."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        settings = process_settings(
-            apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
-        )
-        set_up_logs(settings.log, verbose=options.verbose)
-        with Desk(settings, output) as desk:
-            return int(options.run(desk, options))
-    except SluiceError as error:
-        _complain(error, output, with_trace=options.debug)
-        return error.exit_code
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; there is nobody left to tell.
-        sys.stderr.close()
-        return 0
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line. The common options are understood before and after the command."""
-    common = _common(argparse.SUPPRESS)
-    whole = argparse.ArgumentParser(
-        prog="sluice", parents=[_common(None)], description="A distributed job orchestrator."
-    )
-    commands = whole.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add_to(commands, common)
-    return whole
-
-
-def _common(default: str | None) -> argparse.ArgumentParser:
-    """SUPPRESS keeps a command's own copy of an option from overwriting what stood before the command."""
-
-    def absent(otherwise: object) -> object:
-        return otherwise if default is None else default
-
-    options = argparse.ArgumentParser(add_help=False)
-    group = options.add_argument_group("common options")
-    group.add_argument(
-        "--apps", action="append", metavar="SOURCE", default=absent([]), help="definitions; may be repeated"
-    )
-    group.add_argument("--ledger", metavar="URL", default=absent(None), help="postgresql://…; default: embedded")
-    group.add_argument("--broker", metavar="URL", default=absent(None), help="amqp://…, redis://…, memory://")
-    group.add_argument("--json", action="store_true", default=absent(False), help="one JSON document on stdout")
-    group.add_argument("--verbose", action="store_true", default=absent(False), help="say more on stderr")
-    group.add_argument("--debug", action="store_true", default=absent(False), help="tracebacks with errors")
-    return options
-
-
-def _complain(error: SluiceError, output: Output, *, with_trace: bool) -> None:
-    if with_trace:
-        traceback.print_exception(error)
-    if output.as_json:
-        output.document({"error": {"what": error.what, "where": error.where, "advice": error.advice}})
-    for line in (f"sluice: {error.what}", error.where and f"  where: {error.where}", error.advice and f"  {error.advice}"):
-        if line:
-            print(line, file=sys.stderr)
+def _leave_stdout() -> None:
+    """Whoever read our output has seen enough; Python must not fail at its end for what is still unwritten."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ def packages(name):
 
 
 everything, running = packages("all.txt"), packages("running.txt")
-everything["async-timeout"] = re.sub(r"(==\S+).*", r'\1 ; python_full_version < "3.11.3" \\', old, count=1)
+timeout = everything["async-timeout"]
+everything["async-timeout"] = re.sub(r"(==\S+).*", r'\1 ; python_full_version < "3.11.3" \\', timeout, count=1)
 parts = [
     HEADER.rstrip(),
     *(everything[name] for name in sorted(running)),

@@ -125,7 +125,16 @@ def test_a_process_that_drains_gives_messages_back_unclaimed(bench: Bench) -> No
 def test_claims_that_do_not_stand_any_more_are_told_to_stop() -> None:
     holdings = Holdings()
     kept, gone = Claim(1, 1), Claim(2, 1)
-    with holdings.hold([kept, gone]) as stops:
-        assert holdings.keep_only({kept}, [kept, gone]) == [gone]
-        assert [stops[claim].is_set() for claim in (kept, gone)] == [False, True]
+    stops = holdings.take([kept, gone])
+    assert holdings.keep_only({kept}, [kept, gone]) == [gone]
+    assert [stops[claim].is_set() for claim in (kept, gone)] == [False, True]
+    holdings.release([kept, gone])
     assert holdings.claims() == []
+
+
+def test_a_run_that_is_over_is_not_missed_by_a_beat_that_asked_about_it() -> None:
+    holdings = Holdings()
+    over = Claim(1, 1)
+    holdings.take([over])
+    holdings.release([over])
+    assert holdings.keep_only(set(), [over]) == []

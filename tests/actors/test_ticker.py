@@ -1,7 +1,7 @@
 """Who sends the ticks."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from ledger import workers
 from scheduler.ticks import Ticks
@@ -20,8 +20,8 @@ def test_ticks_keep_their_rhythm_and_missed_ones_are_not_made_up_for() -> None:
 def test_one_of_two_leads_until_it_has_not_been_heard_of_for_a_term(world: World) -> None:
     one, two = uuid4(), uuid4()
 
-    def lead(holder: object) -> bool:
-        return world.ledger.transact(lambda tx: workers.take_pulse(tx, "scheduler", holder, term_s=3))  # type: ignore[arg-type] # a UUID
+    def lead(holder: UUID) -> bool:
+        return world.ledger.transact(lambda tx: workers.take_pulse(tx, "scheduler", holder, term_s=3))
 
     assert lead(one)
     assert not lead(two)

@@ -51,6 +51,9 @@ class Proxy:
             except OSError:
                 return
             server = socket.create_connection(self._target)
+            for each in (client, server):
+                # Else a small piece waits for the other side's delayed acknowledgement: 40 ms.
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._sockets |= {client, server}
             gone = threading.Event()
             for source, sink in ((client, server), (server, client)):

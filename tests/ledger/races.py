@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TypeVar
 
 import psycopg
@@ -37,8 +38,8 @@ class _Stops(Tx, frozen=True):
 class StoppingLedger(Ledger):
     """Stops once, before the statement of this number (0 is the first), until it is told to go on."""
 
-    def __init__(self, url: str, clock: Callable[[], object], stop_before: int) -> None:
-        super().__init__(url, connections=1, clock=clock)  # type: ignore[arg-type]
+    def __init__(self, url: str, clock: Callable[[], datetime], stop_before: int) -> None:
+        super().__init__(url, connections=1, clock=clock)
         self.reached = threading.Event()
         self.go_on = threading.Event()
         self._left = stop_before
@@ -57,14 +58,14 @@ class StoppingLedger(Ledger):
 
 def race(
     url: str,
-    clock: Callable[[], object],
+    clock: Callable[[], datetime],
     first: Callable[[Ledger], T],
     second: Callable[[Ledger], T],
     stop_before: int,
 ) -> tuple[bool, T | None, T | None]:
     """Whether the first has so many statements, and what both returned."""
     stopping = StoppingLedger(url, clock, stop_before)
-    other = Ledger(url, connections=1, clock=clock)  # type: ignore[arg-type]
+    other = Ledger(url, connections=1, clock=clock)
     results: dict[str, T] = {}
     one = threading.Thread(target=lambda: results.__setitem__("first", first(stopping)))
     two = threading.Thread(target=lambda: results.__setitem__("second", second(other)))

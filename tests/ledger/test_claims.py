@@ -101,7 +101,9 @@ def test_a_job_that_took_its_worker_down_travels_alone(world: World) -> None:
     world.apps("a")
     for key in "123":
         world.submit("a", key)
-        world.finish(f"a/{key}")
+        claimed = world.claim(f"a/{key}")
+        assert claimed is not None
+        assert world.record(claimed, took_s=0.001)
     for key in "456":
         world.submit("a", key)
     world.lose_messages()

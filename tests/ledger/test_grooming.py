@@ -4,6 +4,7 @@ from actors import executor
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from ledger import counts, judging
+from ledger.connection import Tx
 from planner.judge import judge
 from tests.world import World
 
@@ -35,7 +36,6 @@ def test_a_lost_executed_message_is_repeated(world: World) -> None:
     world.submit("a")
     claimed = world.claim("a")
     assert claimed is not None
-
     executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     assert world.state("a") is State.EXECUTED
     world.tick(after_s=LATER_S)
@@ -44,15 +44,13 @@ def test_a_lost_executed_message_is_repeated(world: World) -> None:
 
 def test_children_that_were_not_told_are_told(world: World) -> None:
     """A planner that dies between its two transactions leaves a debt, and the groomer pays it."""
-
     world.apps("a -> b")
     world.submit("a")
     claimed = world.claim("a")
     assert claimed is not None
-
     executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
 
-    def judge_and_die(tx):  # type: ignore[no-untyped-def]
+    def judge_and_die(tx: Tx) -> None:
         counts.tell(tx, judging.judge(tx, [claimed.id], judge).ended)
 
     world.ledger.transact(judge_and_die)

@@ -146,3 +146,44 @@ def test_children_wait_for_a_failure_where_that_is_what_they_need(world: World) 
     world.submit("cleanup", "2")
     world.finish("a/2")
     assert world.state("cleanup/2") is State.UPSTREAM_FAILED
+
+
+def _alternatives(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}"},
+            "b": {"job_id": "{x}"},
+            "c": {
+                "job_id": "{x}",
+                "depends_on": {"first": {"app_name": ["a"]}, "second": {"app_name": ["b"]}},
+            },
+        }
+    )
+
+
+def test_alternatives_are_asked_for_in_order_and_the_next_when_one_dies(world: World) -> None:
+    _alternatives(world)
+    submission = world.submit("c")
+    assert world.states() == {"a": State.READY, "b": State.EXPECTED, "c": State.WAITING}
+    world.finish("a", Ending.ERROR)
+    assert world.ready() == {"b"}
+    world.finish("b")
+    world.finish("c")
+    assert world.state("c") is State.SUCCEEDED
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_one_alternative_is_enough(world: World) -> None:
+    _alternatives(world)
+    world.submit("b", push="wanted")
+    world.finish("b")
+    world.submit("c")
+    assert world.states() == {"a": State.EXPECTED, "b": State.SUCCEEDED, "c": State.READY}
+
+
+def test_a_job_is_stranded_when_its_last_alternative_dies(world: World) -> None:
+    _alternatives(world)
+    world.submit("c")
+    world.finish("a", Ending.ERROR)
+    world.finish("b", Ending.ERROR)
+    assert world.state("c") is State.UPSTREAM_FAILED

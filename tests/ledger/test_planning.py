@@ -150,7 +150,6 @@ def test_enumerated_values_make_one_job_each(world: World) -> None:
 
 
 def test_a_submission_that_came_by_the_ledger_is_found_by_the_groomer(world: World) -> None:
-
     world.apps("a")
     world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(app="a", key="1", id="silent")]))
     world.tick(after_s=5)
@@ -167,7 +166,6 @@ def test_start_after_holds_a_job_back_until_its_time(world: World) -> None:
 
 
 def test_a_thousand_submissions_in_one_message_are_planned_each_by_itself(world: World) -> None:
-
     world.apps("a")
     rows = [{"app": "a", "key": str(key)} for key in range(999)] + [{"app": "a", "key": 1}]
     raws = tuple(msgspec.Raw(msgspec.json.encode(row)) for row in rows)
@@ -181,7 +179,11 @@ def test_a_child_whose_filter_raises_is_left_out_alone(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},
-            "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}, "valid_if_or": {"_func": "operator:truediv"}},
+            "b": {
+                "job_id": "{x}",
+                "depends_on": {"app_name": ["a"]},
+                "valid_if_or": {"_func": "operator:truediv"},
+            },
             "c": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
         }
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from jobs.outcome import Ending
-from jobs.states import VERBS
+from jobs.states import VERBS, Verb
 from ledger import suspending
 from tests.world import LEASE_S, World
 
@@ -101,13 +101,13 @@ def test_there_is_a_scenario_for_every_verb() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_each_verb_is_carried_out_by_whom_it_says(verb: object, world: World) -> None:
-    SCENARIOS[verb.name](world)  # type: ignore[attr-defined]
+def test_each_verb_is_carried_out_by_whom_it_says(verb: Verb, world: World) -> None:
+    SCENARIOS[verb.name](world)
     rows = world.ledger.transact(
-        lambda tx: tx.rows("SELECT source, target, by FROM transition WHERE verb = %(verb)s", verb=verb.name)  # type: ignore[attr-defined]
+        lambda tx: tx.rows("SELECT source, target, by FROM transition WHERE verb = %(verb)s", verb=verb.name)
     )
     assert rows
     for source, target, by in rows:
-        assert (None if source == "-" else source) in verb.sources  # type: ignore[attr-defined]
-        assert target == verb.target  # type: ignore[attr-defined]
-        assert by in verb.by  # type: ignore[attr-defined]
+        assert (None if source == "-" else source) in verb.sources
+        assert target == verb.target
+        assert by in verb.by

@@ -69,6 +69,9 @@ def _drawn_dependency(rng: random.Random, parents: list[str], apps: dict[str, An
         wide = any("autofill_values" in apps[name] for name in names)
         return {"app_name": names} | ({"y": "all"} if wide else {})
 
+    if len(parents) > 1 and rng.random() < 0.5:
+        cut = rng.randrange(1, len(parents))
+        return {"one": group(parents[:cut]), "two": group(parents[cut:])}
     return group(parents)
 
 

@@ -140,7 +140,7 @@ def test_a_command_has_a_session_of_its_own_and_an_empty_stdin(bench: Bench) -> 
 def test_the_app_says_what_counts_as_a_failure(
     bench: Bench, fail_on: str, command: str, ending: Ending, error: str | None
 ) -> None:
-    outcome = bench.bash(command, policy=Policy(fail_on=fail_on))  # type: ignore[arg-type]  # One of its words.
+    outcome = bench.bash(command, policy=Policy(fail_on=fail_on))
     assert (outcome.ending, outcome.error) == (ending, error)
 
 

@@ -1,6 +1,6 @@
 """What users might write, for runs in a process of their own."""
 
-# ruff: noqa: T201  # Users print.
+# ruff: noqa: T201  # What users write may print.
 
 import asyncio
 import json

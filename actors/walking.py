@@ -1,0 +1,75 @@
+"""Walks that go up together: one look-up a step for all of them, and each may fall alone."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.submission import Submission
+from ledger import planning, wishes
+from ledger.connection import Tx
+from ledger.counts import Told
+from ledger.release import Ready
+from planner.merge import merge
+from planner.walk import Walk
+
+#: Told why a submission, by its number, cannot be carried out.
+Refuse = Callable[[int, str], None]
+
+
+def plan_together(
+    tx: Tx, catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], refuse: Refuse
+) -> tuple[list[int], list[Ready]]:
+    """Walk and plan for these submissions: the numbers of those that were planned, and what may run at once."""
+    walks = [
+        walk
+        for number, submission in wanted
+        if (walk := _attempt(partial(Walk, catalogue, number, submission), number, refuse))
+    ]
+    arrived = _arrive(tx, walks, refuse)
+    ready = follow_turns(tx, catalogue, planning.plan(tx, merge(catalogue, arrived)))
+    return [walk.number for walk in arrived], ready
+
+
+def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
+    """What is ready, also by another way: where a job lost the alternative it waited for, those who want it ask
+    for the next.
+
+    Each job is asked for once in here, and a walk chooses among what is not lost, so this ends.
+    """
+    ready, seen = told.ready, set[int]()
+    while turned := [job for job in told.turned if job not in seen]:
+        seen.update(turned)
+        walks = [Walk(catalogue, asker.number, asker.submission) for asker in wishes.askers(tx, turned)]
+        told = planning.plan(tx, merge(catalogue, _arrive(tx, walks, _stay)))
+        ready = ready + told.ready
+    return ready
+
+
+def _arrive(tx: Tx, walks: list[Walk], refuse: Refuse) -> list[Walk]:
+    """Those of the walks that reach their end."""
+    walking, arrived = walks, [walk for walk in walks if walk.arrived]
+    while walking := [walk for walk in walking if not walk.arrived]:
+        states = planning.find(tx, sorted({name for walk in walking for name in walk.asks()}))
+        known = {name: job.state for name, job in states.items()}
+        walking = [walk for walk in walking if _attempt(partial(walk.step, known), walk.number, refuse)]
+        arrived += [walk for walk in walking if walk.arrived]
+    return arrived
+
+
+def _attempt(step: Callable[[], Walk], number: int, refuse: Refuse) -> Walk | None:
+    """Take one step, or refuse its submission with the reason.
+
+    Any error will do: filters and two-way functions are users' code, and a batch must not fail for one row.
+    """
+    try:
+        return step()
+    except BadRequest as error:
+        refuse(number, f"{error.what} {error.advice}".strip())
+    except Exception as error:
+        refuse(number, f"{type(error).__name__}: {error}")
+    return None
+
+
+def _stay(number: int, reason: str) -> None:
+    """The job keeps waiting at the gates it has; its submission was admitted long ago."""

@@ -1,0 +1,77 @@
+"""Who wants what: the rows that tie submissions to jobs, and those who want more because of what happened."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from jobs.plan import Wish
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import JSON, Submission, SubmissionState, narrowed
+from ledger.connection import Tx, arrays
+
+_INSERT = """
+INSERT INTO wants (submission, job, wish)
+SELECT submission, job, min(wish)
+FROM unnest(%(submission)s::bigint[], %(job)s::bigint[], %(wish)s::int[]) AS new (submission, job, wish)
+GROUP BY submission, job ORDER BY submission, job
+ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wish)
+"""
+_PUSHERS = f"""
+SELECT job.app, job.key, job.kwargs, job.overrides,
+       array_agg(submission.number ORDER BY submission.number) AS submissions
+FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+WHERE job.id = ANY(%(jobs)s) AND job.state = '{State.SUCCEEDED}'
+  AND submission.state = '{SubmissionState.ACTIVE}' AND submission.push
+GROUP BY job.id ORDER BY job.id
+"""
+# Those who asked for a job that waits, or for one that does, and what they asked for it under.
+_ASKERS = f"""
+SELECT submission.number, submission.request, job.app, job.key
+FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+WHERE job.id = ANY(%(jobs)s) AND wants.wish <> {Wish.PUSHED:d}
+  AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
+ORDER BY job.id, submission.number
+"""
+
+
+class Pusher(Struct, frozen=True):
+    """A succeeded job, and the active submissions that want its children too."""
+
+    app: str
+    key: str
+    kwargs: Mapping[str, JSON] | None
+    overrides: Mapping[str, JSON] | None
+    submissions: list[int]
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+def pushers(tx: Tx, jobs: list[int]) -> list[Pusher]:
+    """Those of the jobs whose children are to be planned though nobody asked for them."""
+    return tx.structs(Pusher, _PUSHERS, jobs=jobs)
+
+
+class Asker(NamedTuple):
+    """A submission, and what it asks for anew: one job that it wants already."""
+
+    number: int
+    submission: Submission
+
+
+def askers(tx: Tx, jobs: list[int]) -> list[Asker]:
+    """Who asked for these waiting jobs. Those that were only pushed have nobody who would ask for their parents."""
+    return [
+        Asker(number, narrowed(msgspec.convert(request, Submission), JobName(app, key)))
+        for number, request, app, key in tx.rows(_ASKERS, jobs=jobs)
+    ]
+
+
+def want(tx: Tx, wants: list[tuple[int, int, Wish]]) -> None:
+    """Note which submission wants which job; asked for by name once is asked for by name."""
+    if wants:
+        tx.write(_INSERT, **arrays(wants, "submission", "job", "wish"))

@@ -1,0 +1,75 @@
+"""From arguments to a command and its options.
+
+Words are read one by one, so that only the module of the command that is called has to be imported to know
+its options. The common options are understood before and after each word.
+"""
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from jobs.errors import BadRequest
+from ops.cli.command import Action, Command, Group, Options
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises what it has to complain of, so that a wrong option is told like any other error."""
+
+    def __init__(self, way: str, help: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=way,
+            description=help,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        common = self.add_argument_group("common options")
+        common.add_argument(
+            "--apps", action="append", default=[], metavar="SOURCE", help="definitions; may be repeated"
+        )
+        common.add_argument("--ledger", metavar="URL", help="postgresql://…; without one: embedded")
+        common.add_argument("--broker", metavar="URL", help="amqp://…, redis://…, memory://")
+        common.add_argument("--json", action="store_true", help="one JSON document on stdout")
+        common.add_argument("--verbose", action="store_true", help="say more on stderr")
+        common.add_argument("--debug", action="store_true", help="tracebacks with errors")
+
+    def error(self, message: str) -> NoReturn:
+        raise BadRequest(
+            f"{message[:1].upper()}{message[1:]}.",
+            where=self.prog,
+            advice=f"`{self.prog} --help` lists what it takes.",
+        )
+
+
+def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tuple[Action, Options]:
+    """What is to be done and with which options; BadRequest where they cannot be understood."""
+    options = Options(rest=list(arguments))
+    way, help_ = "sluice", "A distributed job orchestrator."
+    while True:
+        entry = _choose(way, help_, commands, options)
+        way, help_ = f"{way} {entry.word}", entry.help
+        if isinstance(entry, Command):
+            break
+        commands = entry.commands
+    action = entry.load()
+    parser = Parser(way, help_)
+    action.options(parser)
+    return action, parser.parse_intermixed_args(options.rest, options)
+
+
+def _choose(
+    way: str, help_: str, commands: Sequence[Command | Group], options: Options
+) -> Command | Group:
+    """Read one word and the common options before it; ``options.rest`` is left with what follows."""
+    listed = "\n".join(f"  {entry.word:<14}{entry.help}" for entry in commands)
+    parser = Parser(way, help_, epilog=f"commands:\n{listed}")
+    parser.add_argument("word", metavar="COMMAND", help="see below")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="…", help="its own options; --help lists them")
+    parser.parse_args(options.rest, options)
+    found = {entry.word: entry for entry in commands}.get(options.word)
+    if found is None:
+        matches = get_close_matches(options.word, [entry.word for entry in commands], n=1)
+        hint = f" (did you mean {matches[0]}?)" if matches else ""
+        parser.error(f"there is no command {options.word!r}{hint}")
+    return found
