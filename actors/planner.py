@@ -10,7 +10,7 @@ import msgspec
 
 from actors.announce import announce
 from actors.bubble import push_children
-from actors.walking import follow_turns, plan_together
+from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage
@@ -123,9 +123,19 @@ def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
 
 def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> Sequence[Message]:
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone."""
+    refuse = partial(submissions.refuse, tx)
     received = submissions.hold_received(tx, ids)
-    wanted = [(each.number, each.submission) for each in received]
-    planned, ready = plan_together(tx, catalogue, wanted, partial(submissions.refuse, tx))
+    wanted = [(each.number, read) for each in received if (read := _reread(each, refuse))]
+    planned, ready = plan_together(tx, catalogue, wanted, refuse)
     submissions.activate(tx, planned)
     submissions.settle(tx, planned)
     return announce(tx, ready)
+
+
+def _reread(received: submissions.Received, refuse: Refuse) -> Submission | None:
+    """The submission as it was taken in; one that came by SQL may turn out not to be one."""
+    try:
+        return msgspec.convert(received.request, Submission)
+    except msgspec.ValidationError as error:
+        refuse(received.number, f"The submission cannot be read: {error}")
+        return None

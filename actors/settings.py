@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from broker.connect import NAMESPACE
 from jobs.durations import parse_duration_s
 from jobs.errors import BadSetting
 
@@ -33,7 +34,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     key_delimiter: str = "_"
     default_job_id: str | None = None
     queue_type: str = "quorum"
-    broker_namespace: str = "sluice"
+    broker_namespace: str = NAMESPACE
 
 
 def read_settings(
@@ -73,7 +74,7 @@ def read_settings(
         key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
         default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
-        broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, "sluice"),
+        broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, NAMESPACE),
     )
 
 

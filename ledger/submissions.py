@@ -6,13 +6,15 @@ waits for; only when that one ends is another looked for, so that settling costs
 however many jobs a submission has.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec import Struct
 
 from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from jobs.submission import Submission, SubmissionState
+from jobs.submission import JSON, Submission, SubmissionState
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
 
@@ -106,10 +108,10 @@ _REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
 
 
 class Received(Struct, frozen=True):
-    """A submission that stands in the ledger and waits to be planned."""
+    """A submission that stands in the ledger and waits to be planned. One that came by SQL was read by nobody yet."""
 
     number: int
-    submission: Submission
+    request: Mapping[str, JSON]
 
 
 def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | None = None) -> set[str]:
@@ -131,8 +133,7 @@ def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | Non
 
 def hold_received(tx: Tx, ids: list[str]) -> list[Received]:
     """Those of the submissions that are still to be planned, kept for this transaction."""
-    rows = tx.rows(_HOLD_RECEIVED, ids=ids)
-    return [Received(number, msgspec.convert(request, Submission)) for number, request in rows]
+    return tx.structs(Received, _HOLD_RECEIVED, ids=ids)
 
 
 def activate(tx: Tx, numbers: list[int]) -> None:

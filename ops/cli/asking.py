@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -10,37 +10,26 @@ import msgspec
 from jobs.errors import BadRequest
 from jobs.submission import JSON, Submission
 from ops.cli.command import Options
-
-#: Words of the policy that stand on the command line as options of their own.
-_POLICY = {
-    "max_fails": int,
-    "max_timeouts": int,
-    "max_losses": int,
-    "timeout": str,
-    "start_after": str,
-    "end_before": str,
-    "priority": int,
-    "fail_on": str,
-}
+from ops.times import instant
 
 
 def submission_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app")
-    parser.add_argument("key", nargs="*", help="none: every job the definition enumerates")
+    parser.add_argument("key", nargs="*", help="none: every job that the definition enumerates")
     parser.add_argument("--keys-from", metavar="FILE", help="one key a line; - is standard input")
     parser.add_argument("--work-ids", metavar="IDS", help="for apps keyed by chunk: 1-3,7")
     parser.add_argument("--start", metavar="P", help="for apps keyed by partition: the first")
     parser.add_argument("--end", metavar="P", help="for apps keyed by partition: the last")
-    parser.add_argument("--kwargs", metavar="JSON", type=_mapping, default={}, help="arguments for the jobs")
+    parser.add_argument("--kwargs", metavar="JSON", type=mapping, default={}, help="arguments for the jobs")
     parser.add_argument("--id", help="the same id again is the same submission")
-    parser.add_argument("--mode")
-    parser.add_argument("--branch")
-    parser.add_argument("--user")
+    parser.add_argument("--mode", help="for apps with modes: which")
+    parser.add_argument("--branch", help="for apps with versions: whose")
+    parser.add_argument("--user", help="who is asking")
     parser.add_argument("--rerun", choices=("job", "downstream"), help="run again what has ended")
-    parser.add_argument("--push", choices=("all", "wanted"), default="all", help="plan the children too, or not")
-    parser.add_argument("--policy", metavar="JSON", type=_mapping, default={}, help="any policy words at once")
-    for word, kind in _POLICY.items():
-        parser.add_argument(f"--{word.replace('_', '-')}", dest=word, type=kind, metavar=word.upper())
+    parser.add_argument(
+        "--push", choices=("all", "wanted"), default="all", help="all: plan the children too, the default"
+    )
+    _policy_options(parser)
 
 
 def submission_of(options: Options) -> Submission:
@@ -49,7 +38,8 @@ def submission_of(options: Options) -> Submission:
     try:
         return Submission(
             app=options.app,
-            keys=keys or None,
+            key=keys[0] if len(keys) == 1 else None,
+            keys=keys if len(keys) > 1 else None,
             work_ids=options.work_ids,
             start=options.start,
             end=options.end,
@@ -63,7 +53,48 @@ def submission_of(options: Options) -> Submission:
             policy=_policy(options),
         )
     except ValueError as error:
-        raise BadRequest(str(error)) from None
+        raise BadRequest(f"The options contradict each other: {error}.", where=options.app) from None
+
+
+def mapping(text: str) -> dict[str, JSON]:
+    try:
+        words: dict[str, JSON] = msgspec.json.decode(text, type=dict[str, JSON])
+    except msgspec.MsgspecError as error:
+        raise argparse.ArgumentTypeError(f'{error}; write a JSON object like {{"name": 1}}') from None
+    return words
+
+
+def moment_option(text: str) -> str:
+    """A time, in the spelling that every submission has."""
+    try:
+        return instant(text).isoformat()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+#: Words of the policy that stand on the command line as options of their own.
+_POLICY: dict[str, tuple[Callable[[str], object], str]] = {
+    "max_fails": (int, "N"),
+    "max_timeouts": (int, "N"),
+    "max_losses": (int, "N"),
+    "timeout": (str, "DURATION"),
+    "start_after": (moment_option, "T"),
+    "end_before": (moment_option, "T"),
+    "priority": (int, "N"),
+    "fail_on": (str, "exit|stderr|either"),
+}
+
+
+def _policy_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("policy, instead of the app's own")
+    group.add_argument("--policy", metavar="JSON", type=mapping, default={}, help="any of its words at once")
+    for word, (kind, metavar) in _POLICY.items():
+        group.add_argument(f"--{word.replace('_', '-')}", dest=word, type=kind, metavar=metavar)
+
+
+def _policy(options: Options) -> dict[str, JSON]:
+    given = {word: getattr(options, word) for word in _POLICY}
+    return {**options.policy, **{word: value for word, value in given.items() if value is not None}}
 
 
 def _keys(options: Options) -> Iterator[str]:
@@ -72,18 +103,10 @@ def _keys(options: Options) -> Iterator[str]:
         return
     try:
         text = sys.stdin.read() if options.keys_from == "-" else Path(options.keys_from).read_text()
-    except OSError as error:
-        raise BadRequest(f"The keys cannot be read: {error}") from None
-    yield from filter(None, map(str.strip, text.splitlines()))
-
-
-def _policy(options: Options) -> dict[str, JSON]:
-    given = {word: getattr(options, word) for word in _POLICY}
-    return options.policy | {word: value for word, value in given.items() if value is not None}
-
-
-def _mapping(text: str) -> dict[str, JSON]:
-    try:
-        return msgspec.json.decode(text, type=dict[str, JSON])
-    except msgspec.MsgspecError as error:
-        raise argparse.ArgumentTypeError(f"a JSON object is wanted: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequest(f"The keys cannot be read: {error}.", where=options.keys_from) from None
+    keys = list(filter(None, map(str.strip, text.splitlines())))
+    if not keys:
+        # Without keys the submission would ask for everything that there is.
+        raise BadRequest("There are no keys in the file.", where=options.keys_from)
+    yield from keys

@@ -3,9 +3,7 @@
 import argparse
 
 from jobs.ref import JobName
-from ops.cli.command import Options
 from ops.cli.desk import Desk
-from planner.keyspaces import keyspace_of
 
 
 def job_options(parser: argparse.ArgumentParser) -> None:
@@ -13,9 +11,16 @@ def job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key")
 
 
-def named_job(desk: Desk, options: Options) -> JobName:
+def named_job(desk: Desk, app: str, key: str) -> JobName:
     """The job by its canonical key; as it was typed where no definitions are at hand to tell."""
     if not desk.settings.apps:
-        return JobName(options.app, options.key)
-    app = desk.catalogue.app(options.app)
-    return JobName(app.name, keyspace_of(app, desk.catalogue).canonical(app, options.key))
+        return JobName(app, key)
+    return canonical(desk, app, key)
+
+
+def canonical(desk: Desk, app: str, key: str) -> JobName:
+    """The job by its canonical key. UnknownApp or BadKey where the definitions know better."""
+    from planner.keyspaces import keyspace_of
+
+    known = desk.catalogue.app(app)
+    return JobName(known.name, keyspace_of(known, desk.catalogue).canonical(known, key))

@@ -163,6 +163,20 @@ CREATE TABLE pulse (
     at TIMESTAMP WITH TIME ZONE NOT NULL,
     PRIMARY KEY (name)
 );
+-- For programs that submit in a transaction of their own: nothing is asked for unless that commits.
+CREATE FUNCTION sluice_submit(request jsonb) RETURNS text LANGUAGE sql AS $$
+    WITH named AS (
+        SELECT coalesce(request ->> 'id', gen_random_uuid()::text) AS id
+    ), taken AS (
+        INSERT INTO submission (id, app, state, request, push, received_at)
+        SELECT id, coalesce(request ->> 'app', '?'), 'received', request || jsonb_build_object('id', id),
+               coalesce(request ->> 'push', 'all') = 'all', clock_timestamp()
+        FROM named
+        ON CONFLICT (id) DO NOTHING
+    )
+    SELECT id FROM named
+$$;
+
 """
 
 

@@ -1,12 +1,58 @@
-"""Every command, in the order of the help text."""
+"""Every command, in the order of the help text. A module for each has its ``options`` and its ``run``."""
 
 from ops.cli.command import Command, Group
-from ops.cli.commands import acting, looking, relating, upkeep, working
 
-COMMANDS: tuple[Command | Group, ...] = (
-    *working.COMMANDS,
-    *relating.COMMANDS,
-    *looking.COMMANDS,
-    *acting.COMMANDS,
-    *upkeep.COMMANDS,
+COMMANDS = (
+    Command(word="up", help="everything in one process", module="ops.cli.commands.up"),
+    Command(word="run", help="submit, and work on it here to its end", module="ops.cli.commands.run"),
+    Command(word="submit", help="ask for jobs", module="ops.cli.commands.submit"),
+    Command(word="plan", help="what a submission would come to", module="ops.cli.commands.plan"),
+    Command(word="parents", help="the parents of a job, by alternative", module="ops.cli.commands.parents"),
+    Command(word="children", help="the children of a job", module="ops.cli.commands.children"),
+    Command(word="graph", help="draw the apps, or one job's live graph", module="ops.cli.commands.graph"),
+    Command(word="ls", help="list jobs, the last changed first", module="ops.cli.commands.ls"),
+    Command(word="show", help="everything about one job", module="ops.cli.commands.show"),
+    Command(word="logs", help="what a job printed", module="ops.cli.commands.logs"),
+    Command(word="why", help="why a job is in its state", module="ops.cli.commands.why"),
+    Command(
+        word="submissions",
+        help="list submissions, the newest first, or look at one",
+        module="ops.cli.commands.submissions",
+    ),
+    Command(word="cancel", help="stop a submission, or one job", module="ops.cli.commands.cancel"),
+    Command(word="retry", help="run a job again that has ended", module="ops.cli.commands.retry"),
+    Command(word="workers", help="who is there, and what they hold", module="ops.cli.commands.workers"),
+    Group(
+        word="apps",
+        help="look at the definitions: check, show",
+        commands=(
+            Command(
+                word="check",
+                help="load them and list every fault",
+                module="ops.cli.commands.apps_check",
+            ),
+            Command(word="show", help="list the apps, or show one", module="ops.cli.commands.apps_show"),
+        ),
+    ),
+    Group(
+        word="db",
+        help="look after the ledger: upgrade, check, announce",
+        commands=(
+            Command(
+                word="upgrade",
+                help="run what migrations are missing",
+                module="ops.cli.commands.db_upgrade",
+            ),
+            Command(
+                word="check",
+                help="whether the ledger agrees with itself",
+                module="ops.cli.commands.db_check",
+            ),
+            Command(
+                word="announce",
+                help="send out again everything that is ready",
+                module="ops.cli.commands.db_announce",
+            ),
+        ),
+    ),
 )

@@ -1,0 +1,31 @@
+"""``sluice cancel``: stop a submission with what nobody else wants, or one job whoever wants it."""
+
+import argparse
+
+from jobs.errors import BadRequest
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.naming import named_job
+from ops.cli.page import Line
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="SUBMISSION | APP", help="a submission's id, or an app")
+    parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to stop")
+
+
+def run(desk: Desk, options: Options) -> int:
+    if options.key is None:
+        stopped = desk.client.cancel(options.target)
+        what = f"Submission {options.target} is cancelled"
+    else:
+        name = named_job(desk, options.target, options.key)
+        stopped = desk.client.cancel_job(name)
+        if not stopped:
+            raise BadRequest(
+                f"{name} has nothing left to cancel.", advice=f"`sluice why {name.app} {name.key}` says more."
+            )
+        what = f"{name} is cancelled"
+    plural = "job stops" if len(stopped) == 1 else "jobs stop"
+    desk.output.answer({"cancelled": len(stopped)}, Line(f"{what}; {len(stopped)} {plural}."))
+    return 0

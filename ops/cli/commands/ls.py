@@ -1,0 +1,64 @@
+"""``sluice ls``: jobs by what they have in common."""
+
+import argparse
+from datetime import UTC, datetime
+
+from jobs.errors import BadRequest
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.reads import listing, progress
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.page import Line, Table
+from ops.times import moment, past
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--app", dest="of_app", metavar="APP")
+    parser.add_argument(
+        "--state",
+        action="append",
+        choices=[str(state) for state in State],
+        metavar="STATE",
+        help="may be repeated; one of " + ", ".join(State),
+    )
+    parser.add_argument("--submission", metavar="ID", help="those that this submission wants")
+    parser.add_argument("--since", type=_past, metavar="T", help="changed since; a time, or how long ago: 10m")
+    parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
+
+
+def run(desk: Desk, options: Options) -> int:
+    wanted = listing.Filter(
+        app=options.of_app,
+        states=tuple(State(word) for word in options.state or ()),
+        submission=options.submission,
+        since=options.since,
+        limit=max(options.limit, 0),
+    )
+    found = desk.ask(lambda tx: _jobs(tx, wanted))
+    desk.output.answer(
+        found,
+        Table(
+            ("app", "key", "state", "round", "since (UTC)"),
+            [(job.app, job.key, job.state, job.round, moment(job.changed_at)) for job in found],
+            empty="No jobs.",
+        ),
+    )
+    if found and len(found) == wanted.limit:
+        desk.output.note(Line(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black"))
+    return 0
+
+
+def _jobs(tx: Tx, wanted: listing.Filter) -> list[listing.Listed]:
+    if wanted.submission is not None and progress.status(tx, wanted.submission) is None:
+        raise BadRequest(
+            f"There is no submission {wanted.submission}.", advice="`sluice submissions` lists what there is."
+        )
+    return listing.jobs(tx, wanted)
+
+
+def _past(text: str) -> datetime:
+    try:
+        return past(text, datetime.now(UTC))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

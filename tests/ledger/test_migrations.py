@@ -1,0 +1,78 @@
+"""The migrations lead to the schema that the code is written for."""
+
+import psycopg
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, pool
+
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger import migrate
+from ledger.schema import metadata
+from tests.world import World
+
+
+def test_the_revision_of_the_code_is_the_last_migration() -> None:
+    config = Config()
+    config.set_main_option("script_location", "ledger/migrations")
+    assert ScriptDirectory.from_config(config).get_current_head() == migrate.REVISION
+
+
+def test_the_migrations_make_the_tables_that_the_schema_describes(embedded_url: str) -> None:
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(embedded_url), poolclass=pool.NullPool
+    )
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": "sluice_version"})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_the_constraints_are_those_of_the_schema(embedded_url: str) -> None:
+    """Alembic does not compare CHECK constraints, and the states live in them."""
+    with psycopg.connect(embedded_url) as connection:
+        rows = connection.execute("SELECT conname FROM pg_constraint WHERE contype = 'c'").fetchall()
+    named = {constraint.name for table in metadata.tables.values() for constraint in table.constraints}
+    assert {
+        name for name in named if name and name.startswith(("job_", "submission_", "gate_", "transition_"))
+    } <= {row[0] for row in rows} | {"job_name"}
+
+
+def test_upgrading_twice_changes_nothing(embedded_url: str) -> None:
+    assert migrate.upgrade(embedded_url) == migrate.REVISION
+    assert migrate.revision(embedded_url) == migrate.REVISION
+
+
+def test_a_submission_by_sql_commits_with_its_callers_transaction(world: World) -> None:
+    world.apps("a")
+    with psycopg.connect(world.url) as connection:
+        connection.execute("""SELECT sluice_submit('{"app": "a", "key": "1", "id": "sql"}')""")
+        connection.execute("""SELECT sluice_submit('{"app": "a", "key": "1", "id": "sql"}')""")
+        connection.execute("""SELECT sluice_submit('{"app": "a", "kee": "1", "id": "typo"}')""")
+        connection.execute("""SELECT sluice_submit('{"key": 7, "id": "odd"}')""")
+    with psycopg.connect(world.url) as connection:
+        connection.execute("""SELECT sluice_submit('{"app": "a", "key": "2"}')""")
+        connection.rollback()
+    # The function takes the database's time, which is ahead of this world's.
+    world.now = world.now.replace(year=2100)
+    world.tick()
+    assert world.states() == {"a": State.READY}
+    assert world.submission("sql") is SubmissionState.ACTIVE
+    assert world.submission("typo") is SubmissionState.REFUSED
+    assert "kee" in world.reason("typo")
+    assert world.submission("odd") is SubmissionState.REFUSED
+
+
+def test_the_ledger_refuses_a_history_that_is_no_path(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    bad = "INSERT INTO transition (job, at, source, target, verb, by, round, claim) VALUES (1, now(), %s, %s, 'x', 'x', 0, 0)"
+    with psycopg.connect(world.url) as connection:
+        for source, target in (("ready", "succeeded"), ("succeeded", "running"), ("-", "running")):
+            try:
+                connection.execute(bad, (source, target))
+            except psycopg.errors.CheckViolation:
+                connection.rollback()
+            else:
+                raise AssertionError(f"{source} to {target} was taken")
