@@ -34,8 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         set_up_logs(settings.log, verbose=True)
         _check(settings, _queues(options.queues))
     except SluiceError as error:
-        for line in filter(None, (f"worker: {error.what}", error.where, error.advice)):
-            sys.stderr.write(f"{line}\n")
+        _complain(error)
         return error.exit_code
     os.environ.update(_for_children(settings, options))
     return supervise("actors.worker:boot", processes=options.processes, grace_s=settings.grace_s)
@@ -43,6 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def boot() -> None:
     """What each process does before dramatiq's worker starts in it. It keeps its ledger and broker until it ends."""
+    try:
+        _boot()
+    except SluiceError as error:
+        _complain(error)
+        sys.exit(error.exit_code)
+
+
+def _boot() -> None:
     settings = process_settings()
     set_up_logs(settings.log, verbose=True)
     threads = int(os.environ[_THREADS])
@@ -56,6 +63,11 @@ def boot() -> None:
         threads=threads,
         kept=kept,
     ).enlist()
+
+
+def _complain(error: SluiceError) -> None:
+    for line in filter(None, (f"worker: {error.what}", error.where, error.advice)):
+        sys.stderr.write(f"{line}\n")
 
 
 def _check(settings: Settings, queues: list[str]) -> None:

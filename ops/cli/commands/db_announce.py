@@ -1,0 +1,29 @@
+"""``sluice db announce``: send out again everything that is ready, after a broker was wiped.
+
+Waiting for the groomer's patience to end does the same, later.
+"""
+
+import argparse
+
+from actors import upkeep
+from jobs.errors import BadRequest
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.page import Line
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def run(desk: Desk, options: Options) -> int:
+    if not desk.shares_a_broker:
+        raise BadRequest(
+            "The in-process broker of another process cannot be reached.",
+            where=desk.settings.broker_url,
+            advice="Name the broker with --broker or SLUICE_BROKER_URL; beside `sluice up` there is no need.",
+        )
+    announced = upkeep.announce_everything(desk.ledger, desk.broker.publish)
+    plural = "job was" if announced == 1 else "jobs were"
+    desk.output.answer({"announced": announced}, Line(f"{announced} {plural} announced again."))
+    return 0

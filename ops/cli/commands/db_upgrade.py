@@ -1,0 +1,18 @@
+"""``sluice db upgrade``: bring the ledger to this code's schema."""
+
+import argparse
+
+from ledger import migrate
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.page import Line
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def run(desk: Desk, options: Options) -> int:
+    revision = migrate.upgrade(desk.ledger_url)
+    desk.output.answer({"revision": revision}, Line(f"The ledger is at {revision}.", "green"))
+    return 0

@@ -1,0 +1,26 @@
+"""``sluice run``: submit, work in this process until it has ended, and say how."""
+
+import argparse
+
+from ops.cli.asking import submission_of, submission_options
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.watching import watch
+from ops.cli.working import threads_option, working
+
+#: Somebody sits before it: what runs when it is to end gets this long, and is handed back.
+GRACE_S = 5.0
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    submission_options(parser)
+    threads_option(parser)
+
+
+def run(desk: Desk, options: Options) -> int:
+    submission = submission_of(options)
+    desk.check(submission)
+    # The messages stay in this process: it works on this submission and nothing else waits for it.
+    grace_s = min(desk.settings.grace_s, GRACE_S)
+    with working(desk, options.threads, broker_url="memory://", grace_s=grace_s) as process:
+        return watch(desk, process.client.submit(submission))

@@ -1,0 +1,43 @@
+"""``sluice submit``: ask for jobs. The ledger takes it in; whoever works plans and runs it."""
+
+import argparse
+
+from jobs.submission import Submission, SubmissionState
+from ledger.reads.progress import Status
+from ops.cli.asking import submission_of, submission_options
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.page import Line
+from ops.cli.watching import watch
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    submission_options(parser)
+    parser.add_argument("--wait", action="store_true", help="until it has ended, showing how far it is")
+
+
+def run(desk: Desk, options: Options) -> int:
+    return ask(desk, submission_of(options), wait=options.wait)
+
+
+def ask(desk: Desk, submission: Submission, *, wait: bool) -> int:
+    """Submit, and say so; or wait for the end, and say what came of it."""
+    if desk.settings.apps:
+        desk.check(submission)
+    known = desk.client.status(submission.id) if submission.id else None
+    id_ = desk.client.submit(submission)
+    if known is not None:
+        _warn(desk, known, submission)
+    if wait:
+        return watch(desk, id_)
+    state = known.state if known else SubmissionState.RECEIVED
+    desk.output.answer({"submission": id_, "state": state}, Line(id_))
+    return 0
+
+
+def _warn(desk: Desk, known: Status, submission: Submission) -> None:
+    """An id that was used for something else is a mistake of the caller's, and the old one stays."""
+    what = f"Submission {known.id} is there already ({known.state}); nothing is submitted anew."
+    if known.app != submission.app:
+        what += f" It asks for {known.app}, not {submission.app}."
+    desk.output.note(Line(what, "yellow"))

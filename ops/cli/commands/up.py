@@ -1,0 +1,67 @@
+"""``sluice up``: everything in one process, until it is told to stop, or with --drain until nothing is left."""
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+
+from ledger.connection import without_password
+from ledger.reads.idle import idle
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.page import Line
+from ops.cli.working import threads_option, working
+
+LOOK_EVERY_S = 0.3
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    threads_option(parser)
+    parser.add_argument("--drain", action="store_true", help="leave when nothing is left to do")
+
+
+def run(desk: Desk, options: Options) -> int:
+    place = {"apps": len(desk.catalogue), "ledger": _ledger(desk), "broker": _broker(desk)}
+    desk.output.say(
+        Line("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**place)),
+        Line("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
+    )
+    with (
+        _told_to_stop() as stop,
+        working(desk, options.threads, broker_url=desk.settings.broker_url, grace_s=desk.settings.grace_s),
+    ):
+        while not stop.wait(LOOK_EVERY_S):
+            if options.drain and desk.ask(idle):
+                break
+    ended = "stopped" if stop.is_set() else "drained"
+    desk.output.answer({**place, "ended": ended}, Line("Stopped." if stop.is_set() else "Nothing is left to do."))
+    return 0
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[Event]:
+    """Set by the first SIGINT or SIGTERM, so that what runs gets its grace time; the next one interrupts that."""
+    stop = Event()
+    before = {}
+
+    def hear(number: int, _: object) -> None:
+        stop.set()
+        signal.signal(number, signal.default_int_handler)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, hear)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _ledger(desk: Desk) -> str:
+    url = desk.settings.ledger_url
+    return f"embedded under {desk.settings.home}" if url is None else without_password(url)
+
+
+def _broker(desk: Desk) -> str:
+    return without_password(desk.settings.broker_url)

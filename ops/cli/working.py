@@ -1,0 +1,42 @@
+"""A process of this command's own that serves every queue."""
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from actors.assembly import connect_broker
+from actors.process import Process
+from ops.cli.desk import Desk
+
+
+def threads_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threads",
+        type=_threads,
+        default=max(4, os.cpu_count() or 1),
+        metavar="N",
+        help="so many jobs at once",
+    )
+
+
+@contextmanager
+def working(desk: Desk, threads: int, *, broker_url: str, grace_s: float) -> Iterator[Process]:
+    """Works for as long as the block lasts; what still runs then gets the grace time and is handed back."""
+    settings = replace(desk.settings, broker_url=broker_url, grace_s=grace_s)
+    with connect_broker(settings) as broker:
+        process = Process(settings, desk.catalogue, desk.ledger, broker, threads=threads)
+        process.start()
+        try:
+            yield process
+        finally:
+            process.stop()
+
+
+def _threads(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} threads run nothing; 1 is the least")
+    return number
