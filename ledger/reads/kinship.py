@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from jobs.ref import JobName
-from jobs.states import State
 from ledger.connection import Tx
+from ledger.planning import Known
 from ledger.reads import dossier
 
 #: A picture of more than this helps nobody.
@@ -24,21 +24,10 @@ SELECT DISTINCT parent, child FROM need WHERE parent = ANY(%(jobs)s) AND child =
 """
 
 
-class Kin(Struct, frozen=True):
-    id: int
-    app: str
-    key: str
-    state: State
-
-    @property
-    def name(self) -> JobName:
-        return JobName(self.app, self.key)
-
-
 class Kinship(Struct, frozen=True):
     """``needs`` are pairs of parent and child."""
 
-    jobs: list[Kin]
+    jobs: list[Known]
     needs: list[tuple[JobName, JobName]]
 
 
@@ -47,7 +36,7 @@ def kinship(tx: Tx, name: JobName) -> Kinship | None:
     job = dossier.job(tx, name)
     if job is None:
         return None
-    jobs = tx.structs(Kin, _KIN, job=job.id, limit=JOBS_MAX)
+    jobs = tx.structs(Known, _KIN, job=job.id, limit=JOBS_MAX)
     names = {kin.id: kin.name for kin in jobs}
     pairs = tx.rows(_NEEDS, jobs=list(names))
     return Kinship(jobs, sorted((names[parent], names[child]) for parent, child in pairs))
