@@ -18,6 +18,11 @@ from planner.merge import Push, follow, merge_pushes
 _LOG = logging.getLogger("sluice.planner")
 
 
+def may_push(catalogue: Catalogue, app: str) -> bool:
+    """Whether anything can follow from this app's jobs."""
+    return app in catalogue and bool(catalogue.children_of(app))
+
+
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:
     """Plan what follows from these ended jobs, and note that nothing is owed for them any more."""
     pushes = [push for pusher in wishes.pushers(tx, ended) for push in _pushes(catalogue, pusher)]

@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from actors.announce import announce
-from actors.bubble import push_children
+from actors.bubble import may_push, push_children
 from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
@@ -62,11 +62,15 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
         judged = judging.judge(tx, list(message.jobs), judge)
-        told = follow_turns(tx, catalogue, counts.tell(tx, judged.ended))
-        return judged.ended, [*announce(tx, judged.ready + told)]
+        ready = follow_turns(tx, catalogue, counts.tell(tx, list(judged.ended)))
+        childless = [job for job, app in judged.ended.items() if not may_push(catalogue, app)]
+        submissions.repay(tx, childless)
+        submissions.settle_watchers(tx, childless)
+        pushing = [job for job in judged.ended if job not in childless]
+        return pushing, [*announce(tx, judged.ready + ready)]
 
-    ended, messages = ledger.transact(work)
-    return messages + _push(ledger, catalogue, ended)
+    pushing, messages = ledger.transact(work)
+    return messages + _push(ledger, catalogue, pushing)
 
 
 def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Message]:

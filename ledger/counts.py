@@ -115,7 +115,8 @@ def tell(tx: Tx, ended: list[int]) -> Told:
     ready: list[Ready] = []
     turned: list[int] = []
     while ended:
-        tx.rows(_HOLD_NEEDS, jobs=ended)
+        if not tx.rows(_HOLD_NEEDS, jobs=ended):
+            break
         opened, died = _count_down(tx, tx.rows(_SETTLE_FOR_PARENTS, jobs=ended))
         tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
         tx.write(_SET_OPEN, jobs=opened)

@@ -6,13 +6,13 @@ nothing. A crash before the commit leaves everything to the next judge; after it
 children were not told, and the groomer has them told.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from jobs.backoff import Retry
 from jobs.outcome import Ending
-from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By, State, Verb
+from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By, State
 from jobs.verdict import Case, Verdict
 from ledger.connection import Tx, arrays
 from ledger.release import Ready, release
@@ -58,9 +58,10 @@ _PACES = "SELECT app, mean_s FROM pace WHERE app = ANY(%(apps)s)"
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """``ended`` are terminal now and owe their children the news; ``ready`` are due for another round at once."""
+    """``ended`` are terminal now and owe their children the news, each with its app; ``ready`` are due for
+    another round at once."""
 
-    ended: list[int]
+    ended: Mapping[int, str]
     ready: list[Ready]
 
 
@@ -68,14 +69,16 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
     """Judge those of the jobs that are executed."""
     cases = _cases(tx, jobs)
     verdicts = [judge_one(case) for case in cases]
-    ended = [id for verb, sql in _END.items() for id in tx.column(sql, jobs=_of(verdicts, verb))]
+    by_verb = {verb: [verdict.id for verdict in verdicts if verdict.verb is verb] for verb in _END}
+    ended = [id for verb, jobs in by_verb.items() if jobs for id in tx.column(_END[verb], jobs=jobs)]
     owe(tx, ended)
     again = [(verdict.id, verdict.not_before) for verdict in verdicts if verdict.verb is RETRY]
     waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before")) if again else []
-    cancelled = cancel_unwanted(tx, waiting)
+    cancelled = cancel_unwanted(tx, waiting) if waiting else []
     ready = release(tx, By.PLANNER, waiting)
     _note_pace(tx, cases)
-    return Judged([*ended, *cancelled], ready)
+    apps = {case.id: case.app for case in cases}
+    return Judged({job: apps[job] for job in [*ended, *cancelled]}, ready)
 
 
 def paces_s(tx: Tx, apps: Sequence[str]) -> dict[str, float]:
@@ -101,10 +104,6 @@ def _cases(tx: Tx, jobs: list[int]) -> list[Case]:
             _CASES, jobs=jobs
         )
     ]
-
-
-def _of(verdicts: list[Verdict], verb: Verb) -> list[int]:
-    return [verdict.id for verdict in verdicts if verdict.verb is verb]
 
 
 def _note_pace(tx: Tx, cases: list[Case]) -> None:

@@ -154,6 +154,8 @@ def settle(tx: Tx, numbers: list[int]) -> None:
 
 def settle_watchers(tx: Tx, jobs: list[int]) -> None:
     """Settle the submissions whose sentinel is among these jobs."""
+    if not jobs:
+        return
     settle(tx, tx.column(_WATCHING, jobs=jobs))
 
 

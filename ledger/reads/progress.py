@@ -1,30 +1,24 @@
-"""How far submissions are."""
+"""Submissions as they stand."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
 
-_STATUS = """
-SELECT number, id, app, state, reason, request->>'key' AS key, received_at, ended_at
-FROM submission WHERE id = %(id)s
+# What was asked for stands in the request, in the words of whoever asked.
+_COLUMNS = """
+number, id, app, state, reason, request->>'key' AS key, coalesce(jsonb_array_length(request->'keys'), 0) AS keys,
+received_at, ended_at
 """
-_RECENT = """
-SELECT number, id, app, state, reason, request->>'key' AS key, received_at, ended_at
-FROM submission ORDER BY number DESC LIMIT %(limit)s
-"""
-_TALLY = """
-SELECT job.app, job.state, count(*) FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(number)s GROUP BY job.app, job.state ORDER BY job.app, job.state
-"""
+_STATUS = f"SELECT {_COLUMNS} FROM submission WHERE id = %(id)s"
+_RECENT = f"SELECT {_COLUMNS} FROM submission ORDER BY number DESC LIMIT %(limit)s"
 
 
 class Status(Struct, frozen=True):
-    """A submission as it stands. ``reason`` says why it was refused."""
+    """A submission as it stands. ``reason`` says why it was refused. ``key`` is None, and ``keys`` 0, where the
+    app's definition says which jobs there are."""
 
     number: int
     id: str
@@ -32,8 +26,13 @@ class Status(Struct, frozen=True):
     state: SubmissionState
     reason: str | None
     key: str | None
+    keys: int
     received_at: datetime
     ended_at: datetime | None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in (SubmissionState.RECEIVED, SubmissionState.ACTIVE)
 
 
 def status(tx: Tx, id: str) -> Status | None:
@@ -43,11 +42,3 @@ def status(tx: Tx, id: str) -> Status | None:
 
 def recent(tx: Tx, limit: int) -> list[Status]:
     return tx.structs(Status, _RECENT, limit=limit)
-
-
-def tally(tx: Tx, number: int) -> Mapping[str, Mapping[State, int]]:
-    """How many of its jobs are in which state, by app."""
-    counts: dict[str, dict[State, int]] = {}
-    for app, state, count in tx.rows(_TALLY, number=number):
-        counts.setdefault(app, {})[State(state)] = count
-    return counts

@@ -36,7 +36,9 @@ def test_the_example_runs_with_its_retry_its_pull_and_its_push(process: Process,
     id_ = process.client.submit(Submission(app="report", key="20261120"))
     assert process.client.wait(id_, timeout_s=30).state is SubmissionState.SUCCEEDED
     ledger = Ledger(ledger_url)
-    states = ledger.transact(lambda tx: tx.rows("SELECT app, state, count(*), sum(fails) FROM job GROUP BY 1, 2"))
+    states = ledger.transact(
+        lambda tx: tx.rows("SELECT app, state, count(*), sum(fails) FROM job GROUP BY 1, 2")
+    )
     ledger.close()
     assert sorted((app, state, count) for app, state, count, _ in states) == [
         ("clean", State.SUCCEEDED, 6),

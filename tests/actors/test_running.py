@@ -15,7 +15,7 @@ from jobs.states import State
 from ledger import workers
 from tests.world import LEASE_S, World
 
-SOURCE = '''
+SOURCE = """
 from jobs import app
 
 @app(job_id="{x}")
@@ -38,7 +38,7 @@ def broken(job):
 @app(job_id="{x}")
 async def later(job):
     job.log.info("done")
-'''
+"""
 
 
 class Acknowledged:

@@ -27,7 +27,12 @@ def worker(folder: Path, *arguments: str, **words: str) -> subprocess.CompletedP
 @pytest.mark.parametrize(
     ("code", "says", "arguments", "words"),
     [
-        (3, "ledger does not answer", (), {"SLUICE_LEDGER_URL": NOBODY, "SLUICE_BROKER_URL": "amqp://127.0.0.1"}),
+        (
+            3,
+            "ledger does not answer",
+            (),
+            {"SLUICE_LEDGER_URL": NOBODY, "SLUICE_BROKER_URL": "amqp://127.0.0.1"},
+        ),
         (2, "broker that it shares", (), {"SLUICE_LEDGER_URL": NOBODY, "SLUICE_BROKER_URL": "memory://"}),
         (2, "no queue nosuch", ("--queues", "fetch,nosuch"), {}),
         (2, "SLUICE_LEASE", (), {"SLUICE_LEASE": "soon"}),

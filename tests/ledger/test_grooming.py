@@ -51,7 +51,7 @@ def test_children_that_were_not_told_are_told(world: World) -> None:
     executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
 
     def judge_and_die(tx: Tx) -> None:
-        counts.tell(tx, judging.judge(tx, [claimed.id], judge).ended)
+        counts.tell(tx, list(judging.judge(tx, [claimed.id], judge).ended))
 
     world.ledger.transact(judge_and_die)
     assert world.states() == {"a": State.SUCCEEDED}
