@@ -11,13 +11,14 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from broker.connect import NAMESPACE
 from jobs.durations import parse_duration_s
 from jobs.errors import BadSetting
 
 T = TypeVar("T")
 
 _PREFIX = "SLUICE_"
+#: What ``broker.connect`` takes without being told, spelled again: to import it from there is to import every driver.
+_NAMESPACE = "dramatiq"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     key_delimiter: str = "_"
     default_job_id: str | None = None
     queue_type: str = "quorum"
-    broker_namespace: str = NAMESPACE
+    broker_namespace: str = _NAMESPACE
 
 
 def read_settings(
@@ -46,7 +47,13 @@ def read_settings(
     broker_url: str | None = None,
 ) -> Settings:
     """The settings of this process; what the command line gives wins. BadSetting for a value that will not do."""
-    found = {**_toml(folder / "sluice.toml"), **_dotenv(folder / ".env"), **environment}
+    given = {f"{_PREFIX}LEDGER_URL": ledger_url, f"{_PREFIX}BROKER_URL": broker_url}
+    found = {
+        **_toml(folder / "sluice.toml"),
+        **_dotenv(folder / ".env"),
+        **environment,
+        **{name: text for name, text in given.items() if text is not None},
+    }
     defaults = Settings()
 
     def take(name: str, parse: Callable[[str], T], default: T, example: str) -> T:
@@ -62,10 +69,8 @@ def read_settings(
 
     return Settings(
         apps=apps or take("APPS", _sources, (), "apps.json,acme.pipelines"),
-        ledger_url=ledger_url
-        or take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
-        broker_url=broker_url
-        or take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
+        ledger_url=take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
+        broker_url=take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
         home=take("HOME", Path, defaults.home, ".sluice"),
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
         tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
@@ -74,7 +79,7 @@ def read_settings(
         key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
         default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
-        broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, NAMESPACE),
+        broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, _NAMESPACE),
     )
 
 

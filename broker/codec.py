@@ -42,13 +42,13 @@ class JsonEncoder(Encoder):
 
     def decode(self, data: bytes) -> dict[str, Any]:
         if len(data) > MESSAGE_BYTES_MAX:
-            raise DecodeError(oversize(len(data)), b"", None)  # type: ignore[no-untyped-call]
+            raise DecodeError(oversize(len(data)), b"", None)
         try:
             data.decode()  # Raw fields would carry broken UTF-8 further in.
             fields = _ENVELOPE.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             why = f"its envelope cannot be read: {error}"
-            raise DecodeError(why, b"", error) from None  # type: ignore[no-untyped-call]
+            raise DecodeError(why, b"", error) from None
         redis_id = fields.options and fields.options.redis_message_id
         return {
             "queue_name": fields.queue_name,

@@ -17,5 +17,5 @@ def supervise(boot: str, *, processes: int, grace_s: float) -> int:
         *("--worker-shutdown-timeout", str(int(grace_s * 1000))),
         "--skip-logging",
     ]
-    parser = cli.make_argument_parser()  # type: ignore[no-untyped-call]
-    return int(cli.main(parser.parse_args(arguments)))  # type: ignore[no-untyped-call]
+    parser = cli.make_argument_parser()
+    return int(cli.main(parser.parse_args(arguments)))

@@ -157,7 +157,7 @@ class _Attendance(Middleware):
         self._reception.close()
         self._intake.stop_taking()
         self._reception.parking.close()
-        for item in iter_queue(worker.work_queue):  # type: ignore[no-untyped-call]
+        for item in iter_queue(worker.work_queue):
             item.message.give_back()
         if self._attendant:
             self._attendant.stopping()

@@ -11,7 +11,10 @@ _DATE = "20261120"
 
 _STEPS = (
     ("The apps, and who needs whom:", ["graph", "--format", "mermaid"]),
-    ("Asking for one report pulls the twelve jobs it lacks; its success pushes publish:", ["run", "report", _DATE]),
+    (
+        "Asking for one report pulls the twelve jobs it lacks; its success pushes publish:",
+        ["run", "report", _DATE],
+    ),
     ("The till in oslo did not answer at first:", ["show", "fetch", f"{_DATE}_oslo"]),
     ("Every state that was written is a legal path, and the ledger agrees with itself:", ["db", "check"]),
 )

@@ -21,7 +21,7 @@ def as_document(found: Dossier) -> dict[str, Any]:
         "not_before": job.not_before,
         "end_before": job.end_before,
         "submissions": found.submissions,
-        "rounds": [_round(each) for each in found.rounds],
+        "rounds": [round_document(each) for each in found.rounds],
         "history": [
             {
                 "at": step.at,
@@ -33,12 +33,13 @@ def as_document(found: Dossier) -> dict[str, Any]:
             }
             for step in found.history
         ],
-        "parents": [[each.app, each.key, each.state] for each in found.parents],
+        "parents": list(dict.fromkeys((each.app, each.key, each.state) for each in found.parents)),
         "children": [[each.app, each.key, each.state] for each in found.children],
     }
 
 
-def _round(each: Round) -> dict[str, Any]:
+def round_document(each: Round) -> dict[str, Any]:
+    """One claim of the job. A round that was handed back has several."""
     at = {"running": each.running_at} | ({"executed": each.executed_at} if each.executed_at else {})
     return {
         "round": each.round,
@@ -46,6 +47,7 @@ def _round(each: Round) -> dict[str, Any]:
         "worker": each.worker,
         "at": at,
         "ending": each.ending,
+        "took_s": each.took_s,
         "exit_code": each.exit_code,
         "output": each.output,
         "stderr": each.stderr,

@@ -1,5 +1,6 @@
-"""Facts given to ``sluice plan`` in place of the ledger's."""
+"""Facts given to ``sluice plan`` in place of what the ledger knows."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,18 +24,23 @@ class JobFact(Struct, frozen=True, forbid_unknown_fields=True):
 class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     """Freshness, partitions and active spans concern keyspaces that have them; templates read ``jobs``."""
 
-    freshness: Mapping[str, Mapping[str, str]] = {}
+    freshness: Mapping[str, Mapping[str, str | float]] = {}
     partitions: Mapping[str, tuple[str, ...]] = {}
     active: tuple[Mapping[str, Any], ...] = ()
     jobs: tuple[JobFact, ...] = ()
 
 
-def read_facts(path: Path, catalogue: Catalogue) -> Mapping[JobName, State]:
-    """The state of each job by its canonical name. BadRequest where the file cannot be used."""
+def read_facts(file: str, catalogue: Catalogue) -> Mapping[JobName, State]:
+    """The state of each job by its canonical name. BadRequest where the file, or - for stdin, cannot be used."""
     try:
-        facts = msgspec.json.decode(path.read_bytes(), type=Facts)
+        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        facts = msgspec.json.decode(text, type=Facts)
     except (OSError, msgspec.MsgspecError) as error:
-        raise BadRequest(f"The facts cannot be read: {error}", where=str(path)) from None
+        raise BadRequest(
+            f"The facts cannot be read: {error}.",
+            where=file,
+            advice='Write JSON like {"jobs": [{"app": "A", "key": "1", "state": "…"}]}.',
+        ) from None
     return {_name(fact, catalogue): fact.state for fact in facts.jobs}
 
 

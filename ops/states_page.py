@@ -41,7 +41,7 @@ def _arrows() -> Iterator[str]:
 
 
 def _row(verb: Verb) -> str:
-    sources = [*(["–"] if None in verb.sources else []), *(f"`{state}`" for state in verb.existing)]
+    sources = [*(["\N{EN DASH}"] if None in verb.sources else []), *(f"`{state}`" for state in verb.existing)]
     if set(verb.existing) == TERMINAL:
         sources = ["any terminal"]
     by = ", ".join(sorted(verb.by))

@@ -1,8 +1,12 @@
 """Times as people write and read them. All of them are UTC."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from jobs.durations import parse_duration_s, parse_instant
+
+#: A day without dashes is no number of seconds, though it looks like one.
+_DAY = re.compile(r"(?:19|20)\d{6}")
 
 
 def moment(at: datetime | None) -> str:
@@ -16,11 +20,13 @@ def precise(at: datetime | None) -> str:
 
 
 def span(seconds: float | None) -> str:
-    """``0.25 s``, ``12.0 s``, ``3 min 20 s``, ``2 h 5 min``, ``1 d 3 h``; nothing for none."""
+    """``25 ms``, ``0.25 s``, ``12.0 s``, ``3 min 20 s``, ``2 h 5 min``, ``1 d 3 h``; nothing for none."""
     if seconds is None:
         return ""
+    if seconds < 0.1:
+        return f"{max(round(seconds * 1000), 0)} ms"
     if seconds < 1:
-        return f"{max(seconds, 0.0):.2f} s"
+        return f"{seconds:.2f} s"
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -32,18 +38,18 @@ def span(seconds: float | None) -> str:
     return f"{hours // 24} d {hours % 24} h"
 
 
+def ago(at: datetime, now: datetime) -> str:
+    """``2026-11-20 02:00:00 UTC, 3 min 20 s ago``."""
+    return f"{moment(at)} UTC, {span((now - at).total_seconds())} ago"
+
+
 def instant(text: str) -> datetime:
     """ISO 8601 or Unix seconds; ValueError says what fits."""
     try:
-        return parse_instant(text)
+        seconds = float(text)
     except ValueError:
-        try:
-            seconds = float(text)
-        except ValueError:
-            seconds = None
-        if seconds is None:
-            raise
-    return parse_instant(seconds)
+        return parse_instant(text)
+    return parse_instant(text if _DAY.fullmatch(text) else seconds)
 
 
 def past(text: str, now: datetime) -> datetime:

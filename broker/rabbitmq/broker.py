@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pika
 from dramatiq.brokers.rabbitmq import RabbitmqBroker as DramatiqRabbitmqBroker
 from dramatiq.common import xq_name
-from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
 from broker import codec
@@ -77,7 +77,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
 
     def intake(self, reception: Reception) -> RabbitmqIntake:
         parameters = _named(self.parameters, "sluice intake")
-        return RabbitmqIntake(str(self._address), parameters, self._declare_on, reception)
+        return RabbitmqIntake(str(self._address), parameters, reception, queue_type=self._queue_type)
 
     def close(self) -> None:
         self._publisher.close()
@@ -132,15 +132,6 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
 
     def _ensure_queue(self, queue: str) -> None:
         self._errand(lambda channel: queues.declare(channel, queue, self._queue_type), missing=None)
-
-    def _declare_on(self, connection: BlockingConnection, queue: str) -> None:
-        """On a channel of its own, since RabbitMQ answers what it refuses by closing the channel."""
-        channel = connection.channel()
-        try:
-            queues.declare(channel, queue, self._queue_type)
-        except ChannelClosedByBroker as closed:
-            raise queues.refusal(str(self._address), closed) from None
-        channel.close()
 
     def _build_queue_arguments(self, queue: str) -> dict[str, Any]:
         """For those parts of dramatiq that declare a queue in order to count it."""

@@ -1,12 +1,12 @@
 """When to take from RabbitMQ, for the queues that share one pool of slots.
 
-Two ways. While slots are free, messages are *pushed*: every queue has an idle lane, and what arrives
-starts at once. When slots are taken faster than they are freed, one message a lane may be held for a
+Two ways. While there are slots to spare, messages are *pushed*: every queue has an idle lane, and what
+arrives starts at once. When slots are taken faster than they are freed, what arrives is held for a
 moment, so that short jobs follow each other without a pause. When something was held too long, or no
-slot has been free for as long, everything unstarted goes back and the lanes are closed: somebody idle
-elsewhere finds it. From then on messages are *fetched*: a slot is freed, the rota says whose turn it
-is, one message is got for it. When every queue answers that it is empty, or slots come so quickly that
-holding is brief again, messages are pushed again.
+slot was to spare for as long, everything unstarted goes back and the lanes are closed: somebody idle
+elsewhere finds it. From then on messages are *fetched*: a slot is freed, and one message is got for it
+(see ``fetching``). When all queues are empty, or there have been slots to spare for a while, messages
+are pushed again.
 
 So a slot is never given to a queue that has nothing, a queue with a long backlog cannot keep the others
 out, and short jobs cause no consume and cancel.
@@ -14,15 +14,22 @@ out, and short jobs cause no consume and cancel.
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from broker.delivery import Delivery
 from broker.intake import IDLE_S, Desk
 from broker.parking import Parking
 from broker.rabbitmq.feed import Feed
+from broker.rabbitmq.fetching import Fetching
 
-#: How long a message may be held without a slot, and how long the lanes stay open with none free.
+#: How long a message may be held without a slot, and lanes stay open with no slot to spare. As long must
+#: there be slots to spare before lanes are opened for queues that are not empty.
 GRACE_S = 0.1
+#: Where pushing had to be given up again within this, the latter time is doubled, up to this.
+CALM_S_MAX = 5.0
+#: RabbitMQ needs a while from an acknowledgement to the lane's next message: two lanes take turns at a slot.
+LANES_PER_SLOT = 2
 
 
 class Held(NamedTuple):
@@ -43,22 +50,26 @@ class Counter:
         clock: Callable[[], float],
     ) -> None:
         self._pool = desk.pool
-        self._rota = desk.rota
         self._feeds = {feed.queue: feed for feed in feeds}
         self._start = start
         self._parking = parking
         self._clock = clock
+        self._fetching = Fetching(desk, self._feeds, start, parking, clock)
         self._pushing = True
+        self._pushing_since = clock()
+        self._can_spare = True
+        self._spare_since = clock()
+        self._calm_s = GRACE_S
         self._held: deque[Held] = deque()
-        self._full_since: float | None = None
-        self._fetched: deque[float] = deque(maxlen=desk.pool.size + 2 * len(feeds))
+        self._arrived: set[str] = set()
         for feed in feeds:
-            feed.on_arrival = lambda delivery, feed=feed: self._hold(feed, delivery)  # type: ignore[misc]
+            feed.on_arrival = partial(self._hold, feed)
 
     def turn(self) -> float:
-        """Starts what can start; says after how many seconds it has to look again if nothing happens."""
+        """Does what can be done; says after how many seconds to come again if nothing happens before."""
         self._start_held()
-        if self._pushing and self._is_overdue():
+        self._see_to_spare()
+        if self._pushing and self._patience_s() <= 0:
             self.withdraw()
         if not self._pushing:
             self._fetch()
@@ -68,23 +79,35 @@ class Counter:
 
     def withdraw(self) -> None:
         """Gives back what has not started, and has nothing more pushed."""
-        self._pushing = False
-        self._fetched.clear()
-        self._full_since = None
-        for feed in self._feeds.values():
-            if not feed.is_broken:
-                feed.close_lanes()
+        if self._pushing:
+            was_soon = self._clock() - self._pushing_since < CALM_S_MAX
+            self._calm_s = min(2 * self._calm_s, CALM_S_MAX) if was_soon else GRACE_S
+            self._pushing = False
+            self._fetching.begin()
+        for feed in self._ready():
+            feed.close_lanes()
         while self._held:
             self._held.popleft().delivery.give_back()
 
     def forget(self) -> None:
-        """The connection is gone and all that was held with it."""
+        """The connection is gone, and all that was held with it."""
         self._held.clear()
-        self._pushing = True
-        self._full_since = None
+        self._fetching.forget()
+        self._push()
+
+    def _push(self) -> None:
+        self._pushing, self._pushing_since = True, self._clock()
+
+    def _fetch(self) -> None:
+        all_are_empty = self._fetching.step()
+        if all_are_empty:
+            self._calm_s = GRACE_S
+        if all_are_empty or (self._can_spare and self._clock() - self._spare_since >= self._calm_s):
+            self._push()
 
     def _hold(self, feed: Feed, delivery: Delivery) -> None:
         self._held.append(Held(self._clock(), feed, delivery))
+        self._arrived.add(feed.queue)
 
     def _start_held(self) -> None:
         """In the order of arrival, whatever the queue."""
@@ -93,67 +116,39 @@ class Counter:
                 self._held.popleft()
             elif self._pool.take():
                 self._start(self._held.popleft().delivery)
-                self._full_since = None
+                self._spare_since = self._clock()
             else:
-                break
-        if self._pool.free:
-            self._full_since = None
-        elif self._full_since is None:
-            self._full_since = self._clock()
+                return
 
-    def _is_overdue(self) -> bool:
-        return self._patience_s() <= 0
+    def _see_to_spare(self) -> None:
+        """A slot that waits for an answer is one to spare: it is RabbitMQ that keeps it waiting."""
+        can_spare = self._pool.free > 0 or self._fetching.is_asking
+        if can_spare != self._can_spare:
+            self._can_spare, self._spare_since = can_spare, self._clock()
 
     def _patience_s(self) -> float:
-        if not self._pushing or self._full_since is None:
+        """How long a message may be held on, and lanes stay open."""
+        if not self._pushing or self._can_spare:
             return IDLE_S
-        since = min(self._full_since, self._held[0].since) if self._held else self._full_since
+        since = min(self._spare_since, self._held[0].since) if self._held else self._spare_since
         return since + GRACE_S - self._clock()
 
-    def _fetch(self) -> None:
-        while self._pool.take():
-            try:
-                delivery = self._next()
-            except BaseException:
-                self._pool.put_back(1)
-                raise
-            if delivery is None:
-                self._pool.put_back(1)
-                self._pushing = True
-                return
-            self._start(delivery)
-            self._fetched.append(self._clock())
-            if self._is_brisk():
-                self._pushing = True
-                return
-
-    def _next(self) -> Delivery | None:
-        for queue in self._rota.order():
-            feed = self._feeds[queue]
-            delivery = None if feed.is_broken or self._parking.is_full(queue) else feed.get()
-            if delivery is not None:
-                self._rota.served(queue)
-                return delivery
-            self._rota.was_empty(queue)
-        return None
-
-    def _is_brisk(self) -> bool:
-        """Within the grace, all slots and then every queue twice were served: holding would be brief."""
-        return len(self._fetched) == self._fetched.maxlen and self._clock() - self._fetched[0] < GRACE_S
+    def _ready(self) -> list[Feed]:
+        return [feed for feed in self._feeds.values() if feed.is_ready]
 
     def _keep_lanes(self) -> None:
-        """An idle lane for every queue while slots are free, and at most as many lanes as could be of use.
+        """An idle lane for every queue while slots are free, and one more where something has arrived.
 
         A lane whose message has ended is idle only when that is settled, so that lanes are counted as well:
         or short jobs would open one more at every turn.
         """
-        for queue, feed in self._feeds.items():
-            if feed.is_broken:
-                continue
-            if self._parking.is_full(queue):
+        most = LANES_PER_SLOT * self._pool.size
+        for feed in self._ready():
+            if self._parking.is_full(feed.queue):
                 feed.trim_lanes(0)
-            elif not feed.idle_lanes and self._pool.free:
-                if feed.lanes < self._pool.size + self._parking.parked(queue):
+            elif self._pool.free and (not feed.idle_lanes or feed.queue in self._arrived):
+                if feed.lanes < most + self._parking.parked(feed.queue):
                     feed.add_lane()
             else:
-                feed.trim_lanes(self._pool.size)
+                feed.trim_lanes(most)
+        self._arrived.clear()

@@ -1,26 +1,24 @@
-"""One queue on one channel: the only place that sends consume, get, ack and nack."""
+"""One queue on one channel: the only place that sends consume, get, ack and nack.
 
+Nothing here waits. On a quorum queue a consume, a cancel or a get is a write to disk; done one after
+the other they would hold up every other queue and every acknowledgement of the process.
+"""
+
+from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
-from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
-from pika.exceptions import AMQPChannelError
+from pika.channel import Channel
+from pika.exceptions import ChannelClosedByBroker
+from pika.spec import Basic
 
 from broker.delivery import Delivery, Origin, Verdict
 from broker.log import LOG
+from broker.rabbitmq import queues
+from broker.rabbitmq.losses import reason
+from broker.rabbitmq.receipt import Receipt, receipt_of
+from broker.rabbitmq.vigil import Vigil
 from broker.reception import Reception
-
-#: So many unreadable messages in a row are thrown out before somebody else's queue gets its turn.
-UNREADABLE_MAX = 100
-
-
-class Receipt(NamedTuple):
-    """A delivery tag counts from 1 on every channel: it means something on its own channel only."""
-
-    channel: BlockingChannel
-    tag: int
-    lane: str | None
 
 
 class Feed:
@@ -28,28 +26,45 @@ class Feed:
     number of idle lanes is the number of messages RabbitMQ may push, and lanes can be added while others
     are busy, which a larger prefetch could not be.
 
-    When RabbitMQ closes the channel in the middle of a call, the call comes to nothing: ``is_broken``
-    says so, and the intake opens the feed again. A lost connection is raised.
+    When the channel is closed or the queue deleted under our hands, the feed is broken: what was asked
+    is answered with None, and the intake opens it again. ``on_change`` is called whenever somebody
+    who waits for this feed should look again.
     """
 
     #: Gets what RabbitMQ pushes. Set before the first lane is added.
     on_arrival: Callable[[Delivery], None]
 
-    def __init__(self, queue: str, reception: Reception, origin: Origin) -> None:
+    def __init__(
+        self,
+        queue: str,
+        reception: Reception,
+        origin: Origin,
+        *,
+        queue_type: str,
+        on_change: Callable[[], None],
+    ) -> None:
         self.queue = queue
+        #: Why RabbitMQ would not open it for us, where that is so.
+        self.refusal: ChannelClosedByBroker | None = None
+        #: Why it broke otherwise.
+        self.damage = ""
+        self._queue_type = queue_type
         self._reception = reception
         self._origin = origin
-        self._channel: BlockingChannel | None = None
-        self._busy_lanes: set[str] = set()
-        self._idle_lanes: set[str] = set()
-        self._cancelled = False
-        self._has_arrived = False
-        self._was_overlooked = False
+        self._on_change = on_change
+        self._opening: Channel | None = None
+        self._channel: Channel | None = None
+        self._question: Callable[[Delivery | None], None] | None = None
+        self._counts: deque[Callable[[int, int], None]] = deque()
+        self._begin()
+
+    @property
+    def is_ready(self) -> bool:
+        return self._channel is not None and bool(self._channel.is_open) and not self._is_forgotten
 
     @property
     def is_broken(self) -> bool:
-        """The channel was closed, or the queue deleted, under our hands."""
-        return self._cancelled or self._channel is None or not self._channel.is_open
+        return self._opening is None and not self.is_ready
 
     @property
     def idle_lanes(self) -> int:
@@ -59,30 +74,29 @@ class Feed:
     def lanes(self) -> int:
         return len(self._idle_lanes) + len(self._busy_lanes)
 
-    def open(
-        self, connection: BlockingConnection, declare: Callable[[BlockingConnection, str], None]
-    ) -> None:
+    def open(self, connection: Any) -> None:
         """A new channel. What is unsettled on an old one returns to the queue when that is closed."""
-        if self._channel is not None and self._channel.is_open and self._channel.connection is connection:
+        if self._channel is not None and self._channel.is_open:
             self._channel.close()
-        self._channel, self._cancelled = None, False
-        self._busy_lanes.clear()
-        self._idle_lanes.clear()
-        declare(connection, self.queue)
-        channel = connection.channel()
-        channel.basic_qos(prefetch_count=1)
-        channel.add_on_cancel_callback(self._on_cancel)
-        self._channel = channel
+        self._answer_all()
+        self._begin()
+        self._channel = self.refusal = None
+        self.damage = "it was deleted"
+        self._opening = connection.channel(on_open_callback=self._on_open)
+        self._opening.add_on_close_callback(self._on_closed)
+
+    def leave(self) -> None:
+        """The connection is gone."""
+        self._opening = self._channel = None
+        self._answer_all()
 
     def add_lane(self) -> None:
-        with suppress(AMQPChannelError):
-            self._idle_lanes.add(self._opened.basic_consume(self.queue, self._on_message))
+        self._idle_lanes.add(self._usable.basic_consume(self.queue, self._on_message))
 
     def trim_lanes(self, keep: int) -> None:
         """Closes idle lanes down to ``keep``. What is on its way to them goes back by itself."""
-        with suppress(AMQPChannelError):
-            while len(self._idle_lanes) > keep:
-                self._opened.basic_cancel(self._idle_lanes.pop())
+        while len(self._idle_lanes) > keep:
+            self._usable.basic_cancel(self._idle_lanes.pop(), callback=_take_note)
 
     def close_lanes(self) -> None:
         """Nothing more is pushed, not even when a running message is settled."""
@@ -90,82 +104,128 @@ class Feed:
         self._busy_lanes.clear()
         self.trim_lanes(0)
 
-    def get(self) -> Delivery | None:
-        """The next readable message, or None where there is none to be had."""
-        with suppress(AMQPChannelError):
-            for _ in range(UNREADABLE_MAX):
-                method, _, body = self._opened.basic_get(self.queue)
-                if method is None:
-                    return None
-                delivery = self._read(method, None, body)
-                if delivery is not None:
-                    return delivery
-        return None
+    def get(self, answer: Callable[[Delivery | None], None]) -> None:
+        """Asks for the next readable message; one such question at a time."""
+        self._question = answer
+        self._usable.basic_get(self.queue, self._on_got)
+
+    def count(self, answer: Callable[[int, int], None]) -> None:
+        """Asks how many messages wait, and for how many consumers, which costs RabbitMQ little."""
+        self._counts.append(answer)
+        self._usable.queue_declare(self.queue, passive=True, callback=self._on_counted)
 
     def look(self) -> None:
-        """Finds out whether idle lanes are still fed; to be called every few seconds.
-
-        RabbitMQ 3.10 does not tell the consumers of a quorum queue that was deleted and made again at
-        once, and does not feed them either. They show by there being no consumer, or by a message
-        that waits while a lane is idle, for two looks.
-        """
-        has_arrived, self._has_arrived = self._has_arrived, False
-        if self.is_broken or not self._idle_lanes:
-            self._was_overlooked = False
-            return
-        with suppress(AMQPChannelError):
-            found = self._opened.queue_declare(self.queue, passive=True).method
-            is_overlooked = found.message_count > 0 and not has_arrived
-            self._cancelled |= found.consumer_count == 0 or (is_overlooked and self._was_overlooked)
-            self._was_overlooked = is_overlooked
+        """Finds out whether idle lanes are still fed."""
+        self._vigil.begin()
+        if self.is_ready and self._idle_lanes:
+            self.count(self._judge)
 
     def is_stale(self, delivery: Delivery) -> bool:
         """Its channel is gone, and RabbitMQ has put the message back already."""
-        receipt = receipt_of(delivery)
-        return receipt.channel is not self._channel or self.is_broken
+        return not self.is_ready or receipt_of(delivery).channel is not self._channel
 
     def settle(self, delivery: Delivery, verdict: Verdict) -> None:
         if self.is_stale(delivery):
             LOG.info("%s: %s came too late, its channel is gone.", delivery, verdict.value)
             return
-        receipt = receipt_of(delivery)
-        with suppress(AMQPChannelError):
-            if verdict is Verdict.ACKNOWLEDGED:
-                receipt.channel.basic_ack(receipt.tag)
-            else:
-                receipt.channel.basic_nack(receipt.tag, requeue=verdict is Verdict.GIVEN_BACK)
-        if receipt.lane in self._busy_lanes:
-            self._busy_lanes.remove(receipt.lane)
-            self._idle_lanes.add(receipt.lane)
+        channel, tag, lane = receipt_of(delivery)
+        if verdict is Verdict.ACKNOWLEDGED:
+            channel.basic_ack(tag)
+        else:
+            channel.basic_nack(tag, requeue=verdict is Verdict.GIVEN_BACK)
+        if lane in self._busy_lanes:
+            self._busy_lanes.remove(lane)
+            self._idle_lanes.add(lane)
 
     @property
-    def _opened(self) -> BlockingChannel:
+    def _usable(self) -> Channel:
         if self._channel is None:
             raise RuntimeError(f"The channel of queue {self.queue} is not open.")
         return self._channel
 
-    def _on_message(self, _: BlockingChannel, method: Any, __: Any, body: bytes) -> None:
-        self._has_arrived = True
-        delivery = self._read(method, method.consumer_tag, body)
+    def _begin(self) -> None:
+        self._busy_lanes: set[str] = set()
+        self._idle_lanes: set[str] = set()
+        self._vigil = Vigil()
+        self._is_forgotten = False
+
+    def _on_open(self, channel: Channel) -> None:
+        channel.add_on_cancel_callback(self._on_cancel)
+        channel.add_callback(self._on_empty, [Basic.GetEmpty], one_shot=False)
+        queues.declare(channel, self.queue, self._queue_type)
+        channel.basic_qos(prefetch_count=1, callback=lambda _: self._on_prepared(channel))
+
+    def _on_prepared(self, channel: Channel) -> None:
+        if channel is self._opening:
+            self._channel, self._opening = channel, None
+            self._on_change()
+
+    def _on_closed(self, channel: Channel, why: Exception) -> None:
+        """Of a former channel this is no news: ``open`` has given it up."""
+        if channel is self._opening:
+            self._opening = None
+            self.refusal = why if isinstance(why, ChannelClosedByBroker) else None
+        elif channel is self._channel:
+            self._channel = None
+            self.damage = f"its channel was closed: {reason(why)}"
+        else:
+            return
+        self._answer_all()
+        self._on_change()
+
+    def _on_cancel(self, _: Any) -> None:
+        self._is_forgotten = True
+        self._on_change()
+
+    def _on_message(self, channel: Channel, method: Any, _: Any, body: bytes) -> None:
+        self._vigil.note_arrival()
+        delivery = self._read(channel, method, method.consumer_tag, body)
         if delivery is not None:
             self._idle_lanes.discard(method.consumer_tag)
             self._busy_lanes.add(method.consumer_tag)
             self.on_arrival(delivery)
+            self._on_change()
 
-    def _on_cancel(self, _: Any) -> None:
-        self._cancelled = True
+    def _on_got(self, channel: Channel, method: Any, _: Any, body: bytes) -> None:
+        delivery = self._read(channel, method, None, body)
+        if delivery is None:
+            channel.basic_get(self.queue, self._on_got)
+        else:
+            self._answer(delivery)
 
-    def _read(self, method: Any, lane: str | None, body: bytes) -> Delivery | None:
+    def _on_empty(self, _: Any) -> None:
+        self._answer(None)
+
+    def _answer(self, delivery: Delivery | None) -> None:
+        question, self._question = self._question, None
+        if question is not None:
+            question(delivery)
+            self._on_change()
+
+    def _on_counted(self, frame: Any) -> None:
+        if self._counts:
+            self._counts.popleft()(frame.method.message_count, frame.method.consumer_count)
+            self._on_change()
+
+    def _judge(self, waiting: int, consumers: int) -> None:
+        if self._idle_lanes and self._vigil.is_forgotten(waiting=waiting, consumers=consumers):
+            self._is_forgotten = True
+            self.damage = "RabbitMQ does not feed it any more"
+
+    def _answer_all(self) -> None:
+        """Nobody will answer on a channel that is gone; to us it looks like an empty queue."""
+        self._answer(None)
+        while self._counts:
+            self._counts.popleft()(0, 1)
+
+    def _read(self, channel: Channel, method: Any, lane: str | None, body: bytes) -> Delivery | None:
         read = self._reception.read(self.queue, body)
         if read is None:
-            self._opened.basic_nack(method.delivery_tag, requeue=False)
+            channel.basic_nack(method.delivery_tag, requeue=False)
             return None
-        receipt = Receipt(self._opened, method.delivery_tag, lane)
+        receipt = Receipt(channel, method.delivery_tag, lane)
         return Delivery(*read, self._origin, receipt, redelivered=method.redelivered)
 
 
-def receipt_of(delivery: Delivery) -> Receipt:
-    receipt = delivery.receipt
-    if not isinstance(receipt, Receipt):
-        raise TypeError(f"{delivery} did not come from RabbitMQ")
-    return receipt
+def _take_note(_: Any) -> None:
+    """pika forgets a cancelled lane only when somebody waits for RabbitMQ's answer."""

@@ -1,12 +1,11 @@
-"""The thread that takes messages off RabbitMQ: one connection for all queues of the process."""
+"""The thread that takes messages off RabbitMQ: one connection, and pika's loop, for all queues of the process."""
 
-from collections.abc import Callable
-from contextlib import suppress
 from time import monotonic
+from typing import Any
 
 import pika
-from pika.adapters.blocking_connection import BlockingConnection
-from pika.exceptions import AMQPError
+from pika.adapters.select_connection import IOLoop, SelectConnection
+from pika.exceptions import ConnectionClosedByClient
 
 from broker.intake import IDLE_S, Intake
 from broker.log import LOG, one_line
@@ -15,34 +14,36 @@ from broker.rabbitmq.counter import Counter
 from broker.rabbitmq.feed import Feed
 from broker.rabbitmq.losses import LOSSES, reason
 from broker.reception import Reception
-from jobs.errors import SluiceError
 
-#: A queue that could not be made again is tried again after so long.
+#: A queue that RabbitMQ would not open for us is tried again after so long.
 MEND_S = 30.0
 #: So often we ask RabbitMQ whether it still feeds us.
 LOOK_S = 2.0
+#: After a fault of ours, RabbitMQ gets so long to take note that the connection ends.
+GOODBYE_S = 1.0
 
 
 class RabbitmqIntake(Intake):
-    """``declare`` makes a queue on a given connection, and raises where it exists otherwise."""
+    """Everything but ``wake`` and what it inherits runs on the loop; nothing there waits for an answer."""
 
     losses = LOSSES
 
     def __init__(
-        self,
-        name: str,
-        parameters: pika.connection.Parameters,
-        declare: Callable[[BlockingConnection, str], None],
-        reception: Reception,
+        self, name: str, parameters: pika.connection.Parameters, reception: Reception, *, queue_type: str
     ) -> None:
         super().__init__(name, reception)
         self._parameters = parameters
-        self._declare = declare
-        self._connection: BlockingConnection | None = None
+        self._loop: IOLoop | None = None
+        self._connection: Any = None
+        self._loss: BaseException | None = None
         self._awake = False
+        self._timer: object | None = None
         self._look_at = 0.0
         self._mend_at: dict[str, float] = {}
-        self._feeds = {queue: Feed(queue, reception, self) for queue in reception.queues}
+        self._feeds = {
+            queue: Feed(queue, reception, self, queue_type=queue_type, on_change=self._soon)
+            for queue in reception.queues
+        }
         self._counters = [
             Counter(
                 desk,
@@ -58,38 +59,91 @@ class RabbitmqIntake(Intake):
         return reason(error)
 
     def wake(self) -> None:
-        """One callback, however many reasons to wake come before the thread looks at them."""
-        if self._awake:
-            return
-        self._awake = True
-        connection = self._connection
-        if connection is not None:
-            with suppress(AMQPError):
-                connection.add_callback_threadsafe(_nothing)
+        """One turn, however many reasons for it come before the thread takes it."""
+        loop = self._loop
+        if loop is not None and not self._awake:
+            self._awake = True
+            loop.add_callback_threadsafe(self._turn)
+
+    def _soon(self) -> None:
+        """The same from the loop itself, which need not be woken."""
+        if self._loop is not None and not self._awake:
+            self._awake = True
+            self._loop.call_later(0, self._turn)
 
     def _work(self) -> None:
-        connection = self._connection = BlockingConnection(self._parameters)
+        loop = self._loop = IOLoop()
+        self._awake, self._loss = False, None
+        self._connection = SelectConnection(
+            self._parameters,
+            on_open_callback=self._on_open,
+            on_open_error_callback=self._on_lost,
+            on_close_callback=self._on_lost,
+            custom_ioloop=loop,
+        )
         try:
-            for feed in self._feeds.values():
-                self._open(feed, connection)
-            self._is_back()
-            while not self._leaving.is_set():
-                # Cleared before the notes are read: a note left from now on wakes the next wait.
-                self._awake = False
-                self._settle_all()
-                connection.process_data_events(time_limit=max(self._turn(), 0))
+            loop.start()
         except BaseException:
-            self._abandon(connection)
+            self._part(loop)
             raise
+        finally:
+            self._abandon()
+            self._loop = None
+            loop.close()
+        if isinstance(self._loss, Exception) and not isinstance(self._loss, ConnectionClosedByClient):
+            raise self._loss
 
-    def _turn(self) -> float:
-        self._look()
-        if self._taking:
-            return min([self._mend(), *(counter.turn() for counter in self._counters)])
+    def _disconnect(self) -> None:
+        """Nothing to do: ``_turn`` has closed the connection, and that ended the work."""
+
+    def _on_open(self, _: Any) -> None:
+        for feed in self._feeds.values():
+            feed.open(self._connection)
+        self._mend_at.clear()
+        self._is_back()
+        self._turn()
+
+    def _on_lost(self, _: Any, error: BaseException) -> None:
+        self._loss = error
+        if self._loop is not None:
+            self._loop.stop()
+
+    def _turn(self) -> None:
+        # Cleared before the notes are read: a note left from now on brings another turn.
+        self._awake = False
+        if self._leaving.is_set():
+            self._leave()
+        elif self._connection.is_open:
+            self._settle_all()
+            self._look()
+            self._come_again(self._take() if self._taking else self._take_nothing())
+
+    def _take(self) -> float:
+        return min([self._mend(), *(counter.turn() for counter in self._counters)])
+
+    def _take_nothing(self) -> float:
         for counter in self._counters:
             counter.withdraw()
         self._settle_all()
         return IDLE_S
+
+    def _come_again(self, wait_s: float) -> None:
+        if self._loop is not None:
+            if self._timer is not None:
+                self._loop.remove_timeout(self._timer)
+            self._timer = self._loop.call_later(max(wait_s, 0), self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._turn()
+
+    def _leave(self) -> None:
+        """What was settled is sent before; what was not is RabbitMQ's again."""
+        if self._connection.is_open:
+            self._settle_all()
+            self._connection.close()
+        elif self._loop is not None and not self._connection.is_closing:
+            self._loop.stop()
 
     def _settle_all(self) -> None:
         while self._outbox:
@@ -108,36 +162,35 @@ class RabbitmqIntake(Intake):
         for feed in self._feeds.values():
             if not feed.is_broken:
                 continue
-            if feed.queue not in self._mend_at:
-                LOG.warning("Queue %s was deleted or its channel closed; it is opened again.", feed.queue)
-                self._mend_at[feed.queue] = now + queues.ABSENCE_S
-            if now >= self._mend_at[feed.queue] and self._connection is not None:
-                self._open(feed, self._connection)
-            wait_s = min(wait_s, self._mend_at.get(feed.queue, now + IDLE_S) - now)
+            due = self._mend_at.get(feed.queue)
+            if due is None:
+                due = self._mend_at[feed.queue] = now + self._pause_of(feed)
+            elif now >= due:
+                del self._mend_at[feed.queue]
+                feed.open(self._connection)
+            wait_s = min(wait_s, due - now)
         return wait_s
 
-    def _open(self, feed: Feed, connection: BlockingConnection) -> None:
-        """Opens one queue. Where that is refused it is said and tried again; the other queues go on."""
-        try:
-            feed.open(connection, self._declare)
-            self._mend_at.pop(feed.queue, None)
-        except SluiceError as error:
-            LOG.error("Queue %s is not consumed: %s %s", feed.queue, one_line(error), error.advice)
-            self._mend_at[feed.queue] = monotonic() + MEND_S
+    def _pause_of(self, feed: Feed) -> float:
+        """How long a broken feed is left alone, with one line on why it broke."""
+        if feed.refusal is None:
+            LOG.warning("Queue %s is opened again: %s.", feed.queue, feed.damage)
+            return queues.ABSENCE_S
+        error = queues.refusal(self._name, feed.refusal)
+        LOG.error("Queue %s is not consumed: %s %s", feed.queue, one_line(error), error.advice)
+        return MEND_S
 
-    def _abandon(self, connection: BlockingConnection) -> None:
-        """RabbitMQ gives out again what was unsettled on it; late settlements are dropped as stale."""
+    def _abandon(self) -> None:
+        """RabbitMQ gives out again what was unsettled; late settlements are dropped as stale."""
+        self._timer = None
+        for feed in self._feeds.values():
+            feed.leave()
         for counter in self._counters:
             counter.forget()
-        if connection.is_open:
-            with suppress(*LOSSES):
-                connection.close()
 
-    def _disconnect(self) -> None:
-        if self._connection is not None and self._connection.is_open:
-            self._settle_all()
+    def _part(self, loop: IOLoop) -> None:
+        """Closes the connection in an orderly way after a fault of ours, so that no socket is left."""
+        if self._connection.is_open:
             self._connection.close()
-
-
-def _nothing() -> None:
-    """Being called is what ends the wait."""
+            loop.call_later(GOODBYE_S, loop.stop)
+            loop.start()

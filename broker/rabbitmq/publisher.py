@@ -8,7 +8,7 @@ round trip would be eleven times slower.
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import Any
 
 import pika
@@ -19,45 +19,8 @@ from pika.spec import Basic
 
 from broker.codec import Letter
 from broker.log import LOG
+from broker.rabbitmq.batch import Batch
 from broker.rabbitmq.losses import reason
-
-
-class Batch:
-    """Letters on their way. ``done`` is set when each of them has been confirmed, returned or lost."""
-
-    def __init__(self, letters: Sequence[Letter]) -> None:
-        self.done = Event()
-        self.open = dict(enumerate(letters))
-        self.returned: list[Letter] = []
-        self.lost: list[Letter] = []
-        self.why = ""
-        self.is_blocked = False
-
-    def confirm(self, number: int) -> None:
-        del self.open[number]
-        self._look()
-
-    def turn_back(self, number: int) -> None:
-        """Its queue does not exist."""
-        self.returned.append(self.open.pop(number))
-        self._look()
-
-    def lose(self, number: int, why: str) -> None:
-        """Refused by RabbitMQ."""
-        self.why = why
-        self.lost.append(self.open.pop(number))
-        self._look()
-
-    def lose_all(self, why: str, *, is_blocked: bool = False) -> None:
-        """Nobody knows of the letters still open; they may have arrived."""
-        self.why, self.is_blocked = why, is_blocked
-        self.lost.extend(self.open.values())
-        self.open.clear()
-        self.done.set()
-
-    def _look(self) -> None:
-        if not self.open:
-            self.done.set()
 
 
 class Publisher:

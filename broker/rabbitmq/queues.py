@@ -5,6 +5,7 @@ from typing import Any
 from dramatiq.brokers.rabbitmq import DEAD_MESSAGE_TTL
 from dramatiq.common import xq_name
 from pika.adapters.blocking_connection import BlockingChannel
+from pika.channel import Channel
 from pika.exceptions import ChannelClosedByBroker
 
 from broker.log import one_line
@@ -32,10 +33,11 @@ def arguments(queue: str, queue_type: str) -> dict[str, Any]:
     }
 
 
-def declare(channel: BlockingChannel, queue: str, queue_type: str) -> None:
+def declare(channel: BlockingChannel | Channel, queue: str, queue_type: str) -> None:
     """The queue and the one for its dead letters. There is no delay queue: nothing is ever delayed.
 
-    Raises pika's ChannelClosedByBroker where they exist with other arguments; see ``refusal``.
+    Where they exist with other arguments RabbitMQ closes the channel, which a blocking one raises;
+    see ``refusal``.
     """
     channel.queue_declare(queue, durable=True, arguments=arguments(queue, queue_type))
     dead = {"x-queue-type": queue_type, "x-message-ttl": DEAD_MESSAGE_TTL}

@@ -46,7 +46,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
             )
         except ValueError as error:
             raise BadSetting(f"The address {address} cannot be used: {one_line(error)}.") from None
-        DramatiqRedisBroker.__init__(  # type: ignore[no-untyped-call]
+        DramatiqRedisBroker.__init__(
             self,
             client=client,
             middleware=[],

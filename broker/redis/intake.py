@@ -1,4 +1,4 @@
-"""The thread that takes messages off Redis, and the one that listens for new ones."""
+"""The thread that takes messages off Redis, and those that hear of new ones."""
 
 from collections import defaultdict
 from threading import Event, Thread
@@ -13,12 +13,15 @@ from broker import codec
 from broker.delivery import Delivery, Verdict
 from broker.intake import RETRY_S_MAX, Desk, Intake
 from broker.log import LOG
+from broker.messages import PLANNER
 from broker.reception import Reception
 from broker.redis import scripts
 from broker.redis.keys import Keys
 
-#: How long a message of a publisher that does not ring our bell may wait for an idle process.
-POLL_S = 0.05
+#: So often an idle process asks whether it missed the bell.
+POLL_S = 0.25
+#: Who works off a backlog of strangers' messages is told of it again only after this.
+HEARD_S = 0.05
 #: So often, in the time after which a silent worker counts as dead, we give a sign of life and look around.
 LOOKS = 6
 
@@ -44,11 +47,14 @@ class RedisIntake(Intake):
         self._look_s = broker.heartbeat_timeout / 1000 / LOOKS
         self._look_at = 0.0
         self._woken = Event()
-        self._listener = Thread(target=self._listen, name="sluice-bell", daemon=True)
+        self._ears = [Thread(target=self._listen, name="sluice-bell", daemon=True)]
+        if PLANNER in reception.queues:
+            self._ears.append(Thread(target=self._watch, name="sluice-watch", daemon=True))
 
     def start(self) -> None:
         super().start()
-        self._listener.start()
+        for ear in self._ears:
+            ear.start()
 
     def wake(self) -> None:
         self._woken.set()
@@ -169,6 +175,19 @@ class RedisIntake(Intake):
             except self.losses:
                 self._leaving.wait(RETRY_S_MAX)
 
+    def _watch(self) -> None:
+        """Strangers do not ring, and it is the planner's queue that they fill. So we wait at the list itself:
+        to move its first id to where it stands changes nothing, and Redis holds the answer back until there is one.
+        """
+        waiting = self._keys.waiting(PLANNER)
+        while not self._leaving.is_set():
+            try:
+                if self._client.blmove(waiting, waiting, POLL_S, "LEFT", "LEFT"):
+                    self.wake()
+                    self._leaving.wait(HEARD_S)
+            except self.losses:
+                self._leaving.wait(RETRY_S_MAX)
+
     def _disconnect(self) -> None:
         self._settle_all()
         for queue, ids in self._held.items():
@@ -177,7 +196,8 @@ class RedisIntake(Intake):
         self._client.zrem(self._keys.heartbeats, self._keys.worker)
         # Rings for nobody, so that the listener looks up and finds that it is to leave.
         self._client.publish(self._keys.bell, "")
-        self._listener.join(RETRY_S_MAX)
+        for ear in self._ears:
+            ear.join(RETRY_S_MAX)
 
 
 def _id(delivery: Delivery) -> bytes:

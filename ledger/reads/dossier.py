@@ -11,11 +11,12 @@ from ledger.connection import Tx
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
        deadline, created_at, changed_at, announced_at, worker::text, event
-FROM job WHERE app = %(app)s AND key = %(key)s ORDER BY id DESC LIMIT 1
+FROM job WHERE app = %(app)s AND version = '' AND key = %(key)s
 """
 _ROUNDS = """
 SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, round.worker::text) AS worker,
-       round.running_at, round.executed_at, round.ending, round.exit_code, round.error, round.output, round.stderr
+       round.running_at, round.executed_at, round.ending, round.took_s, round.exit_code, round.error, round.output,
+       round.stderr
 FROM round LEFT JOIN worker ON worker.id = round.worker
 WHERE round.job = %(job)s ORDER BY round.claim
 """
@@ -74,6 +75,7 @@ class Round(Struct, frozen=True):
     running_at: datetime
     executed_at: datetime | None
     ending: str | None
+    took_s: float | None
     exit_code: int | None
     error: str | None
     output: str | None

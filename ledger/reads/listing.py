@@ -1,17 +1,23 @@
 """Jobs by what they have in common."""
 
-from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec import Struct
-from sqlalchemy import Select, select
-from sqlalchemy.dialects.postgresql import psycopg
 
 from jobs.states import State
 from ledger.connection import Tx
-from ledger.schema import job, submission, wants
 
-_DIALECT = psycopg.dialect()
+# A parameter that is null leaves its matter open; the planner drops the condition then.
+_JOBS = """
+SELECT app, key, state, round, priority, changed_at, not_before FROM job
+WHERE (%(app)s::text IS NULL OR app = %(app)s)
+  AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
+  AND (%(since)s::timestamptz IS NULL OR changed_at >= %(since)s)
+  AND (%(submission)s::text IS NULL OR id IN (
+      SELECT wants.job FROM wants JOIN submission ON submission.number = wants.submission
+      WHERE submission.id = %(submission)s))
+ORDER BY changed_at DESC, id DESC LIMIT %(limit)s
+"""
 
 
 class Listed(Struct, frozen=True, kw_only=True):
@@ -27,7 +33,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """Which jobs to list; None leaves a matter open. Newest change first."""
+    """Which jobs to list; None, or no states, leaves a matter open."""
 
     app: str | None = None
     states: tuple[State, ...] = ()
@@ -37,25 +43,13 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 def jobs(tx: Tx, wanted: Filter) -> list[Listed]:
-    compiled = _statement(wanted).compile(dialect=_DIALECT)
-    return tx.structs(Listed, str(compiled), **compiled.params)
-
-
-def _statement(wanted: Filter) -> Select[tuple[object, ...]]:
-    columns = [job.c[name] for name in Listed.__struct_fields__]
-    chosen = select(*columns).order_by(job.c.changed_at.desc(), job.c.id.desc()).limit(wanted.limit)
-    for condition in _conditions(wanted):
-        chosen = chosen.where(condition)
-    return chosen
-
-
-def _conditions(wanted: Filter) -> Iterator[object]:
-    if wanted.app is not None:
-        yield job.c.app == wanted.app
-    if wanted.states:
-        yield job.c.state.in_([str(state) for state in wanted.states])
-    if wanted.since is not None:
-        yield job.c.changed_at >= wanted.since
-    if wanted.submission is not None:
-        of_it = select(wants.c.job).join(submission, submission.c.number == wants.c.submission)
-        yield job.c.id.in_(of_it.where(submission.c.id == wanted.submission))
+    """The last changed first."""
+    return tx.structs(
+        Listed,
+        _JOBS,
+        app=wanted.app,
+        states=[str(state) for state in wanted.states] or None,
+        submission=wanted.submission,
+        since=wanted.since,
+        limit=wanted.limit,
+    )

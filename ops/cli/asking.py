@@ -7,10 +7,12 @@ from pathlib import Path
 
 import msgspec
 
+from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from jobs.submission import JSON, Submission
 from ops.cli.command import Options
 from ops.times import instant
+from planner.walk import Walk
 
 
 def submission_options(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +56,11 @@ def submission_of(options: Options) -> Submission:
         )
     except ValueError as error:
         raise BadRequest(f"The options contradict each other: {error}.", where=options.app) from None
+
+
+def check(catalogue: Catalogue, submission: Submission) -> None:
+    """Say at once what the planner would refuse it for. It reads the definitions alone, no ledger."""
+    Walk(catalogue, 0, submission)
 
 
 def mapping(text: str) -> dict[str, JSON]:

@@ -4,6 +4,7 @@ import argparse
 
 from jobs.ref import JobName
 from ops.cli.desk import Desk
+from planner.keyspaces import keyspace_of
 
 
 def job_options(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,5 @@ def named_job(desk: Desk, app: str, key: str) -> JobName:
 
 def canonical(desk: Desk, app: str, key: str) -> JobName:
     """The job by its canonical key. UnknownApp or BadKey where the definitions know better."""
-    from planner.keyspaces import keyspace_of
-
     known = desk.catalogue.app(app)
     return JobName(known.name, keyspace_of(known, desk.catalogue).canonical(known, key))

@@ -74,7 +74,9 @@ class Table(Struct, frozen=True):
 
     def _row(self, row: Spans, widths: list[int], width: int | None) -> Iterator[Spans]:
         *fixed, (text, style) = row
-        padded = [(cell.ljust(chars) + GAP, style) for (cell, style), chars in zip(fixed, widths, strict=False)]
+        padded = [
+            (cell.ljust(chars) + GAP, style) for (cell, style), chars in zip(fixed, widths, strict=False)
+        ]
         if not (self.prose and width):
             yield [*padded, (text, style)]
             return

@@ -16,10 +16,10 @@ from ops.cli.command import Action, Command, Group, Options
 class Parser(argparse.ArgumentParser):
     """Raises what it has to complain of, so that a wrong option is told like any other error."""
 
-    def __init__(self, way: str, help: str, epilog: str = "") -> None:
+    def __init__(self, way: str, description: str, epilog: str = "") -> None:
         super().__init__(
             prog=way,
-            description=help,
+            description=description,
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
@@ -58,15 +58,17 @@ def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tupl
     return action, parser.parse_intermixed_args(options.rest, options)
 
 
-def _choose(
-    way: str, help_: str, commands: Sequence[Command | Group], options: Options
-) -> Command | Group:
+def _choose(way: str, help_: str, commands: Sequence[Command | Group], options: Options) -> Command | Group:
     """Read one word and the common options before it; ``options.rest`` is left with what follows."""
     listed = "\n".join(f"  {entry.word:<14}{entry.help}" for entry in commands)
     parser = Parser(way, help_, epilog=f"commands:\n{listed}")
-    parser.add_argument("word", metavar="COMMAND", help="see below")
-    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="…", help="its own options; --help lists them")
+    parser.add_argument("word", metavar="COMMAND", nargs="?", help="see below")
+    parser.add_argument(
+        "rest", nargs=argparse.REMAINDER, metavar="…", help="its own options; --help lists them"
+    )
     parser.parse_args(options.rest, options)
+    if options.word is None:
+        parser.error("a command is missing")
     found = {entry.word: entry for entry in commands}.get(options.word)
     if found is None:
         matches = get_close_matches(options.word, [entry.word for entry in commands], n=1)

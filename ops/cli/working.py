@@ -5,11 +5,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec.structs import replace
-
 from actors.assembly import connect_broker
 from actors.process import Process
-from ops.cli.desk import Desk
+from actors.settings import Settings
+from jobs.catalogue import Catalogue
+from ledger.connection import Ledger
 
 
 def threads_option(parser: argparse.ArgumentParser) -> None:
@@ -23,11 +23,10 @@ def threads_option(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def working(desk: Desk, threads: int, *, broker_url: str, grace_s: float) -> Iterator[Process]:
+def working(settings: Settings, catalogue: Catalogue, ledger: Ledger, *, threads: int) -> Iterator[Process]:
     """Works for as long as the block lasts; what still runs then gets the grace time and is handed back."""
-    settings = replace(desk.settings, broker_url=broker_url, grace_s=grace_s)
     with connect_broker(settings) as broker:
-        process = Process(settings, desk.catalogue, desk.ledger, broker, threads=threads)
+        process = Process(settings, catalogue, ledger, broker, threads=threads)
         process.start()
         try:
             yield process

@@ -76,7 +76,7 @@ class Bench:
         known = self.world.known(app)
         delivery = Acknowledged()
         message = Execute(app=app, jobs=(Turn(known.id, self.world.round(app)),))
-        self.running.execute(message, delivery)  # type: ignore[arg-type] # as much of one as is needed
+        self.running.execute(message, delivery)
         return delivery
 
     def effects(self) -> int:

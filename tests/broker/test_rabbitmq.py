@@ -133,3 +133,21 @@ def test_a_thousand_small_messages_take_less_than_half_a_second(rabbitmq: Post) 
     began = time.perf_counter()
     rabbitmq.broker.publish(parcel(rabbitmq.app, *range(1000)))
     assert time.perf_counter() - began < 0.5
+
+
+def test_going_between_pushing_and_fetching_breaks_no_queue(
+    rabbitmq: Post, caplog: pytest.LogCaptureFixture
+) -> None:
+    ran = Ran()
+
+    def run(message: Message, delivery: Delivery) -> None:
+        delivery.acknowledge()
+        threading.Event().wait(0.12)
+        ran(message, delivery)
+
+    rabbitmq.serve({"execute": run}, [rabbitmq.app, rabbitmq.other_app], slots=1)
+    for number in range(3):
+        rabbitmq.broker.publish(parcel(rabbitmq.app, number) + parcel(rabbitmq.other_app, 10 + number))
+        until(lambda number=number: len(ran.jobs) == 2 * number + 2)  # type: ignore[misc]
+    assert not [record for record in caplog.records if "opened again" in record.getMessage()]
+    assert sorted(ran.jobs) == [0, 1, 2, 10, 11, 12]

@@ -1,7 +1,9 @@
 """What is Redis's own: answers that get lost, and the sets of messages that workers hold."""
 
 import hashlib
+import time
 
+from broker.messages import PLANNER
 from broker.redis import scripts
 from tests.broker.conftest import Post, Ran, parcel, until
 
@@ -52,6 +54,21 @@ def test_a_redis_that_forgets_everything_is_used_again(redis_post: Post) -> None
     redis_post.forget_everything()
     redis_post.broker.publish(parcel(redis_post.app, 2))
     until(lambda: ran.jobs == [1, 2])
+
+
+def test_a_stranger_who_does_not_ring_is_heard_at_once_by_the_planner(redis_post: Post) -> None:
+    heard: list[float] = []
+    redis_post.serve(
+        {"tick": Ran(), "submit": lambda message, delivery: heard.append(time.perf_counter())}, [PLANNER]
+    )
+    late: list[float] = []
+    for number in range(5):
+        body = f'{{"queue_name":"planner","actor_name":"submit","message_id":"m{number}","kwargs":{{"app":"etl"}}}}'
+        rang_at = time.perf_counter()
+        redis_post.put(PLANNER, body.encode())
+        until(lambda number=number: len(heard) > number)  # type: ignore[misc]
+        late.append(heard[-1] - rang_at)
+    assert sorted(late)[2] < 0.1
 
 
 def test_a_stranger_who_does_not_ring_is_heard_soon(redis_post: Post) -> None:

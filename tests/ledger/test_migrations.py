@@ -67,7 +67,10 @@ def test_a_submission_by_sql_commits_with_its_callers_transaction(world: World) 
 def test_the_ledger_refuses_a_history_that_is_no_path(world: World) -> None:
     world.apps("a")
     world.submit("a")
-    bad = "INSERT INTO transition (job, at, source, target, verb, by, round, claim) VALUES (1, now(), %s, %s, 'x', 'x', 0, 0)"
+    bad = (
+        "INSERT INTO transition (job, at, source, target, verb, by, round, claim)"
+        " VALUES (1, now(), %s, %s, 'x', 'x', 0, 0)"
+    )
     with psycopg.connect(world.url) as connection:
         for source, target in (("ready", "succeeded"), ("succeeded", "running"), ("-", "running")):
             try:

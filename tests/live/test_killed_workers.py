@@ -1,5 +1,6 @@
 """Two thousand jobs on three workers that are killed at random: everything ends, exactly once."""
 
+import logging
 import random
 import time
 from pathlib import Path
@@ -13,6 +14,8 @@ from jobs.submission import Submission, SubmissionState
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
+
+_LOG = logging.getLogger("sluice.tests")
 
 KEYS = 667
 JOBS = 3 * KEYS
@@ -74,6 +77,7 @@ def _check(ledger: Ledger, workers: Fleet) -> None:
     assert len({(app, key) for app, key, *_ in lines}) == JOBS
     # One claim of one job was run by one process, once.
     assert len({tuple(line[:3]) for line in lines}) == len(lines)
+    _LOG.info("%d jobs, %d workers killed, %d runs, each job succeeded once", JOBS, workers.kills, len(lines))
 
 
 def _succeeded(ledger: Ledger) -> int:

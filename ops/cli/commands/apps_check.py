@@ -11,7 +11,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: Desk, _: Options) -> int:
     apps = list(desk.catalogue)
     plural = "app" if len(apps) == 1 else "apps"
     desk.output.answer({"apps": apps}, Line(f"{len(apps)} {plural}, no faults.", "green"))

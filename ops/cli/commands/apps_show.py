@@ -39,7 +39,7 @@ def _document(desk: Desk, app: App) -> dict[str, object]:
         "autofill_values": {name: _values(values) for name, values in app.autofill.items()},
         "parents": [{"group": group.name, "apps": _apps(group)} for group in app.groups],
         "children": list(desk.catalogue.children_of(app.name)),
-        "policy": app.policy,
+        "policy": _policy(app),
         "runs": app.bash_cmd or app.function_path,
         "origin": app.origin,
         "digest": app.digest,
@@ -68,9 +68,15 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
     ]
     yield Line()
     yield Table(("identifier", "is", "values"), rows, prose=True)
-    changed = {word: value for word, value in asdict(app.policy).items() if value != getattr(Policy(), word)}
+    default = asdict(Policy())
+    changed = {word: value for word, value in _policy(app).items() if value != default[word]}
     yield Line()
     yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
+
+
+def _policy(app: App) -> dict[str, object]:
+    """Of the environment the names alone: a value may be a secret."""
+    return {**asdict(app.policy), "env": dict.fromkeys(app.policy.env, "…")}
 
 
 def _apps(group: Group) -> list[str]:

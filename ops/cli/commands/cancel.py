@@ -5,6 +5,7 @@ import argparse
 from jobs.errors import BadRequest
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.naming import named_job
 from ops.cli.page import Line
 
@@ -15,12 +16,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk, options: Options) -> int:
+    installation = Installation(desk)
     if options.key is None:
-        stopped = desk.client.cancel(options.target)
+        stopped = installation.client.cancel(options.target)
         what = f"Submission {options.target} is cancelled"
     else:
         name = named_job(desk, options.target, options.key)
-        stopped = desk.client.cancel_job(name)
+        stopped = installation.client.cancel_job(name)
         if not stopped:
             raise BadRequest(
                 f"{name} has nothing left to cancel.", advice=f"`sluice why {name.app} {name.key}` says more."

@@ -9,6 +9,7 @@ from actors import upkeep
 from jobs.errors import BadRequest
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.page import Line
 
 
@@ -16,14 +17,15 @@ def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, options: Options) -> int:
-    if not desk.shares_a_broker:
+def run(desk: Desk, _: Options) -> int:
+    installation = Installation(desk)
+    if not installation.shares_a_broker:
         raise BadRequest(
             "The in-process broker of another process cannot be reached.",
             where=desk.settings.broker_url,
             advice="Name the broker with --broker or SLUICE_BROKER_URL; beside `sluice up` there is no need.",
         )
-    announced = upkeep.announce_everything(desk.ledger, desk.broker.publish)
+    announced = upkeep.announce_everything(installation.ledger, installation.broker.publish)
     plural = "job was" if announced == 1 else "jobs were"
     desk.output.answer({"announced": announced}, Line(f"{announced} {plural} announced again."))
     return 0

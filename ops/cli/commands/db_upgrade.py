@@ -5,6 +5,7 @@ import argparse
 from ledger import migrate
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.page import Line
 
 
@@ -12,7 +13,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, options: Options) -> int:
-    revision = migrate.upgrade(desk.ledger_url)
+def run(desk: Desk, _: Options) -> int:
+    revision = migrate.upgrade(Installation(desk).ledger_url)
     desk.output.answer({"revision": revision}, Line(f"The ledger is at {revision}.", "green"))
     return 0

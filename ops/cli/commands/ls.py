@@ -9,6 +9,7 @@ from ledger.connection import Tx
 from ledger.reads import listing, progress
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
 from ops.times import moment, past
 
@@ -23,7 +24,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="may be repeated; one of " + ", ".join(State),
     )
     parser.add_argument("--submission", metavar="ID", help="those that this submission wants")
-    parser.add_argument("--since", type=_past, metavar="T", help="changed since; a time, or how long ago: 10m")
+    parser.add_argument(
+        "--since", type=_past, metavar="T", help="changed since; a time, or how long ago: 10m"
+    )
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
 
 
@@ -35,7 +38,7 @@ def run(desk: Desk, options: Options) -> int:
         since=options.since,
         limit=max(options.limit, 0),
     )
-    found = desk.ask(lambda tx: _jobs(tx, wanted))
+    found = Installation(desk).ask(lambda tx: _jobs(tx, wanted))
     desk.output.answer(
         found,
         Table(

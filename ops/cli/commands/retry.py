@@ -12,6 +12,7 @@ from ledger.reads import dossier
 from ops.cli.command import Options
 from ops.cli.commands.submit import ask
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.naming import job_options, named_job
 
 
@@ -23,7 +24,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     name = named_job(desk, options.app, options.key)
-    job = desk.ask(lambda tx: dossier.job(tx, name))
+    installation = Installation(desk)
+    job = installation.ask(lambda tx: dossier.job(tx, name))
     if job is None:
         raise BadRequest(
             f"The ledger has no job {name}.", advice=f"Submit it: sluice submit {name.app} {name.key}"
@@ -34,4 +36,4 @@ def run(desk: Desk, options: Options) -> int:
             advice=f"`sluice why {name.app} {name.key}` says what it waits for.",
         )
     rerun = Submission(app=name.app, key=name.key, rerun="downstream" if options.downstream else "job")
-    return ask(desk, rerun, wait=options.wait)
+    return ask(desk, installation, rerun, wait=options.wait)

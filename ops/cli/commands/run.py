@@ -2,9 +2,12 @@
 
 import argparse
 
-from ops.cli.asking import submission_of, submission_options
+from msgspec.structs import replace
+
+from ops.cli.asking import check, submission_of, submission_options
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.watching import watch
 from ops.cli.working import threads_option, working
 
@@ -19,8 +22,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     submission = submission_of(options)
-    desk.check(submission)
+    check(desk.catalogue, submission)
     # The messages stay in this process: it works on this submission and nothing else waits for it.
     grace_s = min(desk.settings.grace_s, GRACE_S)
-    with working(desk, options.threads, broker_url="memory://", grace_s=grace_s) as process:
-        return watch(desk, process.client.submit(submission))
+    settings = replace(desk.settings, broker_url="memory://", grace_s=grace_s)
+    installation = Installation(desk)
+    with working(settings, desk.catalogue, installation.ledger, threads=options.threads) as process:
+        return watch(desk, installation, process.client.submit(submission))

@@ -2,10 +2,13 @@
 
 import argparse
 
+from broker.messages import PLANNER
 from jobs.errors import BadRequest
 from ledger.reads import progress
+from ledger.reads.course import course, work
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.page import Table
 from ops.cli.result import as_document, summary
 from ops.times import moment
@@ -17,22 +20,30 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk, options: Options) -> int:
-    if options.id is None:
-        found = desk.ask(lambda tx: progress.recent(tx, max(options.limit, 0)))
-        desk.output.answer(found, _list(found))
-        return 0
-    result = desk.ask(lambda tx: progress.result(tx, options.id))
-    if result is None:
-        raise BadRequest(
-            f"There is no submission {options.id}.", advice="`sluice submissions` lists what there is."
-        )
-    desk.output.answer(as_document(result), *summary(result))
+    return _list(desk, options.limit) if options.id is None else _one(desk, options.id)
+
+
+def _list(desk: Desk, limit: int) -> int:
+    found = Installation(desk).ask(lambda tx: progress.recent(tx, max(limit, 0)))
+    rows = [(each.id, each.state, moment(each.received_at), _what(each)) for each in found]
+    headings = ("submission", "state", "received (UTC)", "asks for")
+    desk.output.answer(found, Table(headings, rows, prose=True, empty="No submissions."))
     return 0
 
 
-def _list(found: list[progress.Status]) -> Table:
-    rows = [
-        (each.id, each.state, moment(each.received_at), f"{each.asks_for}{': ' if each.reason else ''}{each.reason or ''}")
-        for each in found
-    ]
-    return Table(("submission", "state", "received (UTC)", "asks for"), rows, prose=True, empty="No submissions.")
+def _one(desk: Desk, id_: str) -> int:
+    installation = Installation(desk)
+    found = installation.ask(lambda tx: course(tx, id_, planner_queue=PLANNER))
+    if found is None:
+        raise BadRequest(f"There is no submission {id_}.", advice="`sluice submissions` lists what there is.")
+    took = installation.ask(lambda tx: work(tx, found.status.number))
+    desk.output.answer(as_document(found), *summary(found, took))
+    return 0
+
+
+def _what(status: progress.Status) -> str:
+    if status.key is not None:
+        asked = f"{status.app}/{status.key}"
+    else:
+        asked = f"{status.keys} jobs of {status.app}" if status.keys else status.app
+    return f"{asked}: {status.reason}" if status.reason else asked

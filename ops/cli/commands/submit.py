@@ -4,9 +4,10 @@ import argparse
 
 from jobs.submission import Submission, SubmissionState
 from ledger.reads.progress import Status
-from ops.cli.asking import submission_of, submission_options
+from ops.cli.asking import check, submission_of, submission_options
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.watching import watch
 
@@ -17,19 +18,19 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk, options: Options) -> int:
-    return ask(desk, submission_of(options), wait=options.wait)
+    return ask(desk, Installation(desk), submission_of(options), wait=options.wait)
 
 
-def ask(desk: Desk, submission: Submission, *, wait: bool) -> int:
+def ask(desk: Desk, installation: Installation, submission: Submission, *, wait: bool) -> int:
     """Submit, and say so; or wait for the end, and say what came of it."""
     if desk.settings.apps:
-        desk.check(submission)
-    known = desk.client.status(submission.id) if submission.id else None
-    id_ = desk.client.submit(submission)
+        check(desk.catalogue, submission)
+    known = installation.client.status(submission.id) if submission.id else None
+    id_ = installation.client.submit(submission)
     if known is not None:
         _warn(desk, known, submission)
     if wait:
-        return watch(desk, id_)
+        return watch(desk, installation, id_)
     state = known.state if known else SubmissionState.RECEIVED
     desk.output.answer({"submission": id_, "state": state}, Line(id_))
     return 0

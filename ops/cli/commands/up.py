@@ -10,6 +10,7 @@ from ledger.connection import without_password
 from ledger.reads.idle import idle
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.working import threads_option, working
 
@@ -27,15 +28,18 @@ def run(desk: Desk, options: Options) -> int:
         Line("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**place)),
         Line("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
     )
+    installation = Installation(desk)
     with (
         _told_to_stop() as stop,
-        working(desk, options.threads, broker_url=desk.settings.broker_url, grace_s=desk.settings.grace_s),
+        working(desk.settings, desk.catalogue, installation.ledger, threads=options.threads),
     ):
         while not stop.wait(LOOK_EVERY_S):
-            if options.drain and desk.ask(idle):
+            if options.drain and installation.ask(idle):
                 break
     ended = "stopped" if stop.is_set() else "drained"
-    desk.output.answer({**place, "ended": ended}, Line("Stopped." if stop.is_set() else "Nothing is left to do."))
+    desk.output.answer(
+        {**place, "ended": ended}, Line("Stopped." if stop.is_set() else "Nothing is left to do.")
+    )
     return 0
 
 

@@ -5,6 +5,7 @@ import argparse
 from ledger.reads import fleet
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.page import Table
 from ops.times import moment
 
@@ -13,8 +14,8 @@ def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, options: Options) -> int:
-    found = desk.ask(fleet.workers)
+def run(desk: Desk, _: Options) -> int:
+    found = Installation(desk).ask(fleet.workers)
     desk.output.answer(
         found,
         Table(

@@ -1,0 +1,61 @@
+"""``sluice graph``: draw the apps, or one job's live graph. The apps are drawn from the definitions alone."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from jobs.errors import BadRequest
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.page import Line, Verbatim
+from ops.graph.apps import app_graph
+from ops.graph.graph import Graph
+from ops.graph.svg import as_svg
+from ops.graph.written import as_document, as_dot, as_mermaid
+
+
+def _as_json(graph: Graph) -> str:
+    return msgspec.json.format(msgspec.json.encode(as_document(graph)), indent=2).decode()
+
+
+FORMATS: Mapping[str, Callable[[Graph], str]] = {
+    "mermaid": as_mermaid,
+    "dot": as_dot,
+    "svg": as_svg,
+    "json": _as_json,
+}
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("app", nargs="?", help="this one with everything above and below it")
+    parser.add_argument("key", nargs="?", help="one job's live graph instead of the apps'")
+    parser.add_argument("--format", choices=[*FORMATS], default="mermaid")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write it there")
+
+
+def run(desk: Desk, options: Options) -> int:
+    graph = app_graph(desk.catalogue, options.app) if options.key is None else _live(desk, options)
+    if options.output is None and desk.output.as_json:
+        desk.output.answer(as_document(graph))
+    elif options.output is None:
+        desk.output.say(Verbatim(FORMATS[options.format](graph)))
+    else:
+        _write(desk, graph, Path(options.output), options.format)
+    return 0
+
+
+def _write(desk: Desk, graph: Graph, path: Path, kind: str) -> None:
+    try:
+        path.write_text(FORMATS[kind](graph) + "\n")
+    except OSError as error:
+        raise BadRequest(f"The picture cannot be written: {error}.", where=str(path)) from None
+    written = {"file": str(path), "nodes": len(graph.nodes), "edges": len(graph.edges)}
+    desk.output.answer(written, Line("{file}: {nodes} nodes, {edges} edges.".format(**written)))
+
+
+def _live(desk: Desk, options: Options) -> Graph:
+    from ops.cli.live_graph import live_graph  # noqa: PLC0415 - it takes longer than to draw the apps
+
+    return live_graph(desk, options.app, options.key)

@@ -1,0 +1,81 @@
+"""``sluice logs``: what the rounds of a job printed. A round's output is kept when it ends.
+
+With --follow, rounds that are to come as well, until the job has ended; --json gives a line a round then.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+
+from jobs.errors import BadRequest
+from jobs.states import TERMINAL
+from ledger.reads.dossier import Dossier, Round
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.naming import job_options
+from ops.cli.page import Block, Line, Verbatim
+from ops.cli.records import dossier_of
+from ops.dossier import round_document
+from ops.times import moment
+
+FOLLOW_EVERY_S = 0.3
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    parser.add_argument("--round", type=int, metavar="N", help="this one alone")
+    parser.add_argument("--follow", action="store_true", help="rounds to come too, until the job has ended")
+
+
+def run(desk: Desk, options: Options) -> int:
+    if options.follow:
+        return _follow(desk, options)
+    found = dossier_of(desk, Installation(desk), options.app, options.key)
+    rounds = _ended(found, options.round)
+    if options.round is not None and options.round not in {each.round for each in found.rounds}:
+        raise BadRequest(f"{found.job.name} has had no round {options.round}.", advice=_past(found))
+    desk.output.answer(
+        {
+            "app": found.job.app,
+            "key": found.job.key,
+            "state": found.job.state,
+            "rounds": [round_document(each) for each in rounds],
+        },
+        *(block for each in rounds for block in _page(each)),
+    )
+    if not rounds:
+        desk.output.note(
+            Line(f"{found.job.name} is {found.job.state}; no round has ended yet.", "bright_black")
+        )
+    return 0
+
+
+def _follow(desk: Desk, options: Options) -> int:
+    installation = Installation(desk)
+    shown: set[int] = set()
+    while True:
+        found = dossier_of(desk, installation, options.app, options.key)
+        for each in _ended(found, options.round):
+            if each.claim not in shown:
+                shown.add(each.claim)
+                desk.output.stream(round_document(each), *_page(each))
+        if found.job.state in TERMINAL:
+            return 0
+        time.sleep(FOLLOW_EVERY_S)
+
+
+def _ended(found: Dossier, number: int | None) -> list[Round]:
+    return [each for each in found.rounds if each.executed_at and number in (None, each.round)]
+
+
+def _past(found: Dossier) -> str:
+    numbers = sorted({each.round for each in found.rounds})
+    return f"It has had {', '.join(map(str, numbers))}." if numbers else "It has not been run yet."
+
+
+def _page(each: Round) -> Iterator[Block]:
+    yield Line(f"round {each.round} on {each.worker}, {moment(each.executed_at)} UTC: {each.ending}", "bold")
+    for text, style in ((each.output, ""), (each.stderr, "yellow"), (each.error, "red")):
+        if text:
+            yield Verbatim(text.rstrip("\n"), style)

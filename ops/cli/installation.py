@@ -1,0 +1,53 @@
+"""The running system that a command works on. Drivers for a database and three brokers take longer to import
+than many a command takes to run, so it is a module of its own, for those commands that need it."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TypeVar
+
+from actors.assembly import connect_broker, ledger_address, open_ledger
+from actors.client import Client
+from broker.carrier import Broker
+from broker.messages import Message
+from ledger.connection import Ledger, Tx
+from ops.cli.desk import Desk
+
+T = TypeVar("T")
+
+
+class Installation:
+    """Ledger, broker and client, each opened when it is first asked for and closed with the desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return self._desk.keep(open_ledger(self._desk.settings))
+
+    @cached_property
+    def ledger_url(self) -> str:
+        """Where the ledger is, whatever its schema."""
+        return self._desk.keep(ledger_address(self._desk.settings))
+
+    @cached_property
+    def broker(self) -> Broker:
+        return self._desk.keep(connect_broker(self._desk.settings))
+
+    @cached_property
+    def client(self) -> Client:
+        return Client(self.ledger, self._publish)
+
+    @property
+    def shares_a_broker(self) -> bool:
+        """Whether other processes can be reached; the in-process broker of another one cannot."""
+        return not self._desk.settings.broker_url.startswith("memory:")
+
+    def ask(self, question: Callable[[Tx], T]) -> T:
+        """Read something from the ledger."""
+        return self.ledger.transact(question)
+
+    def _publish(self, messages: Sequence[Message]) -> None:
+        """Where nobody can be told, the groomer of whoever works looks by itself."""
+        if self.shares_a_broker:
+            self.broker.publish(messages)

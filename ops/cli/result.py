@@ -1,0 +1,102 @@
+"""What came of a submission, for people and for programs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from jobs.states import DEAD, LIVE, State
+from jobs.submission import SubmissionState
+from ledger.reads.course import Course, Trouble, Work
+from ops.cli.page import Block, Line, Table, first_line
+from ops.times import span
+
+#: A submission that is not planned for so long, with nobody there to do it, is not going to be.
+LONELY_AFTER = timedelta(seconds=3)
+
+#: The good first, then what is under way, then the dead.
+_ORDER = [State.SUCCEEDED, State.SKIPPED, *(state for state in State if state in LIVE)]
+_RANK = {
+    state: place for place, state in enumerate([*_ORDER, *(state for state in State if state not in _ORDER)])
+}
+_BAD = DEAD - {State.SKIPPED, State.CANCELLED}
+
+
+def as_document(course: Course) -> dict[str, Any]:
+    """Field names are a contract: ``submission``, ``state`` and ``jobs``."""
+    document: dict[str, Any] = {
+        "submission": course.status.id,
+        "state": course.status.state,
+        "jobs": dict(sorted(course.counts.items(), key=lambda item: _RANK[item[0]])),
+    }
+    if course.status.reason:
+        document["reason"] = course.status.reason
+    if course.troubles:
+        document["troubles"] = course.troubles
+    return document
+
+
+def summary(course: Course, took: Sequence[Work]) -> Iterator[Block]:
+    """A line for each app, the jobs that went wrong with what to look at, and the verdict."""
+    if course.tally:
+        yield _apps(course, {each.app: each for each in took})
+    for trouble in course.troubles:
+        yield from _trouble(trouble)
+    if (more := sum(course.counts.get(state, 0) for state in _BAD) - len(course.troubles)) > 0:
+        yield Line(f"and {more} more: sluice ls --submission {course.status.id}", indent=2)
+    yield _verdict(course)
+
+
+def in_words(counts: Mapping[State, int]) -> str:
+    """``3 succeeded, 1 running, 2 failed``."""
+    ordered = sorted(counts.items(), key=lambda item: _RANK[item[0]])
+    return ", ".join(f"{count} {state}" for state, count in ordered)
+
+
+def obstacle(course: Course) -> str:
+    """What keeps it from being planned at all, or nothing."""
+    waits = course.status.state is SubmissionState.RECEIVED and not course.planners
+    if waits and course.now - course.status.received_at > LONELY_AFTER:
+        return "Nobody is there to plan it. Start `sluice up`, or python -m actors.worker."
+    return ""
+
+
+def _apps(course: Course, took: Mapping[str, Work]) -> Table:
+    began = {app: work.began_at for app, work in took.items()}
+    rows = [
+        (app, sum(counts.values()), *_times(took.get(app)), in_words(counts))
+        for app, counts in sorted(
+            course.tally.items(), key=lambda item: (item[0] not in began, began.get(item[0]), item[0])
+        )
+    ]
+    return Table(("app", "jobs", "took", "work", "came to"), rows, prose=True)
+
+
+def _times(work: Work | None) -> tuple[str, str]:
+    if work is None or work.ended_at is None:
+        return "", ""
+    return span((work.ended_at - work.began_at).total_seconds()), span(work.work_s)
+
+
+def _trouble(trouble: Trouble) -> Iterator[Block]:
+    name = f"{trouble.app}/{trouble.key}"
+    if trouble.state is State.UPSTREAM_FAILED:
+        yield Line(f"{name} cannot run, for its parents will not succeed", "red")
+        yield Line(f"sluice why {trouble.app} {trouble.key}", indent=2)
+        return
+    error = first_line(trouble.error)
+    yield Line(f"{name} {trouble.state} in round {trouble.round}{': ' if error else ''}{error}", "red")
+    yield Line(f"sluice logs {trouble.app} {trouble.key}", indent=2)
+
+
+def _verdict(course: Course) -> Line:
+    status = course.status
+    if status.state is SubmissionState.REFUSED:
+        return Line(f"{status.state}: {status.reason}", "red")
+    end = status.ended_at or course.now
+    words = f"{in_words(course.counts) or 'no jobs'} in {span((end - status.received_at).total_seconds())}"
+    styles = {
+        SubmissionState.SUCCEEDED: "green",
+        SubmissionState.ACTIVE: "cyan",
+        SubmissionState.RECEIVED: "yellow",
+    }
+    return Line(f"{status.state}: {words}", styles.get(status.state, "red"))

@@ -1,0 +1,46 @@
+"""Writing styled text to a stream: in colour on a terminal, plain anywhere else."""
+
+import os
+import shutil
+from typing import TextIO
+
+from ops.cli.page import Block, Spans
+
+_SGR = {
+    "bold": "1",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+    "white": "37",
+    "bright_black": "90",
+}
+
+
+class Screen:
+    """``width`` is None where nothing limits a line."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.is_terminal = stream.isatty()
+        self.width = shutil.get_terminal_size().columns if self.is_terminal else None
+        self._is_coloured = (
+            self.is_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        )
+
+    def print(self, *blocks: Block) -> None:
+        for block in blocks:
+            for spans in block.lines(self.width):
+                self._stream.write(self._painted(spans) + "\n")
+        self._stream.flush()
+
+    def _painted(self, spans: Spans) -> str:
+        """Characters that the stream's encoding lacks are replaced: a key that shows is worth more than an error."""
+        text = "".join(self._span(text, style) for text, style in spans)
+        return text.encode(self._stream.encoding, "replace").decode(self._stream.encoding)
+
+    def _span(self, text: str, style: str) -> str:
+        codes = ";".join(_SGR[word] for word in style.split())
+        return f"\x1b[{codes}m{text}\x1b[0m" if codes and self._is_coloured else text

@@ -1,0 +1,5 @@
+"""Why a job is in its state, in words: what it waits for, since when, and what would help.
+
+``explain`` answers for any job; ``living`` and ``ended`` have a few words for each state. All of it is pure: the
+facts come from ``ledger.reads.obstacles``.
+"""
