@@ -131,7 +131,6 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> Sequence[Message]:
     received = submissions.hold_received(tx, ids)
     wanted = [(each.number, read) for each in received if (read := _reread(each, refuse))]
     planned, ready = plan_together(tx, catalogue, wanted, refuse)
-    submissions.activate(tx, planned)
     submissions.settle(tx, planned)
     return announce(tx, ready)
 

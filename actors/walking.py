@@ -6,7 +6,7 @@ from functools import partial
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from jobs.submission import Submission
-from ledger import planning, wishes
+from ledger import planning, submissions, wishes
 from ledger.connection import Tx
 from ledger.counts import Told
 from ledger.release import Ready
@@ -27,8 +27,10 @@ def plan_together(
         if (walk := _attempt(partial(Walk, catalogue, number, submission), number, refuse))
     ]
     arrived = _arrive(tx, walks, refuse)
-    ready = follow_turns(tx, catalogue, planning.plan(tx, merge(catalogue, arrived)))
-    return [walk.number for walk in arrived], ready
+    numbers = [walk.number for walk in arrived]
+    told = planning.plan(tx, merge(catalogue, arrived))
+    submissions.activate(tx, numbers)
+    return numbers, follow_turns(tx, catalogue, told)
 
 
 def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:

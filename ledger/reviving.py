@@ -8,6 +8,7 @@ from ledger import counts
 from ledger.connection import Tx
 from ledger.sql import move
 from ledger.submissions import repay
+from ledger.wishes import forget_ended
 
 _DEAD = sql_list(*sorted(DEAD))
 _ENDED = sql_list(*sorted(TERMINAL))
@@ -73,5 +74,6 @@ def want_again(tx: Tx, jobs: list[int]) -> list[int]:
 def _revive(tx: Tx, jobs: list[int]) -> list[int]:
     revived = tx.column(_REVIVE, jobs=jobs)
     repay(tx, revived)
+    forget_ended(tx, revived)
     counts.recount(tx, sorted({*revived, *tx.column(_WAITING_CHILDREN, jobs=revived)}))
     return revived

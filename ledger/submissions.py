@@ -17,6 +17,7 @@ from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from jobs.submission import JSON, Submission, SubmissionState
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
+from ledger.wishes import STILL_WANTS
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
@@ -95,7 +96,7 @@ WHERE wants.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE})
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _UNWANTED = f"""
 NOT EXISTS (SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
-            WHERE wants.job = job.id AND submission.state = '{SubmissionState.ACTIVE}')
+            WHERE wants.job = job.id AND {STILL_WANTS})
 """
 _CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=_UNWANTED)
 _UNWANT = """

@@ -12,6 +12,13 @@ from jobs.states import State
 from jobs.submission import JSON, Submission, SubmissionState, narrowed
 from ledger.connection import Tx, arrays
 
+#: Whether a submission wants a job yet. One that has ended does where it pushed the job, for a pushed job may
+#: begin long after whoever pushed it had all that was asked for; one that was cancelled wants nothing.
+STILL_WANTS = f"""
+(submission.state = '{SubmissionState.ACTIVE}'
+ OR wants.wish = {Wish.PUSHED:d} AND submission.state <> '{SubmissionState.CANCELLED}')
+"""
+
 _INSERT = """
 INSERT INTO wants (submission, job, wish)
 SELECT submission, job, min(wish)
@@ -24,7 +31,7 @@ SELECT job.app, job.key, job.kwargs, job.overrides,
        array_agg(submission.number ORDER BY submission.number) AS submissions
 FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
 WHERE job.id = ANY(%(jobs)s) AND job.state = '{State.SUCCEEDED}'
-  AND submission.state = '{SubmissionState.ACTIVE}' AND submission.push
+  AND {STILL_WANTS} AND submission.push
 GROUP BY job.id ORDER BY job.id
 """
 # Those who asked for a job that waits, or for one that does, and what they asked for it under.
@@ -35,10 +42,15 @@ WHERE job.id = ANY(%(jobs)s) AND wants.wish <> {Wish.PUSHED:d}
   AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
 ORDER BY job.id, submission.number
 """
+_FORGET_ENDED = f"""
+DELETE FROM wants USING submission
+WHERE wants.job = ANY(%(jobs)s) AND wants.wish = {Wish.PUSHED:d} AND submission.number = wants.submission
+  AND submission.state IN ('{SubmissionState.SUCCEEDED}', '{SubmissionState.FAILED}')
+"""
 
 
 class Pusher(Struct, frozen=True):
-    """A succeeded job, and the active submissions that want its children too."""
+    """A succeeded job, and the submissions that want its children too."""
 
     app: str
     key: str
@@ -75,3 +87,8 @@ def want(tx: Tx, wants: list[tuple[int, int, Wish]]) -> None:
     """Note which submission wants which job; asked for by name once is asked for by name."""
     if wants:
         tx.write(_INSERT, **arrays(wants, "submission", "job", "wish"))
+
+
+def forget_ended(tx: Tx, jobs: list[int]) -> None:
+    """These jobs begin anew: those who had pushed them and have ended have had what they wanted."""
+    tx.write(_FORGET_ENDED, jobs=jobs)

@@ -23,12 +23,8 @@ def span(seconds: float | None) -> str:
     """``25 ms``, ``0.25 s``, ``12.0 s``, ``3 min 20 s``, ``2 h 5 min``, ``1 d 3 h``; nothing for none."""
     if seconds is None:
         return ""
-    if seconds < 0.1:
-        return f"{max(round(seconds * 1000), 0)} ms"
-    if seconds < 1:
-        return f"{seconds:.2f} s"
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return _short(seconds)
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"
@@ -63,3 +59,9 @@ def past(text: str, now: datetime) -> datetime:
             raise ValueError(
                 f"{text!r} is neither a time nor a duration; write 2026-11-20T02:00:00Z or 10m"
             ) from None
+
+
+def _short(seconds: float) -> str:
+    if seconds < 0.1:
+        return f"{max(round(seconds * 1000), 0)} ms"
+    return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s".replace(".0 s", " s")

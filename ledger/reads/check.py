@@ -41,9 +41,9 @@ _RULES = {
         HAVING gate.unmet <> count(need.parent) FILTER (WHERE need.settled IS NOT TRUE)
             OR gate.dead <> count(need.parent) FILTER (WHERE need.settled IS FALSE)
     """,
-    "children of ended parents have been told, or are owed the news": f"""
+    "whoever waits for ended parents has been told, or is owed the news": f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
-        WHERE child.state = '{State.WAITING}' AND need.settled IS DISTINCT FROM {VERDICT}
+        WHERE child.state = '{State.WAITING}' AND NOT child.open AND need.settled IS DISTINCT FROM {VERDICT}
           AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = parent.id)
     """,
     "a waiting job is open if and only if one of its gates is": f"""

@@ -19,11 +19,20 @@ SELECT job.app, job.key, job.round, job.changed_at AS since FROM wants JOIN job 
 WHERE wants.submission = %(number)s AND job.state = '{State.RUNNING}'
 ORDER BY job.changed_at, job.id LIMIT %(limit)s
 """
+_LAST_ERROR = """
+LEFT JOIN LATERAL (
+    SELECT error FROM round WHERE round.job = job.id AND error IS NOT NULL ORDER BY claim DESC LIMIT 1) last ON true
+"""
+_RETRYING = f"""
+SELECT job.app, job.key, job.state, job.round, last.error
+FROM wants JOIN job ON job.id = wants.job {_LAST_ERROR}
+WHERE wants.submission = %(number)s AND job.state = '{State.WAITING}' AND job.round > 0
+ORDER BY job.changed_at, job.id LIMIT %(limit)s
+"""
 # Jobs that ended for their parents' sake come last: mostly the parent is there too and says more.
 _TROUBLES = f"""
 SELECT job.app, job.key, job.state, job.round, last.error
-FROM wants JOIN job ON job.id = wants.job LEFT JOIN LATERAL (
-    SELECT error FROM round WHERE round.job = job.id AND error IS NOT NULL ORDER BY claim DESC LIMIT 1) last ON true
+FROM wants JOIN job ON job.id = wants.job {_LAST_ERROR}
 WHERE wants.submission = %(number)s AND job.state IN (
     {sql_list(State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED, State.UPSTREAM_FAILED)})
 ORDER BY job.state = '{State.UPSTREAM_FAILED}', job.changed_at, job.id LIMIT %(limit)s
@@ -51,7 +60,7 @@ class Run(Struct, frozen=True):
 
 
 class Trouble(Struct, frozen=True):
-    """A job that ended badly, and the last error of its rounds."""
+    """A job that ended badly or is to be tried again, and the last error of its rounds."""
 
     app: str
     key: str
@@ -71,7 +80,8 @@ class Work(Struct, frozen=True):
 
 
 class Course(Struct, frozen=True, kw_only=True):
-    """``tally`` counts jobs by app and state; ``running`` and ``troubles`` are the first of what there is.
+    """``tally`` counts jobs by app and state; ``running``, ``retrying`` and ``troubles`` are the first
+    of what there is.
 
     ``planners`` is how many living workers could plan it.
     """
@@ -81,6 +91,7 @@ class Course(Struct, frozen=True, kw_only=True):
     planners: int
     tally: Mapping[str, Mapping[State, int]]
     running: list[Run]
+    retrying: list[Trouble]
     troubles: list[Trouble]
 
     @property
@@ -107,6 +118,7 @@ def course(tx: Tx, id: str, *, planner_queue: str) -> Course | None:
         planners=fleet.servers(tx, planner_queue),
         tally=tally,
         running=tx.structs(Run, _RUNNING, number=found.number, limit=TOLD_MAX),
+        retrying=tx.structs(Trouble, _RETRYING, number=found.number, limit=TOLD_MAX),
         troubles=tx.structs(Trouble, _TROUBLES, number=found.number, limit=TOLD_MAX),
     )
 

@@ -1,27 +1,33 @@
 """The live display of a submission: a bar for each app, what runs now, and what went wrong."""
 
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Column, Table
 from rich.text import Text
 
 from jobs.states import DEAD, LIVE, State
-from ledger.reads.course import Course
+from ledger.reads.course import Course, Run
 from ops.cli.page import colour, first_line, legible
 from ops.cli.result import in_words, obstacle
 from ops.times import span
 
-BAR_CHARS = 24
+BAR_CHARS_MIN, BAR_CHARS_MAX = 8, 24
+#: What stands beside a bar gets so much, if need be from the bar.
+WORDS_CHARS = 32
 DRAWN_PER_S = 8
-#: Of the jobs that run, so many are named.
-NAMED_MAX = 4
+#: Of the jobs that run, of those tried again, and of those that ended badly, so many are named.
+NAMED_MAX = 3
 
 _GOOD = frozenset({State.SUCCEEDED, State.SKIPPED})
+_PARTS = (
+    (_GOOD, "green"),
+    (DEAD - _GOOD, "red"),
+    (frozenset({State.RUNNING, State.EXECUTED}), colour(State.RUNNING)),
+)
 
 
 class Bars:
@@ -29,13 +35,9 @@ class Bars:
 
     def __init__(self, ranks: Mapping[str, int]) -> None:
         self._ranks = ranks
-        # Jobs may print. That goes above the bars where it would run through them, else where it was meant to go.
-        self._live = Live(
-            console=Console(stderr=True),
-            refresh_per_second=DRAWN_PER_S,
-            transient=True,
-            redirect_stdout=sys.stdout.isatty(),
-        )
+        self._console = Console(stderr=True)
+        # What jobs print goes above the bars.
+        self._live = Live(console=self._console, refresh_per_second=DRAWN_PER_S, transient=True)
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -47,68 +49,80 @@ class Bars:
         self._live.stop()
 
     def show(self, course: Course) -> None:
-        self._live.update(draw(course, self._ranks))
+        self._live.update(draw(course, self._ranks, self._console.width))
 
 
-def draw(course: Course, ranks: Mapping[str, int]) -> RenderableType:
+def draw(course: Course, ranks: Mapping[str, int], width: int) -> RenderableType:
     """One picture."""
-    return Group(_bars(course, ranks), *_lines(course))
+    rows = sorted(course.tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0]))
+    return Group(*_bars(rows, width), *_lines(course, width))
 
 
-def _bars(course: Course, ranks: Mapping[str, int]) -> Table:
-    table = Table.grid(
-        Column(no_wrap=True),
-        Column(no_wrap=True),
-        Column(no_wrap=True, justify="right"),
-        Column(no_wrap=True, overflow="ellipsis"),
-        padding=(0, 1),
-    )
-    for app, counts in sorted(course.tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0])):
-        total = sum(counts.values())
-        ended = sum(count for state, count in counts.items() if state not in LIVE)
-        table.add_row(app, _bar(counts, total), f"{ended}/{total}", _rest(counts))
-    return table
+def _bars(rows: Sequence[tuple[str, Mapping[State, int]]], width: int) -> Iterator[Text]:
+    name_chars = min(max((len(app) for app, _ in rows), default=0), width // 3)
+    chars = min(max(width - name_chars - WORDS_CHARS, BAR_CHARS_MIN), BAR_CHARS_MAX)
+    shares = [_share(counts) for _, counts in rows]
+    share_chars = max(map(len, shares), default=0)
+    for (app, counts), share in zip(rows, shares, strict=True):
+        name = Text(app)
+        name.truncate(name_chars, overflow="ellipsis", pad=True)
+        line = Text.assemble(
+            name, " ", _bar(counts, chars), " ", share.rjust(share_chars), " ", _rest(counts)
+        )
+        line.truncate(width - 1, overflow="ellipsis")
+        yield line
 
 
-def _bar(counts: Mapping[State, int], total: int) -> Text:
+def _share(counts: Mapping[State, int]) -> str:
+    ended = sum(count for state, count in counts.items() if state not in LIVE)
+    return f"{ended}/{sum(counts.values())}"
+
+
+def _bar(counts: Mapping[State, int], chars: int) -> Text:
     """Green for what is done, red for what is dead, blue for what runs; each has a character if it has a job."""
-    bar = Text()
-    for states, style in (
-        (_GOOD, "green"),
-        (DEAD - _GOOD, "red"),
-        (frozenset({State.RUNNING, State.EXECUTED}), colour(State.RUNNING)),
-    ):
+    bar, total = Text(), sum(counts.values())
+    for states, style in _PARTS:
         count = sum(counts.get(state, 0) for state in states)
-        room = BAR_CHARS - len(bar)
-        bar.append("━" * min(room, max(count > 0, count * BAR_CHARS // total)), style)
-    return bar.append("━" * (BAR_CHARS - len(bar)), "bright_black")
+        bar.append("━" * min(chars - len(bar), max(count > 0, count * chars // total)), style)
+    return bar.append("━" * (chars - len(bar)), "bright_black")
 
 
-def _rest(counts: Mapping[State, int]) -> Text:
+def _rest(counts: Mapping[State, int]) -> str:
     """That it is done shows in the bar; the words are for everything else."""
-    return Text(in_words({state: count for state, count in counts.items() if state is not State.SUCCEEDED}))
+    return in_words({state: count for state, count in counts.items() if state is not State.SUCCEEDED})
 
 
-def _lines(course: Course) -> Iterator[Text]:
+def _lines(course: Course, width: int) -> Iterator[Text]:
     if what := obstacle(course):
         yield Text(what, "yellow")
     elif not course.tally:
         yield Text(f"submission {course.status.id} is {course.status.state} …", "bright_black")
     if course.running:
-        names = [
-            f"{run.app}/{legible(run.key)} {span((course.now - run.since).total_seconds())}"
-            for run in course.running[:NAMED_MAX]
-        ]
-        more = course.counts.get(State.RUNNING, 0) - len(names)
-        yield Text.assemble(
-            ("running ", colour(State.RUNNING)), " · ".join(names) + (f" · {more} more" if more > 0 else "")
-        )
-    for trouble in course.troubles:
-        if trouble.state is not State.UPSTREAM_FAILED:
-            error = legible(first_line(trouble.error))
-            yield Text(
-                f"{trouble.app}/{legible(trouble.key)} {trouble.state}: {error}",
-                "red",
-                overflow="ellipsis",
-                no_wrap=True,
-            )
+        yield _running(course)
+    for trouble in course.retrying[:NAMED_MAX]:
+        text = f"{trouble.app}/{trouble.key} is tried again, after: {first_line(trouble.error)}"
+        yield _short(text, width, "yellow")
+    dead = [trouble for trouble in course.troubles if trouble.state is not State.UPSTREAM_FAILED]
+    for trouble in dead[:NAMED_MAX]:
+        text = f"{trouble.app}/{trouble.key} {trouble.state}: {first_line(trouble.error)}"
+        yield _short(text, width, "red")
+
+
+def _running(course: Course) -> Text:
+    names = " · ".join(_named(run, course.now) for run in course.running[:NAMED_MAX])
+    more = course.counts.get(State.RUNNING, 0) - NAMED_MAX
+    return Text.assemble(("running ", colour(State.RUNNING)), f"{names} · {more} more" if more > 0 else names)
+
+
+def _named(run: Run, now: datetime) -> str:
+    """How long it has taken is worth telling where one has to wait for it."""
+    seconds = (now - run.since).total_seconds()
+    name = f"{run.app}/{legible(run.key)}"
+    return f"{name} {span(int(seconds))}" if seconds >= 1 else name
+
+
+def _short(text: str, width: int, style: str) -> Text:
+    """Two lines of it at most: what is drawn has to fit on the screen."""
+    shown = Text(legible(text), style)
+    shown.truncate(2 * width - 1, overflow="ellipsis")
+    return shown

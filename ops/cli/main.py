@@ -35,7 +35,7 @@ class Interrupted(SluiceError):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the process's exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    with Output(as_json="--json" in words) as output, _ended_by_sigterm():
+    with Output(as_json="--json" in words) as output, _ended_by_signals():
         try:
             code = _run(words, output)
             sys.stdout.flush()
@@ -75,13 +75,16 @@ def _told(error: BaseException) -> SluiceError:
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does: what it holds is handed back and closed."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM, and the end of the terminal, end a command as Ctrl-C does: what it holds is handed back and closed."""
+    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
+    for each in heard:
+        signal.signal(each, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each in heard:
+            signal.signal(each, signal.SIG_DFL)
 
 
 def _leave_stdout() -> None:

@@ -39,6 +39,11 @@ class Output:
     ) -> None:
         self._opened.close()
 
+    @property
+    def is_interactive(self) -> bool:
+        """Whether somebody watches, and nothing else is written to where he does."""
+        return self.aside.is_terminal and self._screen.is_terminal and not self.as_json
+
     def answer(self, document: object, *blocks: Block) -> None:
         """The answer to a command: the document for programs, or the blocks for people."""
         if self._documents is None:

@@ -26,10 +26,9 @@ _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
 
 def watch(desk: Desk, installation: Installation, submission: str) -> int:
     """Show the way to its end, and what came of it; the exit code that tells a shell."""
-    on_terminal = desk.output.aside.is_terminal and not desk.output.as_json
     looks = _looks(installation, submission)
     try:
-        last = _with_bars(desk, looks) if on_terminal else _with_lines(desk, looks)
+        last = _with_bars(desk, looks) if desk.output.is_interactive else _with_lines(desk, looks)
     except KeyboardInterrupt:
         return _interrupted(desk, installation, submission)
     took = installation.ask(lambda tx: work(tx, last.status.number))

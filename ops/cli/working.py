@@ -31,7 +31,16 @@ def working(settings: Settings, catalogue: Catalogue, ledger: Ledger, *, threads
         try:
             yield process
         finally:
-            process.stop()
+            _stop(process)
+
+
+def _stop(process: Process) -> None:
+    """Interrupted once more, it does not wait for what runs any longer, and hands it back all the same."""
+    try:
+        process.stop()
+    except KeyboardInterrupt:
+        process.stopped()
+        raise
 
 
 def _threads(text: str) -> int:

@@ -13,6 +13,7 @@ from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.working import threads_option, working
+from ops.times import span
 
 LOOK_EVERY_S = 0.3
 
@@ -36,6 +37,9 @@ def run(desk: Desk, options: Options) -> int:
         while not stop.wait(LOOK_EVERY_S):
             if options.drain and installation.ask(idle):
                 break
+        if stop.is_set():
+            grace = span(desk.settings.grace_s)
+            desk.output.say(Line(f"Stopping: what still runs gets {grace}, unless Ctrl-C is pressed again."))
     ended = "stopped" if stop.is_set() else "drained"
     desk.output.answer(
         {**place, "ended": ended}, Line("Stopped." if stop.is_set() else "Nothing is left to do.")
@@ -45,7 +49,7 @@ def run(desk: Desk, options: Options) -> int:
 
 @contextmanager
 def _told_to_stop() -> Iterator[Event]:
-    """Set by the first SIGINT or SIGTERM, so that what runs gets its grace time; the next one interrupts that."""
+    """Set by the first signal, so that what runs gets its grace time; the next one interrupts that."""
     stop = Event()
     before = {}
 
@@ -53,7 +57,7 @@ def _told_to_stop() -> Iterator[Event]:
         stop.set()
         signal.signal(number, signal.default_int_handler)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         before[number] = signal.signal(number, hear)
     try:
         yield stop
