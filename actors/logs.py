@@ -23,9 +23,20 @@ class _JsonLines(logging.Formatter):
         return msgspec.json.encode(line).decode()
 
 
+class _Stderr:
+    """What stderr is at the moment: a live display puts itself in its place, so that lines go above it."""
+
+    def write(self, text: str) -> None:
+        sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 def set_up_logs(kind: str, *, verbose: bool = False) -> None:
     """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, warnings and worse only."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(_Stderr())
     handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("pika").setLevel(logging.CRITICAL)
+    logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)

@@ -8,6 +8,7 @@ from ops.cli.naming import named_job
 from ops.cli.page import Line
 from ops.graph.graph import Graph
 from ops.graph.jobs import job_graph
+from ops.words import command
 
 
 def live_graph(desk: Desk, app: str, key: str) -> Graph:
@@ -17,7 +18,7 @@ def live_graph(desk: Desk, app: str, key: str) -> Graph:
     if found is None:
         raise BadRequest(
             f"The ledger has no job {name}.",
-            advice=f"`sluice plan {name.app} {name.key}` shows what would be.",
+            advice=f"`{command('plan', name)}` shows what would be.",
         )
     if found.left_out:
         desk.output.note(Line(f"It has {found.left_out} relatives more than are drawn.", "yellow"))

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from jobs.states import DEAD, State
+from ops.words import legible
 
 #: A text and its style, one after the other on a line.
 Spans = list[tuple[str, str]]
 
-#: Prose in a last column narrower than this goes below its row.
+#: Prose in a last column that would be narrower than this goes below its row.
 PROSE_CHARS_MIN = 24
 GAP = "  "
+#: How far in the cells stand that have no room on their row's first line.
+INDENT = 4
 
 _COLOURS = {
     State.SUCCEEDED: "green",
@@ -51,9 +54,9 @@ class Verbatim(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Cells are never broken, for keys are copied from them; a line too long is the terminal's to wrap.
+    """Cells are never broken, for keys are copied from them: where a row is too long, its last cells stand below.
 
-    Only the last column is, where it is ``prose``. Without rows there is nothing, or ``empty``.
+    Only the last column is broken, between words, where it is ``prose``. Without rows there is nothing, or ``empty``.
     """
 
     headings: tuple[str, ...]
@@ -62,34 +65,47 @@ class Table(Struct, frozen=True):
     empty: str = ""
 
     def lines(self, width: int | None) -> Iterator[Spans]:
-        cells = [[_cell(value) for value in row] for row in self.rows]
-        if not cells:
+        rows = [[_cell(value) for value in row] for row in self.rows]
+        if not rows:
             yield from Line(self.empty, "bright_black").lines(width) if self.empty else ()
             return
-        heads = [(heading, "bold") for heading in self.headings]
-        widths = [max(len(text) for text, _ in column) for column in zip(heads, *cells, strict=True)]
-        yield from self._row(heads, widths, width)
-        for row in cells:
-            yield from self._row(row, widths, width)
+        heads = [[(heading, "bold") for heading in self.headings]] if any(self.headings) else []
+        widths = [max(len(text) for text, _ in column) for column in zip(*heads, *rows, strict=True)]
+        parts = list(self._parts(widths, width))
+        for row in [*heads, *rows]:
+            for columns, margin in parts:
+                yield from self._line(row, columns, margin, widths, width)
 
-    def _row(self, row: Spans, widths: list[int], width: int | None) -> Iterator[Spans]:
-        *fixed, (text, style) = row
-        padded = [
-            (cell.ljust(chars) + GAP, style) for (cell, style), chars in zip(fixed, widths, strict=False)
-        ]
-        if not (self.prose and width):
-            yield [*padded, (text, style)]
+    def _parts(self, widths: list[int], width: int | None) -> Iterator[tuple[range, int]]:
+        """The columns that stand on one line, and how far in."""
+        first, margin, place = 0, 0, 0
+        for column, chars in enumerate(widths):
+            is_prose = self.prose and column == len(widths) - 1
+            needed = min(chars, PROSE_CHARS_MIN) if is_prose else chars
+            if width and column > first and place + needed > width:
+                yield range(first, column), margin
+                first, margin, place = column, INDENT, INDENT
+            place += chars + len(GAP)
+        yield range(first, len(widths)), margin
+
+    def _line(
+        self, row: Spans, columns: range, margin: int, widths: list[int], width: int | None
+    ) -> Iterator[Spans]:
+        *before, (text, style) = [row[column] for column in columns]
+        if margin and not any(text for text, _ in [*before, (text, style)]):
             return
-        margin = sum(widths[:-1]) + len(GAP) * len(fixed)
-        if len(text) <= width - margin:
-            yield [*padded, (text, style)]
-        elif width - margin >= PROSE_CHARS_MIN:
-            first, *rest = _wrapped(text, width - margin)
-            yield [*padded, (first, style)]
-            yield from ([(" " * margin + line, style)] for line in rest)
-        else:
-            yield padded
-            yield from Line(text, style, indent=4).lines(width)
+        spans = [
+            (cell.ljust(widths[column]) + GAP, look)
+            for (cell, look), column in zip(before, columns, strict=False)
+        ]
+        place = margin + sum(len(cell) for cell, _ in spans)
+        room = width - place if self.prose and width and columns.stop == len(widths) else None
+        first, *rest = _wrapped(text, room)
+        if not text and spans:
+            cell, look = spans.pop()
+            first, style = cell.rstrip(), look
+        yield [(" " * margin, ""), *spans, (first, style)]
+        yield from ([(" " * place + line, style)] for line in rest)
 
 
 Block = Line | Verbatim | Table
@@ -98,16 +114,6 @@ Block = Line | Verbatim | Table
 def colour(state: State) -> str:
     """The colour a state has wherever it is shown."""
     return _COLOURS.get(state, "red" if state in DEAD else "white")
-
-
-def legible(text: str) -> str:
-    """Without what would move the cursor or ring a bell: keys and errors are users' own words."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
-
-
-def first_line(text: str | None) -> str:
-    """What an error says, without the traceback below it."""
-    return (text or "").strip().partition("\n")[0]
 
 
 def _cell(value: object) -> tuple[str, str]:

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from jobs.ref import JobName
 from jobs.states import DEAD, LIVE, State
 from jobs.submission import SubmissionState
 from ledger.reads.course import Course, Trouble, Work
-from ops.cli.page import Block, Line, Table, first_line
+from ops.cli.page import Block, Line, Table, Verbatim
 from ops.times import span
+from ops.words import command, first_line
 
 #: A submission that is not planned for so long, with nobody there to do it, is not going to be.
 LONELY_AFTER = timedelta(seconds=3)
@@ -78,14 +80,14 @@ def _times(work: Work | None) -> tuple[str, str]:
 
 
 def _trouble(trouble: Trouble) -> Iterator[Block]:
-    name = f"{trouble.app}/{trouble.key}"
+    name = JobName(trouble.app, trouble.key)
     if trouble.state is State.UPSTREAM_FAILED:
         yield Line(f"{name} cannot run, for its parents will not succeed", "red")
-        yield Line(f"sluice why {trouble.app} {trouble.key}", indent=2)
+        yield Verbatim(f"  {command('why', name)}")
         return
     error = first_line(trouble.error)
     yield Line(f"{name} {trouble.state} in round {trouble.round}{': ' if error else ''}{error}", "red")
-    yield Line(f"sluice logs {trouble.app} {trouble.key}", indent=2)
+    yield Verbatim(f"  {command('logs', name)}")
 
 
 def _verdict(course: Course) -> Line:

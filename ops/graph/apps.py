@@ -20,10 +20,10 @@ def app_graph(catalogue: Catalogue, around: str | None) -> Graph:
         children = {name: [*catalogue.children_of(name)] for name in catalogue}
         names = {*_reached(start, parents), *_reached(start, children)}
     ordered = sorted(names, key=lambda name: (catalogue.rank(name), name))
-    return Graph(
-        tuple(Node(name, name) for name in ordered),
-        tuple(sorted(edge for edge in edges if {edge.source, edge.target} <= names)),
-    )
+    places = {name: place for place, name in enumerate(ordered)}
+    drawn = [edge for edge in edges if {edge.source, edge.target} <= names]
+    drawn.sort(key=lambda edge: (places[edge.source], places[edge.target], edge.group))
+    return Graph(tuple(Node(name, name) for name in ordered), tuple(drawn))
 
 
 def _reached(start: str, ways: dict[str, list[str]]) -> set[str]:

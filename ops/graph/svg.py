@@ -106,7 +106,7 @@ class Sheet:
         if edge.group:
             yield (
                 f'<text x="{label[0]:.1f}" y="{label[1] - 3:.1f}" text-anchor="middle" font-size="9"'
-                f' fill="#666666">{html.escape(edge.group)}</text>'
+                f' fill="#666666" stroke="white" stroke-width="3" paint-order="stroke">{html.escape(edge.group)}</text>'
             )
 
     @property

@@ -8,10 +8,12 @@ from msgspec import Struct
 
 from jobs.ref import JobName
 from jobs.states import State
+from ops.words import command
 
 
 class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``kind`` is parent, time, worker, lease, planner, groomer, submission or event. A parent is named."""
+    """``kind`` is parent, time, worker, lease, planner, groomer, submission or event; or cause, of what has ended.
+    Parents and causes are named."""
 
     kind: str
     what: str
@@ -19,6 +21,13 @@ class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):
     app: str | None = None
     key: str | None = None
     state: State | None = None
+
+
+class Remedy(Struct, frozen=True):
+    """A command to be typed as it stands, and what it does."""
+
+    command: str
+    effect: str
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -30,7 +39,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     because: str
     since: datetime | None = None
     waits_for: tuple[WaitsFor, ...] = ()
-    remedy: str = ""
+    remedies: tuple[Remedy, ...] = ()
 
 
 class Reason(NamedTuple):
@@ -38,9 +47,9 @@ class Reason(NamedTuple):
 
     because: str
     waits_for: Sequence[WaitsFor] = ()
-    remedy: str = ""
+    remedies: Sequence[Remedy] = ()
 
 
-def command(words: str, name: JobName) -> str:
-    """A command to be typed as it stands."""
-    return f"`sluice {words} {name.app} {name.key}`"
+def remedy(words: str, name: JobName, effect: str) -> Remedy:
+    """A command about one job."""
+    return Remedy(command(words, name), effect)

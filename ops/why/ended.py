@@ -1,13 +1,13 @@
 """How a job ended, and what would give it another life."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from jobs.states import State
 from ledger.reads.dossier import Job
-from ledger.reads.obstacles import Cause, Obstacles
-from ops.cli.page import first_line
+from ledger.reads.obstacles import Cause, Obstacles, Unsettled
 from ops.times import moment
-from ops.why.answer import Reason, WaitsFor, command
+from ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from ops.words import first_line
 
 
 def reason(job: Job, facts: Obstacles) -> Reason:
@@ -24,10 +24,10 @@ def _failed(job: Job, facts: Obstacles) -> Reason:
 
 
 def _fatal(job: Job, facts: Obstacles) -> Reason:
-    remedy = (
-        f"{command('logs', job.name)} shows what it printed. Somebody has to put right what it left behind."
+    because = (
+        f"could not be undone in round {job.round}, and somebody has to put right what it left{_after(facts)}"
     )
-    return Reason(f"could not be undone, in round {job.round}{_after(facts)}", [], remedy)
+    return Reason(because, [], [remedy("logs", job.name, "shows what it printed")])
 
 
 def _timed_out(job: Job, facts: Obstacles) -> Reason:
@@ -36,26 +36,26 @@ def _timed_out(job: Job, facts: Obstacles) -> Reason:
 
 def _expired(job: Job, _: Obstacles) -> Reason:
     until = f", {moment(job.end_before)} UTC" if job.end_before else ""
-    remedy = f"{command('submit', job.name)} with --rerun job and a later --end-before runs it again."
-    return Reason(f"had not finished by its end_before{until}", [], remedy)
+    again = remedy("submit --rerun job --end-before T", job.name, "runs it again, with another time")
+    return Reason(f"had not finished by its end_before{until}", [], [again])
 
 
 def _cancelled(job: Job, _: Obstacles) -> Reason:
-    return Reason("was cancelled", [], f"{command('submit', job.name)} asks for it anew.")
+    return Reason("was cancelled", [], [remedy("submit", job.name, "asks for it anew")])
 
 
 def _skipped(_: Job, facts: Obstacles) -> Reason:
     if not facts.unsettled:
         return Reason("was skipped: it does not pass its app's valid_if_or")
-    return Reason("was skipped, for its parents were", _parents(facts))
+    return Reason("was skipped, for its parents were", _dead(facts.unsettled))
 
 
 def _stranded(job: Job, facts: Obstacles) -> Reason:
     """A retry runs its dead ancestors again too, so the causes are where to look, not what to type."""
-    waits = [_cause(each) for each in facts.causes] or _parents(facts)
-    look = f"{command('why', facts.causes[0].name)} says more; " if facts.causes else ""
-    remedy = f"{look}{command('retry', job.name)} runs it again, with what it needs."
-    return Reason("cannot run, for its parents will not succeed", waits, remedy)
+    look = [remedy("why", cause.name, "says more") for cause in facts.causes[:1]]
+    again = remedy("retry", job.name, "runs it again, with what it needs")
+    because = "cannot run, for its parents will not come to what it needs"
+    return Reason(because, list(map(_cause, facts.causes)) or _dead(facts.unsettled), [*look, again])
 
 
 def _after(facts: Obstacles) -> str:
@@ -63,29 +63,32 @@ def _after(facts: Obstacles) -> str:
     return f": {error}" if error else ""
 
 
-def _look_and_retry(job: Job) -> str:
-    return f"{command('logs', job.name)} shows what it printed, {command('retry', job.name)} runs it again."
+def _look_and_retry(job: Job) -> Sequence[Remedy]:
+    return [
+        remedy("logs", job.name, "shows what it printed"),
+        remedy("retry", job.name, "runs it again"),
+    ]
 
 
-def _parents(facts: Obstacles) -> list[WaitsFor]:
-    dead = [parent for parent in facts.unsettled if parent.dead]
+def _dead(parents: Sequence[Unsettled]) -> list[WaitsFor]:
     return [
         WaitsFor(
-            kind="parent",
+            kind="cause",
             what=f"{parent.name}, which is {parent.state}",
             since=parent.since,
             app=parent.app,
             key=parent.key,
             state=parent.state,
         )
-        for parent in dead
+        for parent in parents
+        if parent.dead
     ]
 
 
 def _cause(cause: Cause) -> WaitsFor:
     error = first_line(cause.error)
     return WaitsFor(
-        kind="parent",
+        kind="cause",
         what=f"{cause.name}, which is {cause.state}{': ' if error else ''}{error}",
         since=cause.since,
         app=cause.app,

@@ -1,29 +1,33 @@
 """What a job that has not ended waits for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from jobs.states import State
 from ledger.reads.dossier import Job
 from ledger.reads.obstacles import Obstacles, Unsettled
-from ops.cli.page import first_line
 from ops.times import moment
-from ops.why.answer import Reason, WaitsFor, command
-
-START_ALL = "`sluice up`, or `python -m actors.worker`"
+from ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from ops.words import first_line
 
 
 def reason(job: Job, facts: Obstacles) -> Reason:
     return _REASONS[job.state](job, facts)
 
 
-def about_planners(facts: Obstacles) -> str:
+def about_planners(facts: Obstacles) -> Sequence[Remedy]:
     """What to do where nobody plans, judges and grooms; nothing where somebody does."""
-    return "" if facts.planners else f"Nobody is there to do it. Start {START_ALL}."
+    if facts.planners:
+        return ()
+    return (
+        Remedy("sluice up", "starts who plans and runs: nobody is there"),
+        Remedy("python -m actors.worker", "the same, as a worker"),
+    )
 
 
 def _expected(job: Job, _: Obstacles) -> Reason:
-    remedy = f"{command('submit', job.name)} asks for it."
-    return Reason("is needed by a child, but nobody has asked for it", [], remedy)
+    return Reason(
+        "is needed by a child, but nobody has asked for it", [], [remedy("submit", job.name, "asks for it")]
+    )
 
 
 def _waiting(job: Job, facts: Obstacles) -> Reason:
@@ -57,10 +61,13 @@ def _waiting_for_its_time(job: Job, facts: Obstacles) -> Reason:
 def _ready(job: Job, facts: Obstacles) -> Reason:
     if not facts.servers:
         waits = [WaitsFor(kind="worker", what=f"a worker on queue {job.app}", since=job.changed_at)]
-        remedy = f"Start `sluice up`, or `python -m actors.worker --queues {job.app}`."
-        return Reason("is ready to run, but no worker serves its queue", waits, remedy)
+        remedies = [
+            Remedy("sluice up", "serves every queue"),
+            Remedy(f"python -m actors.worker --queues {job.app}", "serves this one"),
+        ]
+        return Reason("is ready to run, but no worker serves its queue", waits, remedies)
     workers = "the worker" if facts.servers == 1 else f"one of {facts.servers} workers"
-    what = f"{workers} on queue {job.app}, with {facts.queue.running} of its jobs running, {facts.queue.ready} ready"
+    what = f"{workers} on queue {job.app}; of its jobs {facts.queue.running} run and {facts.queue.ready} are ready"
     return Reason("is ready to run", [WaitsFor(kind="worker", what=what, since=job.announced_at)])
 
 
@@ -69,7 +76,8 @@ def _running(job: Job, facts: Obstacles) -> Reason:
     holder = lease.holder if lease else "a worker that is not known any more"
     if lease and lease.stands:
         until = f", and has until {moment(job.deadline)} UTC" if job.deadline else ""
-        return Reason(f"is running on {holder} in round {job.round}{until}")
+        follow = remedy("logs --follow", job.name, "shows what it printed when it ends")
+        return Reason(f"is running on {holder} in round {job.round}{until}", [], [follow])
     since = lease.lease_until if lease else None
     waits = [WaitsFor(kind="lease", what="the groomer to give it to another", since=since)]
     return Reason(f"was running on {holder}, which has not been heard of", waits, about_planners(facts))
@@ -99,13 +107,13 @@ def _parent(parent: Unsettled, *, named: bool) -> WaitsFor:
     )
 
 
-def _about_parents(unsettled: list[Unsettled]) -> str:
+def _about_parents(unsettled: list[Unsettled]) -> Sequence[Remedy]:
     """What would help with the first parent that does not come by itself; else where to look next."""
     for parent in unsettled:
         if parent.state is State.EXPECTED:
-            return f"{command('submit', parent.name)} asks for what nobody has asked for yet."
+            return [remedy("submit", parent.name, "asks for what nobody has asked for")]
     living = [parent for parent in unsettled if not parent.dead]
-    return f"{command('why', living[0].name)} says what that one waits for." if living else ""
+    return [remedy("why", living[0].name, "says what that one waits for")] if living else []
 
 
 _REASONS: Mapping[State, Callable[[Job, Obstacles], Reason]] = {

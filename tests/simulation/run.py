@@ -3,6 +3,7 @@
 import random
 
 from jobs.catalogue import Catalogue
+from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import SubmissionState
@@ -40,7 +41,8 @@ SELECT DISTINCT job.app, job.key FROM job
 JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
 WHERE job.state = '{State.SUCCEEDED}' AND submission.push AND submission.state <> '{SubmissionState.CANCELLED}'
   AND EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id
-              AND transition.target = '{State.SUCCEEDED}' AND transition.at > submission.planned_at)
+              AND transition.target = '{State.SUCCEEDED}' AND transition.at > submission.planned_at
+              AND (wants.wish = {Wish.PUSHED:d} OR transition.at <= coalesce(submission.ended_at, transition.at)))
 """
 
 

@@ -8,6 +8,7 @@ from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from ops.cli.naming import named_job
 from ops.cli.page import Line
+from ops.words import command
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def run(desk: Desk, options: Options) -> int:
         stopped = installation.client.cancel_job(name)
         if not stopped:
             raise BadRequest(
-                f"{name} has nothing left to cancel.", advice=f"`sluice why {name.app} {name.key}` says more."
+                f"{name} has nothing left to cancel.", advice=f"`{command('why', name)}` says more."
             )
         what = f"{name} is cancelled"
     plural = "job stops" if len(stopped) == 1 else "jobs stop"

@@ -45,9 +45,8 @@ def run(desk: Desk, options: Options) -> int:
         *(block for each in rounds for block in _page(each)),
     )
     if not rounds:
-        desk.output.note(
-            Line(f"{found.job.name} is {found.job.state}; no round has ended yet.", "bright_black")
-        )
+        what = f"{found.job.name} is {found.job.state}; no round of it has ended."
+        desk.output.note(Line(what, "bright_black"))
     return 0
 
 

@@ -14,6 +14,7 @@ from ops.cli.commands.submit import ask
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options, named_job
+from ops.words import command
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +28,11 @@ def run(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
     job = installation.ask(lambda tx: dossier.job(tx, name))
     if job is None:
-        raise BadRequest(
-            f"The ledger has no job {name}.", advice=f"Submit it: sluice submit {name.app} {name.key}"
-        )
+        raise BadRequest(f"The ledger has no job {name}.", advice=f"`{command('submit', name)}` asks for it.")
     if job.state not in TERMINAL:
         raise BadRequest(
             f"{name} is {job.state}; only what has ended can be run again.",
-            advice=f"`sluice why {name.app} {name.key}` says what it waits for.",
+            advice=f"`{command('why', name)}` says what it waits for.",
         )
     rerun = Submission(app=name.app, key=name.key, rerun="downstream" if options.downstream else "job")
     return ask(desk, installation, rerun, wait=options.wait)

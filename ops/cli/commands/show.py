@@ -8,10 +8,11 @@ from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options
-from ops.cli.page import Block, Line, Table, colour, first_line
+from ops.cli.page import Block, Line, Table, colour
 from ops.cli.records import dossier_of
 from ops.dossier import as_document
 from ops.times import moment, precise, span
+from ops.words import first_line
 
 options = job_options
 

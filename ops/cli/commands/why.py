@@ -9,7 +9,7 @@ from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options, named_job
-from ops.cli.page import Block, Line
+from ops.cli.page import Block, Line, Table
 from ops.times import ago
 from ops.why.answer import Answer
 from ops.why.explain import explain
@@ -31,6 +31,6 @@ def _page(answer: Answer, now: datetime) -> Iterator[Block]:
         yield Line(f"since {ago(answer.since, now)}", indent=2)
     for each in answer.waits_for:
         since = f", since {ago(each.since, now)}" if each.since else ""
-        yield Line(f"waits for {each.what}{since}", "yellow", indent=2)
-    if answer.remedy:
-        yield Line(answer.remedy, "bold", indent=2)
+        lead = "because of" if each.kind == "cause" else "waits for"
+        yield Line(f"{lead} {each.what}{since}", "yellow", indent=2)
+    yield Table(("", ""), [(each.command, f"# {each.effect}") for each in answer.remedies])

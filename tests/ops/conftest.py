@@ -1,0 +1,75 @@
+"""One folder with definitions and one embedded ledger for all commands that are typed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ledger import migrate
+from ledger.embedded import start
+from tests.ops.typist import NO_LEDGER, Typist
+
+SHOPS = ["graz", "oslo"]
+DAY = {"date": "date"}
+APPS = {
+    "fetch": {
+        "job_id": "{date}_{shop}",
+        "identifiers": DAY,
+        "autofill_values": {"shop": SHOPS},
+        "bash_cmd": "echo fetching {shop}",
+    },
+    "report": {
+        "job_id": "{date}",
+        "identifiers": DAY,
+        "depends_on": {"app_name": ["fetch"], "shop": "all"},
+        "bash_cmd": "echo the report of {date}",
+    },
+    "publish": {
+        "job_id": "{date}",
+        "identifiers": DAY,
+        "depends_on": {"app_name": ["report"]},
+        "bash_cmd": "echo trying; exit 3",
+        "max_fails": 1,
+    },
+    "mail": {
+        "job_id": "{date}",
+        "identifiers": DAY,
+        "depends_on": {"app_name": ["publish"]},
+        "bash_cmd": "true",
+    },
+    "nap": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "sleep {n}"},
+    "wake": {
+        "job_id": "{n}",
+        "identifiers": {"n": "int"},
+        "depends_on": {"app_name": ["nap"], "n": [0, 1]},
+        "bash_cmd": "true",
+    },
+}
+NOISY = '''
+print("this module prints while it is loaded")
+
+import os
+from jobs import app
+
+@app(job_id="{n}", identifiers={"n": "int"})
+def noisy(n):
+    print("and so does its job")
+    os.system("echo even through a child")
+'''
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
+    """With a ledger that is kept running: to start one for each command would take as long as the rest of it."""
+    folder = tmp_path_factory.mktemp("desk")
+    typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS="apps.json")
+    typist.apps("apps.json", APPS)
+    typist.write("noisy.py", NOISY)
+    with start(folder / "home", durable=False) as postgres:
+        migrate.require(postgres.url)
+        yield typist
+
+
+@pytest.fixture(scope="session")
+def offline(desk: Typist) -> Typist:
+    """The same definitions, and a ledger that does not answer."""
+    return Typist(desk.folder, SLUICE_LEDGER_URL=NO_LEDGER, SLUICE_APPS="apps.json")

@@ -1,0 +1,46 @@
+"""A command imports what it needs and no more: drivers and displays take longer than it does."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ops.typist import ROOT, Typist
+
+SLOW = {"alembic", "apscheduler", "dramatiq", "networkx", "pika", "psycopg", "redis", "rich", "sqlalchemy", "yaml"}
+PROBE = """
+import json, sys
+from ops.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+json.dump(sorted({name.partition(".")[0] for name in sys.modules}), sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    "typed", ["--help", "plan --help", "parents report 20261120", "apps show", "graph", "plan report 1 --facts f"]
+)
+def test_what_needs_no_ledger_imports_no_driver(offline: Typist, typed: str) -> None:
+    (offline.folder / "f").write_text("{}")
+    assert _imported(offline, typed.replace(" 1 ", " 20261120 ")) & SLOW == set()
+
+
+def test_looking_draws_no_bars(desk: Typist) -> None:
+    assert _imported(desk, "ls") & {"alembic", "apscheduler", "rich", "sqlalchemy", "yaml"} == set()
+
+
+def _imported(typist: Typist, typed: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *typed.split()],
+        cwd=typist.folder,
+        env=typist.environment | {"PYTHONPATH": str(Path(ROOT))},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))

@@ -1,0 +1,139 @@
+"""Asking for work, having it done, and looking at what came of it. Each test has a day of its own."""
+
+import signal
+
+from tests.ops.typist import Typist, ended, until
+
+
+def test_a_run_pulls_what_is_missing_and_tells_what_came_of_it(desk: Typist) -> None:
+    said = desk.types("run", "report", "2026-01-01", "--push", "wanted", "--json")
+    assert said.code == 0, said.err
+    assert said.document["state"] == "succeeded"
+    assert said.document["jobs"] == {"succeeded": 3}
+
+    shown = desk.asks("show", "report", "2026-01-01")
+    assert (shown["app"], shown["key"], shown["state"], shown["round"]) == ("report", "20260101", "succeeded", 0)
+    assert shown["submissions"] == [said.document["submission"]]
+    assert [(step["from"], step["to"]) for step in shown["history"]] == [
+        (None, "waiting"),
+        ("waiting", "ready"),
+        ("ready", "running"),
+        ("running", "executed"),
+        ("executed", "succeeded"),
+    ]
+    assert all({"at", "from", "to", "by", "note"} <= step.keys() for step in shown["history"])
+    (once,) = shown["rounds"]
+    assert {"round", "worker", "at", "exit_code", "output", "error"} <= once.keys()
+    assert once["at"].keys() == {"running", "executed"}
+    assert (once["round"], once["exit_code"], once["output"]) == (0, 0, "the report of 20260101\n")
+    assert shown["parents"] == [["fetch", f"20260101_{shop}", "succeeded"] for shop in ("graz", "oslo")]
+    assert shown["children"] == []
+    assert {"fails", "timeouts", "losses", "not_before", "end_before"} <= shown.keys()
+
+
+def test_a_failing_job_is_told_with_its_error_and_where_to_look(desk: Typist) -> None:
+    said = desk.types("run", "report", "20260102")
+    assert said.code == 1
+    table, trouble = said.out.split("publish/20260102 ", 1)
+    assert [line.split()[:2] for line in table.splitlines()] == [
+        ["app", "jobs"],
+        ["fetch", "2"],
+        ["report", "1"],
+        ["publish", "1"],
+    ]
+    assert trouble.splitlines()[:2] == [
+        "failed in round 1: exited with 3",
+        "  sluice logs publish 20260102",
+    ]
+    assert trouble.splitlines()[2].startswith("failed: 3 succeeded, 1 failed in ")
+
+    logs = desk.asks("logs", "publish", "20260102")
+    assert [(each["round"], each["output"], each["exit_code"]) for each in logs["rounds"]] == [
+        (0, "trying\n", 3),
+        (1, "trying\n", 3),
+    ]
+    assert "round 1 on" in desk.types("logs", "publish", "20260102", "--round", "1").out
+    assert desk.types("logs", "publish", "20260102", "--round", "7").code == 2
+    why = desk.asks("why", "publish", "20260102")
+    assert why["because"] == "publish/20260102 has failed in round 1: exited with 3"
+    assert "sluice retry publish 20260102" in [each["command"] for each in why["remedies"]]
+
+    again = desk.types("retry", "publish", "20260102", "--json")
+    assert again.document["state"] == "received"
+    assert desk.asks("cancel", again.document["submission"]) == {"cancelled": 0}
+    graph = desk.asks("graph", "publish", "20260102")
+    assert {node["id"]: node["state"] for node in graph["nodes"]}["publish/20260102"] == "failed"
+
+
+def test_a_submission_waits_for_whoever_works(desk: Typist) -> None:
+    keys = "2026-01-03_oslo\n\n20260103_graz\n"
+    words = ("submit", "fetch", "--keys-from", "-", "--push", "wanted", "--id", "three", "--json")
+    assert desk.types(*words, given=keys).document == {"submission": "three", "state": "received"}
+    assert desk.types(*words, given=keys).document == {"submission": "three", "state": "received"}
+
+    why = desk.asks("why", "fetch", "20260103_graz")
+    assert why["state"] is None
+    assert [each["what"] for each in why["waits_for"]] == ["submission three to be planned"]
+    assert "sluice up" in [each["command"] for each in why["remedies"]]
+
+    said = desk.types("up", "--drain", "--json")
+    assert (said.code, said.document["ended"]) == (0, "drained")
+    listed = desk.asks("ls", "--submission", "three", "--state", "succeeded", "--app", "fetch", "--since", "1h")
+    assert sorted(job["key"] for job in listed) == ["20260103_graz", "20260103_oslo"]
+    (found,) = (each for each in desk.asks("submissions") if each["id"] == "three")
+    assert (found["app"], found["state"], found["keys"]) == ("fetch", "succeeded", 2)
+    assert desk.asks("submissions", "three")["jobs"] == {"succeeded": 2}
+    assert desk.asks("db", "check") == {"breaches": []}
+
+
+def test_up_serves_others_until_it_is_told_to_stop(desk: Typist) -> None:
+    with desk.starts("up", SLUICE_TICK="0.2s") as up:
+        until(lambda: desk.asks("workers"))
+        said = desk.types("submit", "fetch", "20260104_oslo", "--push", "wanted", "--wait", "--json")
+        assert (said.code, said.document["jobs"]) == (0, {"succeeded": 1})
+        up.send_signal(signal.SIGTERM)
+        assert ended(up, within_s=5).code == 0
+    assert desk.asks("workers") == []
+
+
+def test_an_interrupted_run_hands_back_what_it_has_begun(desk: Typist) -> None:
+    with desk.starts("run", "nap", "60", "--push", "wanted", "--json") as run:
+        until(lambda: [job["state"] for job in desk.asks("ls", "--app", "nap")] == ["running"])
+        run.send_signal(signal.SIGINT)
+        said = ended(run, within_s=10)
+    assert said.code == 130
+    assert (said.document["state"], said.document["interrupted"]) == ("active", True)
+    assert "Interrupted" in said.err
+    shown = desk.asks("show", "nap", "60")
+    assert (shown["state"], shown["round"]) == ("ready", 0)
+    assert desk.asks("why", "nap", "60")["waits_for"][0]["what"] == "a worker on queue nap"
+
+    assert desk.types("retry", "nap", "60").code == 2
+    assert desk.asks("cancel", "nap", "60") == {"cancelled": 1}
+    assert desk.types("cancel", said.document["submission"]).code == 2
+
+
+def test_a_broker_that_is_down_does_not_keep_a_submission_out(desk: Typist) -> None:
+    said = desk.types("submit", "mail", "20260105", "--id", "five", SLUICE_BROKER_URL="amqp://127.0.0.1:1")
+    assert (said.code, said.out) == (0, "five\n")
+    assert len(said.err.splitlines()) == 1
+    assert "the broker was not told" in said.err
+    assert desk.types("up", SLUICE_BROKER_URL="amqp://127.0.0.1:1").code == 3
+    assert desk.asks("cancel", "five") == {"cancelled": 0}
+
+
+def test_nothing_but_the_document_reaches_stdout(desk: Typist) -> None:
+    said = desk.types("--apps", "noisy.py", "run", "noisy", "1", "--json")
+    assert said.document["state"] == "succeeded"
+    for words in ("prints while it is loaded", "and so does its job", "even through a child"):
+        assert words in said.err
+
+
+def test_logs_are_followed_to_the_end(desk: Typist) -> None:
+    desk.types("submit", "nap", "0", "--push", "wanted")
+    with desk.starts("up", "--drain") as up:
+        until(lambda: desk.asks("ls", "--app", "nap", "--state", "succeeded"))
+        said = desk.types("logs", "nap", "0", "--follow", "--json")
+        ended(up)
+    assert said.code == 0
+    assert [line[:10] for line in said.out.splitlines()] == ['{"round":0']

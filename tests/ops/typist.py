@@ -1,0 +1,109 @@
+"""Somebody who types ``sluice`` commands: each is a process of its own, as a user would start it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[2]
+#: Nothing answers at port 1.
+NO_LEDGER = "postgresql://127.0.0.1:1/sluice"
+
+
+class Said(NamedTuple):
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """All of stdout as one JSON document."""
+        return json.loads(self.out)
+
+
+class Typist:
+    """``folder`` is where commands are typed; ``SLUICE_*`` of the tester's own environment is left out."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        outer = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
+        self.environment = outer | {"PYTHONPATH": str(ROOT)} | settings
+
+    def types(self, *words: str, given: str = "", **settings: str) -> Said:
+        """Run one command to its end."""
+        done = subprocess.run(
+            _command(words),
+            cwd=self.folder,
+            env=self.environment | settings,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def asks(self, *words: str, **settings: str) -> Any:
+        """The document that a command answers; it must succeed."""
+        said = self.types(*words, "--json", **settings)
+        assert said.code == 0, said.err
+        return said.document
+
+    @contextmanager
+    def starts(self, *words: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
+        """A command that goes on beside the test. At the end it is killed if it has not ended by itself."""
+        process = subprocess.Popen(
+            _command(words),
+            cwd=self.folder,
+            env=self.environment | settings,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=_hear_interrupts,  # noqa: PLW1509 - it sets one signal handler and nothing else
+        )
+        with process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def apps(self, name: str, apps: Mapping[str, Any]) -> Path:
+        return self.write(name, json.dumps(apps))
+
+
+def ended(process: subprocess.Popen[str], *, within_s: float = 20.0) -> Said:
+    """What a command that was started answered in the end."""
+    out, err = process.communicate(timeout=within_s)
+    assert "Traceback" not in err, err
+    return Said(process.returncode, out, err)
+
+
+def until(what: Any, *, within_s: float = 20.0) -> None:
+    """Wait for another process; what it does is seen in the ledger."""
+    deadline = time.monotonic() + within_s
+    while not what():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.1)
+
+
+def _command(words: tuple[str, ...]) -> list[str]:
+    return [sys.executable, "-m", "ops.cli.main", *words]
+
+
+def _hear_interrupts() -> None:
+    """A test runner in the background ignores SIGINT, and so would its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
