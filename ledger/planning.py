@@ -196,10 +196,10 @@ def _connect(tx: Tx, jobs: tuple[PlannedJob, ...], ids: dict[JobName, int], fres
 
 
 def _revive(tx: Tx, plan: Plan, ids: dict[JobName, int], wanted: list[int]) -> list[int]:
-    """What runs again: cancelled jobs that are wanted now, and what the plan asks to be run again."""
-    revived = reviving.want_again(tx, wanted)
+    """Run again what was cancelled and is wanted now, and what the plan asks for; all whom that touches."""
+    touched = reviving.want_again(tx, wanted).touched
     for again in plan.reruns:
-        jobs = reviving.rerun(tx, [ids[name] for name in again.names], downstream=again.downstream)
-        wishes.want(tx, [(again.submission, job, Wish.PUSHED) for job in jobs])
-        revived += jobs
-    return revived
+        revived = reviving.rerun(tx, [ids[name] for name in again.names], downstream=again.downstream)
+        wishes.want(tx, [(again.submission, job, Wish.PUSHED) for job in revived.jobs])
+        touched += revived.touched
+    return touched

@@ -3,6 +3,8 @@
 A revived job starts a new life: its tries begin at zero, its claims go on counting, its history stays.
 """
 
+from typing import NamedTuple
+
 from jobs.states import DEAD, REVIVE, TERMINAL, By, State, sql_list
 from ledger import counts
 from ledger.connection import Tx
@@ -56,24 +58,33 @@ WHERE need.parent = ANY(%(jobs)s) AND job.state = '{State.WAITING}'
 """
 
 
-def rerun(tx: Tx, jobs: list[int], *, downstream: bool) -> list[int]:
-    """Run these jobs again, with whatever dead ancestors and descendants they have; ids that wait again."""
+class Revived(NamedTuple):
+    """``jobs`` wait again. ``touched`` are those and whoever waits for them: all were counted anew, which may have
+    told them of other parents' ends too, so each is to be released or stranded by whoever revived."""
+
+    jobs: list[int]
+    touched: list[int]
+
+
+def rerun(tx: Tx, jobs: list[int], *, downstream: bool) -> Revived:
+    """Run these jobs again, with whatever dead ancestors and descendants they have."""
     if not jobs:
-        return []
+        return Revived([], [])
     roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
     descendants = _ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS
     return _revive(tx, tx.column(descendants, jobs=roots))
 
 
-def want_again(tx: Tx, jobs: list[int]) -> list[int]:
+def want_again(tx: Tx, jobs: list[int]) -> Revived:
     """Those of the jobs that were cancelled wait again: the reason for it, that nobody wants them, is gone."""
     cancelled = tx.column(_CANCELLED, jobs=jobs)
-    return _revive(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else []
+    return _revive(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else Revived([], [])
 
 
-def _revive(tx: Tx, jobs: list[int]) -> list[int]:
+def _revive(tx: Tx, jobs: list[int]) -> Revived:
     revived = tx.column(_REVIVE, jobs=jobs)
     repay(tx, revived)
     forget_ended(tx, revived)
-    counts.recount(tx, sorted({*revived, *tx.column(_WAITING_CHILDREN, jobs=revived)}))
-    return revived
+    touched = sorted({*revived, *tx.column(_WAITING_CHILDREN, jobs=revived)})
+    counts.recount(tx, touched)
+    return Revived(revived, touched)

@@ -1,9 +1,12 @@
 """Judgement, and how success and failure reach the children."""
 
+from datetime import timedelta
+
 from jobs.outcome import Ending
 from jobs.states import State
 from jobs.submission import SubmissionState
-from tests.world import World
+from ledger import grooming
+from tests.world import LEASE_S, World
 
 
 def test_a_failing_job_is_tried_as_often_as_its_policy_says(world: World) -> None:
@@ -187,3 +190,15 @@ def test_a_job_is_stranded_when_its_last_alternative_dies(world: World) -> None:
     world.finish("a", Ending.ERROR)
     world.finish("b", Ending.ERROR)
     assert world.state("c") is State.UPSTREAM_FAILED
+
+
+def test_a_death_that_was_not_told_is_noticed_when_another_parent_runs_again(world: World) -> None:
+    """Counting a child anew for one parent's sake must not swallow the news of another's end."""
+    world.apps("a -> c, b -> c", max_losses=0)
+    world.submit("c")
+    world.finish("b")
+    assert world.claim("a", worker=world.hire())
+    world.now += timedelta(seconds=LEASE_S + 1)
+    world.ledger.transact(lambda tx: grooming.take_lost(tx, 10))
+    world.submit("b", rerun="job")
+    assert world.states() == {"a": State.FAILED, "b": State.READY, "c": State.UPSTREAM_FAILED}
