@@ -68,13 +68,13 @@ class Carrier(dramatiq.Broker):
             raise RuntimeError("A broker serves once; connect again for a second service.")
         self._reception = reception
 
-    def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 1000) -> Consumer:  # noqa: ARG002
+    def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 1000) -> Consumer:  # noqa: ARG002 - they are dramatiq's
         """dramatiq's prefetch and timeout are ignored: slots say how much is taken, and mailboxes wake."""
         if self._reception is None:
             raise RuntimeError("Start the worker through broker.service.serve; nothing feeds it otherwise.")
         return self._reception.consumer(queue_name)
 
-    def declare_queue(self, queue_name: str, *, ensure: bool = False) -> None:  # noqa: ARG002
+    def declare_queue(self, queue_name: str, *, ensure: bool = False) -> None:  # noqa: ARG002 - it is dramatiq's
         """Makes dramatiq's worker consume it. There is no delay queue beside it: nothing is ever delayed."""
         if queue_name not in self.get_declared_queues():
             self.emit_before("declare_queue", queue_name)

@@ -16,7 +16,7 @@ It must not know the other rooms: not the ledger, not the broker, not who plans 
 """
 
 # The module jobs.app is loaded first: loading it later would put it in the decorator's place.
-from jobs import app as _app_module  # noqa: F401 isort: skip
+from jobs import app as _app_module  # noqa: F401 - for its place alone # isort: skip
 from jobs.api import app
 
 __all__ = ["app"]

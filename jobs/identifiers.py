@@ -69,13 +69,13 @@ class OneOf(Struct, frozen=True):
     allowed: tuple[Value, ...]
 
     def parse(self, raw: str) -> Value:
-        value = Whole().parse(raw) if self.base == "int" else _printable(raw)
+        value = Whole().parse(raw) if self.underlying == "int" else _printable(raw)
         if value not in self.allowed:
             raise ValueError(f"{_excerpt(raw)} is none of {', '.join(map(str, self.allowed))}")
         return value
 
     @property
-    def base(self) -> str:
+    def underlying(self) -> str:
         return "int" if isinstance(self.allowed[0], int) else "str"
 
     @property
@@ -112,7 +112,7 @@ class Checked(Struct, frozen=True):
         return value
 
     @property
-    def base(self) -> str:
+    def underlying(self) -> str:
         return self.path
 
     def __str__(self) -> str:

@@ -79,7 +79,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
     def purge(self, queue: str) -> None:
         self._ask(lambda: self._purge(keys=[self._keys.waiting(queue), self._keys.bodies(queue)]))
 
-    def ensure(self, queues: Collection[str]) -> None:  # noqa: ARG002
+    def ensure(self, queues: Collection[str]) -> None:  # noqa: ARG002 - every broker has it
         """Queues come into being by themselves; it is enough that Redis answers."""
         self._ask(self.client.ping)
 

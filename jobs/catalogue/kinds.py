@@ -43,7 +43,7 @@ def settle_kinds(drafts: Mapping[str, Draft]) -> dict[Spot, Settled]:
     for linked in _linked(drafts):
         declared = {spot: kind for spot in linked if (kind := drafts[spot.app].declared.get(spot.name))}
         _refuse_contradiction(drafts, declared)
-        rest = _common(declared) if declared else _inferred(linked, written)
+        rest = _agreed(declared) if declared else _inferred(linked, written)
         kinds.update({spot: Settled(declared[spot]) if spot in declared else rest for spot in linked})
     return kinds
 
@@ -107,18 +107,18 @@ def _written(drafts: Mapping[str, Draft]) -> dict[Spot, list[tuple[Raw | Span, s
 def _refuse_contradiction(drafts: Mapping[str, Draft], declared: Mapping[Spot, Identifier]) -> None:
     (first, kind), *others = declared.items() or [(Spot("", ""), Text())]
     for spot, other in others:
-        if other.base != kind.base:
+        if other.underlying != kind.underlying:
             drafts[spot.app].at.add(
                 f"identifiers: {spot.name} is {other} here and {kind} in {first.app};"
                 " depends_on links the two, so it has to mean the same"
             )
 
 
-def _common(declared: Mapping[Spot, Identifier]) -> Settled:
+def _agreed(declared: Mapping[Spot, Identifier]) -> Settled:
     first, *others = declared.values()
     if all(kind == first for kind in others):
         return Settled(first)
-    return Settled(_PLAIN.get(first.base, first))
+    return Settled(_PLAIN.get(first.underlying, first))
 
 
 def _inferred(linked: Iterable[Spot], written: Mapping[Spot, list[tuple[Raw | Span, str]]]) -> Settled:

@@ -17,7 +17,7 @@ def boot() -> None:
 
 def execute(message: Message, delivery: Delivery) -> None:
     assert isinstance(message, Execute)
-    with open(os.environ["BOOT_FILE"], "a") as file:  # noqa: PTH123
+    with open(os.environ["BOOT_FILE"], "a") as file:  # noqa: PTH123 - appended to by many at once
         file.write(f"{os.getpid()} {message.jobs[0].job}\n")
 
 

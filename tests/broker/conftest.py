@@ -65,7 +65,7 @@ class Post:
         """Another connection; for memory, of which there is only one, the same broker."""
         if self.kind == "memory" and self._brokers:
             return self.broker
-        broker = connect(url or self.url, namespace=self._namespace, **options)  # type: ignore[arg-type]
+        broker = connect(url or self.url, namespace=self._namespace, **options)
         self._brokers.append(broker)
         return broker
 
@@ -107,8 +107,8 @@ class Post:
     def put(self, queue: str, body: bytes) -> None:
         """What a stranger publishes, as it is."""
         if self.kind == "memory":
-            self.broker.waiting(queue).put(body)  # type: ignore[attr-defined]
-            self.broker.wake()  # type: ignore[attr-defined]
+            self.broker.waiting(queue).put(body)
+            self.broker.wake()
         elif self.kind == "redis":
             redis_id = f"stranger{next(_numbers)}"
             with redis.Redis.from_url(self.url) as client:
@@ -194,10 +194,10 @@ def memory() -> Iterator[Post]:
 @pytest.fixture(params=["memory", "rabbitmq", "redis_post"])
 def post(request: pytest.FixtureRequest) -> Post:
     """Each broker in turn."""
-    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(params=["rabbitmq", "redis_post"])
 def server(request: pytest.FixtureRequest) -> Post:
     """Each broker that is a server in turn."""
-    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+    return request.getfixturevalue(request.param)

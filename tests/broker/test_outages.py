@@ -49,7 +49,7 @@ def test_a_worker_comes_back_within_a_second_of_a_cut(server: Post) -> None:
     server.serve({"execute": ran}, broker=server.connect(proxy.url))
     for number in range(5):
         server.broker.publish(parcel(server.app, number))
-        until(lambda number=number: number in ran.jobs)  # type: ignore[misc]
+        until(lambda number=number: number in ran.jobs)
         proxy.cut()
     server.broker.publish(parcel(server.app, 100))
     until(lambda: 100 in ran.jobs, within_s=1.5)

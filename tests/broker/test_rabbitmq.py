@@ -25,7 +25,7 @@ def test_a_queue_that_is_deleted_under_a_worker_is_made_again(rabbitmq: Post) ->
     rabbitmq.serve({"execute": ran}, [PLANNER, rabbitmq.app])
     for job in range(3):
         rabbitmq.broker.publish(parcel(rabbitmq.app, job))
-        until(lambda job=job: job in ran.jobs)  # type: ignore[misc]
+        until(lambda job=job: job in ran.jobs)
         rabbitmq.delete_queues(rabbitmq.app)
     rabbitmq.broker.publish(parcel(rabbitmq.app, 3))
     until(lambda: 3 in ran.jobs)
@@ -148,6 +148,6 @@ def test_going_between_pushing_and_fetching_breaks_no_queue(
     rabbitmq.serve({"execute": run}, [rabbitmq.app, rabbitmq.other_app], slots=1)
     for number in range(3):
         rabbitmq.broker.publish(parcel(rabbitmq.app, number) + parcel(rabbitmq.other_app, 10 + number))
-        until(lambda number=number: len(ran.jobs) == 2 * number + 2)  # type: ignore[misc]
+        until(lambda number=number: len(ran.jobs) == 2 * number + 2)
     assert not [record for record in caplog.records if "opened again" in record.getMessage()]
     assert sorted(ran.jobs) == [0, 1, 2, 10, 11, 12]

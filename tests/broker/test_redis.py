@@ -66,7 +66,7 @@ def test_a_stranger_who_does_not_ring_is_heard_at_once_by_the_planner(redis_post
         body = f'{{"queue_name":"planner","actor_name":"submit","message_id":"m{number}","kwargs":{{"app":"etl"}}}}'
         rang_at = time.perf_counter()
         redis_post.put(PLANNER, body.encode())
-        until(lambda number=number: len(heard) > number)  # type: ignore[misc]
+        until(lambda number=number: len(heard) > number)
         late.append(heard[-1] - rang_at)
     assert sorted(late)[2] < 0.1
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -84,12 +84,18 @@ def fleet(size: int, folder: Path, *, ledger: str, broker: str, **words: str) ->
         made.close()
 
 
-def wait_until(is_so: object, *, within_s: float, meanwhile: object = None, explain: object = None) -> None:
+def wait_until(
+    is_so: Callable[[], object],
+    *,
+    within_s: float,
+    meanwhile: Callable[[], object] | None = None,
+    explain: Callable[[], str] | None = None,
+) -> None:
     """Wait for a condition; ``meanwhile`` is done between looks. A failure shows what ``explain`` says."""
     deadline = time.monotonic() + within_s
-    while not is_so():  # type: ignore[operator]
+    while not is_so():
         if time.monotonic() > deadline:
-            raise AssertionError(explain() if explain else "it did not come to pass")  # type: ignore[operator]
+            raise AssertionError(explain() if explain else "it did not come to pass")
         if meanwhile is not None:
-            meanwhile()  # type: ignore[operator]
+            meanwhile()
         time.sleep(0.05)

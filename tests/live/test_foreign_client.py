@@ -21,7 +21,16 @@ def test_a_node_program_submits_and_the_job_is_run(
     program = folder / "node" / "submit.mjs"
     program.parent.mkdir()
     shutil.copy(ROOT / "docs" / "submit.mjs", program)
-    install = [npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(program.parent), "amqplib"]
+    install = [
+        npm,
+        "install",
+        "--silent",
+        "--no-fund",
+        "--no-audit",
+        "--prefix",
+        str(program.parent),
+        "amqplib",
+    ]
     subprocess.run(install, check=True, timeout=100)
     with fleet(1, folder, ledger=live_ledger_url, broker=rabbitmq) as workers:
         wait_until(lambda: "ready for action" in workers.log(), within_s=60, explain=workers.log)
@@ -31,4 +40,6 @@ def test_a_node_program_submits_and_the_job_is_run(
 
 
 def _succeeded(ledger: Ledger) -> int:
-    return ledger.transact(lambda tx: tx.column(f"SELECT count(*) FROM job WHERE state = '{State.SUCCEEDED}'"))[0]
+    return ledger.transact(
+        lambda tx: tx.column(f"SELECT count(*) FROM job WHERE state = '{State.SUCCEEDED}'")
+    )[0]

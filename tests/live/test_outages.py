@@ -92,13 +92,11 @@ def test_workers_that_are_told_to_go_finish_or_hand_back_and_lose_nothing(
         began = time.monotonic()
         assert workers.terminate() == [0]
         assert time.monotonic() - began < 20
-    states = dict(ledger.transact(lambda tx: tx.rows("SELECT app || key, state FROM job WHERE app <> 'first'")))
-    assert states == {
-        "patient0": State.SUCCEEDED,
-        "patient1": State.READY,
-        "patient2": State.READY,
-        "remote0": State.READY,
-    } or states == {**states, "patient0": State.EXECUTED}
+    states = dict(
+        ledger.transact(lambda tx: tx.rows("SELECT app || key, state FROM job WHERE app <> 'first'"))
+    )
+    assert states.pop("patient0") in {State.SUCCEEDED, State.EXECUTED}
+    assert states == dict.fromkeys(("patient1", "patient2", "remote0"), State.READY)
     counts = ledger.transact(lambda tx: tx.rows("SELECT sum(losses), sum(fails), sum(timeouts) FROM job"))
     assert counts == [(0, 0, 0)]
     (folder / "effects.1").touch()

@@ -1,10 +1,12 @@
 """One folder with definitions and one embedded ledger for all commands that are typed."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from ledger import migrate
+from ledger.connection import Ledger
 from ledger.embedded import start
 from tests.ops.typist import NO_LEDGER, Typist
 
@@ -44,7 +46,7 @@ APPS = {
         "bash_cmd": "true",
     },
 }
-NOISY = '''
+NOISY = """
 print("this module prints while it is loaded")
 
 import os
@@ -54,7 +56,7 @@ from jobs import app
 def noisy(n):
     print("and so does its job")
     os.system("echo even through a child")
-'''
+"""
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +68,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
     typist.write("noisy.py", NOISY)
     with start(folder / "home", durable=False) as postgres:
         migrate.require(postgres.url)
-        yield typist
+        with closing(Ledger(postgres.url, connections=1)) as ledger:
+            typist.ledger = ledger
+            yield typist
 
 
 @pytest.fixture(scope="session")

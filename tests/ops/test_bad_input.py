@@ -19,7 +19,11 @@ CASES = [
     ("submit fetch 20261120_oslo --work-ids 1-3", 2, ["give one of key, keys, work_ids"]),
     ("submit fetch 20261120_oslo --kwargs {bad", 2, ["--kwargs", "JSON"]),
     ("submit fetch 20261120_oslo --kwargs [1]", 2, ["--kwargs", "object"]),
-    ('submit fetch 20261120_oslo --policy {"max_fail":1}', 2, ["unknown word 'max_fail'", "did you mean max_fails?"]),
+    (
+        'submit fetch 20261120_oslo --policy {"max_fail":1}',
+        2,
+        ["unknown word 'max_fail'", "did you mean max_fails?"],
+    ),
     ("submit fetch 20261120_oslo --timeout soon", 2, ["timeout", "'soon' is not a duration"]),
     ("submit fetch 20261120_oslo --max-fails many", 2, ["--max-fails"]),
     ("submit fetch 20261120_oslo --start-after noon", 2, ["--start-after", "'noon' is not a time"]),

@@ -9,7 +9,18 @@ import pytest
 
 from tests.ops.typist import ROOT, Typist
 
-SLOW = {"alembic", "apscheduler", "dramatiq", "networkx", "pika", "psycopg", "redis", "rich", "sqlalchemy", "yaml"}
+SLOW = {
+    "alembic",
+    "apscheduler",
+    "dramatiq",
+    "networkx",
+    "pika",
+    "psycopg",
+    "redis",
+    "rich",
+    "sqlalchemy",
+    "yaml",
+}
 PROBE = """
 import json, sys
 from ops.cli.main import main
@@ -22,7 +33,8 @@ json.dump(sorted({name.partition(".")[0] for name in sys.modules}), sys.stderr)
 
 
 @pytest.mark.parametrize(
-    "typed", ["--help", "plan --help", "parents report 20261120", "apps show", "graph", "plan report 1 --facts f"]
+    "typed",
+    ["--help", "plan --help", "parents report 20261120", "apps show", "graph", "plan report 1 --facts f"],
 )
 def test_what_needs_no_ledger_imports_no_driver(offline: Typist, typed: str) -> None:
     (offline.folder / "f").write_text("{}")

@@ -11,6 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jobs.ref import JobName
+from jobs.states import State
+from ledger.connection import Ledger
+from ledger.planning import find
+
 ROOT = Path(__file__).parents[2]
 #: Nothing answers at port 1.
 NO_LEDGER = "postgresql://127.0.0.1:1/sluice"
@@ -30,7 +35,12 @@ class Said(NamedTuple):
 
 
 class Typist:
-    """``folder`` is where commands are typed; ``SLUICE_*`` of the tester's own environment is left out."""
+    """``folder`` is where commands are typed; ``SLUICE_*`` of the tester's own environment is left out.
+
+    ``ledger`` is the one that the commands use, for tests that wait for another process.
+    """
+
+    ledger: Ledger
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
@@ -76,6 +86,16 @@ class Typist:
             finally:
                 process.kill()
 
+    def waits_until(self, app: str, key: str, state: State, *, within_s: float = 30.0) -> None:
+        """Wait for another process to bring a job to this state."""
+        name = JobName(app, key)
+        deadline = time.monotonic() + within_s
+        while (
+            known := self.ledger.transact(lambda tx: find(tx, [name])).get(name)
+        ) is None or known.state is not state:
+            assert time.monotonic() < deadline, f"{name} is not {state}: {known}"
+            time.sleep(0.05)
+
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
         path.write_text(text)
@@ -90,14 +110,6 @@ def ended(process: subprocess.Popen[str], *, within_s: float = 20.0) -> Said:
     out, err = process.communicate(timeout=within_s)
     assert "Traceback" not in err, err
     return Said(process.returncode, out, err)
-
-
-def until(what: Any, *, within_s: float = 20.0) -> None:
-    """Wait for another process; what it does is seen in the ledger."""
-    deadline = time.monotonic() + within_s
-    while not what():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.1)
 
 
 def _command(words: tuple[str, ...]) -> list[str]:
