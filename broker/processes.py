@@ -2,6 +2,10 @@
 
 from dramatiq import cli
 
+#: So long dramatiq's parent waits for its children to start before it looks after them. It needs to only
+#: where there are other processes to fork, and is deaf meanwhile: to a child's death for 30 s, by default.
+BOOT_MS = 1000
+
 
 def supervise(boot: str, *, processes: int, grace_s: float) -> int:
     """Starts worker processes and waits for their end; the exit code is dramatiq's, 0 for an orderly one.
@@ -15,6 +19,7 @@ def supervise(boot: str, *, processes: int, grace_s: float) -> int:
         boot,
         *("--processes", str(processes)),
         *("--worker-shutdown-timeout", str(int(grace_s * 1000))),
+        *("--worker-fork-timeout", str(BOOT_MS)),
         "--skip-logging",
     ]
     parser = cli.make_argument_parser()

@@ -2,7 +2,7 @@
 
 Each kind reads the text of a key (``parse``) into a value: text, or a whole number. A day is the number
 ``20140601``, so days order, compare and print like the keys they stand in. ``str`` of a value is its
-canonical text, and reading that text gives the value again. Identifiers whose kinds have the same ``base``
+canonical text, and reading that text gives the value again. Identifiers whose kinds have the same ``underlying`` type
 can be compared with each other.
 """
 
@@ -25,7 +25,7 @@ _DAY = re.compile(r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})")
 class Text(Struct, frozen=True):
     """Any text that can be printed."""
 
-    base: ClassVar[str] = "str"
+    underlying: ClassVar[str] = "str"
     example: ClassVar[str] = "abc"
 
     def parse(self, raw: str) -> Value:
@@ -38,7 +38,7 @@ class Text(Struct, frozen=True):
 class Whole(Struct, frozen=True):
     """A whole number."""
 
-    base: ClassVar[str] = "int"
+    underlying: ClassVar[str] = "int"
     example: ClassVar[str] = "7"
 
     def parse(self, raw: str) -> Value:
@@ -53,7 +53,7 @@ class Whole(Struct, frozen=True):
 class Day(Struct, frozen=True):
     """A calendar day, ``20140601`` or ``2014-06-01``."""
 
-    base: ClassVar[str] = "int"
+    underlying: ClassVar[str] = "int"
     example: ClassVar[str] = "20140601"
 
     def parse(self, raw: str) -> Value:

@@ -1,5 +1,6 @@
 """What dramatiq's command line calls in every process of ``test_processes``."""
 
+import logging
 import os
 import sys
 
@@ -11,6 +12,7 @@ from broker.service import serve
 
 
 def boot() -> None:
+    logging.basicConfig(level=logging.INFO)
     broker = connect(os.environ["BOOT_URL"], namespace=os.environ["BOOT_NAMESPACE"])
     serve(broker, {"execute": execute}, [os.environ["BOOT_QUEUE"]], control_slots=0, app_slots=3).enlist()
 

@@ -20,15 +20,17 @@ class Pack:
     def __init__(self, post: Post, file: Path) -> None:
         environment = os.environ | post.environment() | {"BOOT_FILE": str(file)}
         self._file = file
-        self.parent = subprocess.Popen(
-            [sys.executable, "-m", "tests.broker.boot"],
-            cwd=CHECKOUT,
-            env=environment,
-            stderr=subprocess.DEVNULL,
-        )
+        self._log = file.with_suffix(".log")
+        command = [sys.executable, "-m", "tests.broker.boot"]
+        with self._log.open("w") as log:
+            self.parent = subprocess.Popen(command, cwd=CHECKOUT, env=environment, stderr=log)
 
     def ran(self) -> list[int]:
         return [int(line.split()[1]) for line in self._lines()]
+
+    def are_up(self) -> bool:
+        """Both have said that they are. Before that dramatiq's parent may not survive the death of a child."""
+        return self._log.read_text().count("ready for action") == 2
 
     def pids(self) -> set[int]:
         return {int(line.split()[0]) for line in self._lines()}
@@ -60,7 +62,7 @@ def test_processes_share_the_work_and_end_in_order(server: Post, pack: Pack) -> 
 
 def test_when_a_process_dies_the_parent_ends_and_nothing_is_lost(server: Post, pack: Pack) -> None:
     server.broker.publish(parcel(server.app, 1))
-    until(lambda: pack.ran() == [1], within_s=20)
+    until(lambda: pack.ran() == [1] and pack.are_up(), within_s=20)
     os.kill(pack.pids().pop(), signal.SIGKILL)
     assert pack.parent.wait(15) != 0
     server.broker.publish(parcel(server.app, 2))

@@ -88,13 +88,15 @@ class Typist:
 
     def waits_until(self, app: str, key: str, state: State, *, within_s: float = 30.0) -> None:
         """Wait for another process to bring a job to this state."""
-        name = JobName(app, key)
         deadline = time.monotonic() + within_s
-        while (
-            known := self.ledger.transact(lambda tx: find(tx, [name])).get(name)
-        ) is None or known.state is not state:
-            assert time.monotonic() < deadline, f"{name} is not {state}: {known}"
+        while self._state(app, key) is not state:
+            assert time.monotonic() < deadline, f"{app}/{key} is {self._state(app, key)}, not {state}"
             time.sleep(0.05)
+
+    def _state(self, app: str, key: str) -> State | None:
+        name = JobName(app, key)
+        known = self.ledger.transact(lambda tx: find(tx, [name]))
+        return known[name].state if name in known else None
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
