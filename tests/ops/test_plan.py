@@ -1,0 +1,123 @@
+"""What a submission would come to."""
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.ops.typist import Typist
+
+DAY = "20260201"
+OSLO, GRAZ, REPORT = f"fetch/{DAY}_oslo", f"fetch/{DAY}_graz", f"report/{DAY}"
+
+
+class Case(NamedTuple):
+    """What is known and asked; and what would run, with its state and what it waits for."""
+
+    known: dict[str, str]
+    asked: str
+    jobs: dict[str, str]
+    satisfied: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+BOTH = {GRAZ: "ready", OSLO: "ready", REPORT: "waiting fetch#1 fetch#2"}
+CASES = [
+    Case({}, "report", BOTH),
+    Case({OSLO: "cancelled"}, "report", BOTH),
+    Case({OSLO: "succeeded"}, "report", {GRAZ: "ready", REPORT: "waiting fetch#1"}, satisfied=(OSLO,)),
+    Case({OSLO: "succeeded", GRAZ: "succeeded"}, "report", {REPORT: "ready "}, satisfied=(GRAZ, OSLO)),
+    Case({OSLO: "running"}, "report", {GRAZ: "ready", REPORT: "waiting fetch#1 fetch#2"}, waits_for=(OSLO,)),
+    Case({OSLO: "failed"}, "report", {GRAZ: "ready"}, errors=(REPORT,)),
+    Case({REPORT: "succeeded"}, "report", {}, satisfied=(REPORT,)),
+    Case({REPORT: "failed"}, "report", {}, errors=(REPORT,)),
+    Case(
+        {REPORT: "waiting", OSLO: "expected", GRAZ: "ready"},
+        "report",
+        {OSLO: "ready"},
+        waits_for=(GRAZ, REPORT),
+    ),
+    Case(
+        {REPORT: "failed", OSLO: "failed", GRAZ: "succeeded"},
+        "report --rerun job",
+        {OSLO: "ready", REPORT: "waiting fetch#1"},
+        satisfied=(GRAZ,),
+    ),
+]
+
+
+def plan_on(typist: Typist, known: dict[str, str], asked: str) -> Any:
+    app, *options = asked.split()
+    jobs = [
+        {"app": name.split("/")[0], "key": name.split("/")[1], "state": state}
+        for name, state in known.items()
+    ]
+    facts = json.dumps({"jobs": jobs})
+    said = typist.types("plan", app, DAY, *options, "--facts", "-", "--json", given=facts)
+    assert said.code == 0, said.err
+    return said.document
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_plan_follows_from_the_facts(offline: Typist, case: Case) -> None:
+    document = plan_on(offline, case.known, case.asked)
+    told = {f"{each['app']}/{each['key']}": _told(each) for each in document["jobs"]}
+    assert told == case.jobs
+    assert "estimated_s" not in document
+    for word in ("satisfied", "waits_for", "errors"):
+        assert tuple(f"{each['app']}/{each['key']}" for each in document[word]) == getattr(case, word)
+
+
+def _told(job: dict[str, Any]) -> str:
+    """Its state, and what it waits for by the one gate that it has."""
+    return " ".join([job["state"], *(" ".join(gate["needs"]) for gate in job["gates"])])
+
+
+def test_the_whole_of_a_plan(offline: Typist) -> None:
+    assert plan_on(offline, {OSLO: "succeeded", GRAZ: "running"}, 'report --kwargs {"a":1}') == {
+        "jobs": [
+            {
+                "ref": "report#1",
+                "app": "report",
+                "key": DAY,
+                "kwargs": {"a": 1},
+                "state": "waiting",
+                "gates": [{"name": "default", "needs": ["fetch#1"]}],
+            }
+        ],
+        "satisfied": [{"app": "fetch", "key": f"{DAY}_oslo", "why": "succeeded: the ledger has it"}],
+        "waits_for": [
+            {
+                "ref": "fetch#1",
+                "app": "fetch",
+                "key": f"{DAY}_graz",
+                "why": "running: somebody has asked for it already",
+                "state": "running",
+            }
+        ],
+        "errors": [],
+    }
+
+
+def test_a_job_whose_time_has_not_come_waits(offline: Typist) -> None:
+    words = ("plan", "nap", "1", "--facts", "-", "--start-after", "2026-02-01T12:00:00Z", "--json", "--now")
+    before, after = (offline.types(*words, now, given="{}") for now in ("2026-02-01", "2026-02-02T00:00:00"))
+    assert before.document["jobs"][0]["state"] == "waiting"
+    assert after.document["jobs"][0]["state"] == "ready"
+
+
+def test_people_see_the_order_and_the_ledger_knows_the_time(desk: Typist) -> None:
+    desk.types("run", "nap", "0", "--push", "wanted")
+    said = desk.types("plan", "nap", "2")
+    assert said.out.splitlines()[-1].startswith("1 job would run, about ")
+    said = desk.types("plan", "mail", "20260202")
+    assert [line.split() for line in said.out.splitlines()] == [
+        ["job", "key", "state", "after"],
+        ["fetch#1", "20260202_graz", "ready"],
+        ["fetch#2", "20260202_oslo", "ready"],
+        ["report#1", "20260202", "waiting", "fetch#1-2"],
+        ["publish#1", "20260202", "waiting", "report#1"],
+        ["mail#1", "20260202", "waiting", "publish#1"],
+        ["5", "jobs", "would", "run."],
+    ]

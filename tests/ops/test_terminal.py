@@ -1,0 +1,54 @@
+"""What a run looks like on a terminal."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+
+from tests.ops.typist import Typist
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def test_a_run_draws_bars_and_leaves_a_summary(desk: Typist) -> None:
+    drawn = _on_a_terminal(desk, "run", "nap", "1", "--push", "wanted")
+    plain = ESCAPES.sub("", drawn)
+    assert "━" * 24 in plain
+    assert "0/1 1 running" in plain
+    assert "running nap/1" in plain
+    *_, table, job, end = plain.splitlines()
+    assert table.split() == ["app", "jobs", "took", "work", "came", "to"]
+    assert job.startswith("nap  1     1.0 s")
+    assert end.startswith("succeeded: 1 succeeded in ")
+    assert drawn.endswith(f"\x1b[32m{end}\x1b[0m\n")
+
+
+def _on_a_terminal(typist: Typist, *words: str) -> str:
+    """Everything that was written to an eighty columns wide terminal."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (30, 80))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ops.cli.main", *words],
+        cwd=typist.folder,
+        env=typist.environment | {"TERM": "xterm-256color", "COLUMNS": "80", "LANG": "C.UTF-8"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    written = b""
+    while piece := _read(ours):
+        written += piece
+    assert process.wait(timeout=20) == 0, written
+    os.close(ours)
+    return written.decode().replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> bytes:
+    """Nothing when the other end is closed, which Linux tells as an error."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""

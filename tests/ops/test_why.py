@@ -1,0 +1,258 @@
+"""Why a job is in its state: what is said for each, and that the ledger brings the facts for it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from broker.messages import PLANNER
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from jobs.states import State
+from ledger import submissions
+from ledger.reads.dossier import Job
+from ledger.reads.obstacles import Lease, Obstacles, Unplanned, Unsettled, obstacles
+from ops.why.answer import Answer
+from ops.why.explain import explain
+from tests.world import World
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+JOB = Job(
+    id=1,
+    app="b",
+    key="1",
+    state=State.WAITING,
+    round=0,
+    claim=0,
+    fails=0,
+    timeouts=0,
+    losses=0,
+    priority=0,
+    open=True,
+    not_before=None,
+    end_before=None,
+    deadline=None,
+    created_at=NOW,
+    changed_at=NOW,
+    announced_at=NOW,
+    worker=None,
+    event=None,
+)
+LEASE = Lease("here", 7, NOW, stands=True)
+LOST = Lease("here", 7, NOW, stands=False)
+OPEN = Unsettled("default", "a", "1", State.RUNNING, NOW, "succeeded", dead=False, total=1)
+UNASKED = Unsettled("default", "a", "1", State.EXPECTED, NOW, "succeeded", dead=False, total=1)
+DEAD = Unsettled("default", "a", "1", State.FAILED, NOW, "succeeded", dead=True, total=1)
+IN_AN_HOUR = NOW + timedelta(hours=1)
+
+
+def answer(facts: dict[str, Any], **job: Any) -> Answer:
+    known = Obstacles(now=NOW, job=msgspec.structs.replace(JOB, **job), servers=1, planners=1)
+    return explain(JobName("b", "1"), msgspec.structs.replace(known, **facts))
+
+
+#: The job, the facts about it; what is said, what it waits for, and the first remedy.
+CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
+    (
+        {"state": State.EXPECTED},
+        {},
+        "is needed by a child, but nobody has asked for it",
+        "",
+        "sluice submit b 1",
+    ),
+    ({}, {}, "may run and is about to be released", "the groomer's next tick", ""),
+    ({}, {"planners": 0}, "may run", "the groomer's next tick", "sluice up"),
+    (
+        {"open": False},
+        {"unsettled": [OPEN]},
+        "waits for 1 parent",
+        "a/1, which is running",
+        "sluice why a 1",
+    ),
+    (
+        {"open": False},
+        {"unsettled": [UNASKED]},
+        "waits for 1 parent",
+        "a/1, which is expected",
+        "sluice submit a 1",
+    ),
+    (
+        {"open": False},
+        {"unsettled": [DEAD, OPEN], "alternatives": 2},
+        "waits for 1 parent, by any of 2 alternatives",
+        "a/1 (alternative default), which is failed, and will not come to what is needed",
+        "sluice why a 1",
+    ),
+    ({"not_before": IN_AN_HOUR}, {}, "waits for its time to come", "2026-01-01 13:00:00 UTC", ""),
+    (
+        {"not_before": IN_AN_HOUR, "round": 2},
+        {"last_error": "ValueError: no\n\nTraceback …"},
+        "waits to be tried again, in round 2, after: ValueError: no",
+        "2026-01-01 13:00:00 UTC",
+        "",
+    ),
+    ({"state": State.READY}, {}, "is ready to run", "the worker on queue b; of its jobs 0 run", ""),
+    (
+        {"state": State.READY},
+        {"servers": 0},
+        "is ready to run, but no worker serves its queue",
+        "a worker on queue b",
+        "sluice up",
+    ),
+    (
+        {"state": State.RUNNING},
+        {"lease": LEASE},
+        "is running on here:7 in round 0",
+        "",
+        "sluice logs --follow b 1",
+    ),
+    (
+        {"state": State.RUNNING},
+        {"lease": LOST},
+        "was running on here:7, which has not been heard of",
+        "the groomer to give it to another",
+        "",
+    ),
+    ({"state": State.SUSPENDED, "event": "payment"}, {}, "is suspended until payment comes", "payment", ""),
+    ({"state": State.EXECUTED}, {}, "has been executed and is not judged yet", "the planner's judgement", ""),
+    ({"state": State.EXECUTED}, {"planners": 0}, "has been executed", "the planner's", "sluice up"),
+    ({"state": State.SUCCEEDED}, {}, "has succeeded in round 0", "", ""),
+    (
+        {"state": State.FAILED, "round": 1},
+        {"last_error": "exited with 3"},
+        "has failed in round 1: exited with 3",
+        "",
+        "sluice logs b 1",
+    ),
+    (
+        {"state": State.FATAL},
+        {},
+        "could not be undone in round 0, and somebody has to put right",
+        "",
+        "sluice logs b 1",
+    ),
+    ({"state": State.TIMED_OUT}, {}, "ran over its timeout in round 0", "", "sluice logs b 1"),
+    (
+        {"state": State.EXPIRED, "end_before": NOW},
+        {},
+        "had not finished by its end_before, 2026-01-01 12:00:00 UTC",
+        "",
+        "sluice submit --rerun job --end-before T b 1",
+    ),
+    ({"state": State.SKIPPED}, {}, "was skipped: it does not pass its app's valid_if_or", "", ""),
+    (
+        {"state": State.SKIPPED},
+        {"unsettled": [DEAD]},
+        "was skipped, for its parents were",
+        "a/1, which is failed",
+        "",
+    ),
+    ({"state": State.CANCELLED}, {}, "was cancelled", "", "sluice submit b 1"),
+    (
+        {"state": State.UPSTREAM_FAILED},
+        {"unsettled": [DEAD]},
+        "cannot run, for its parents will not come to what it needs",
+        "a/1, which is failed",
+        "sluice retry b 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("job", "facts", "because", "waits_for", "remedy"), CASES)
+def test_each_state_is_explained(
+    job: dict[str, Any], facts: dict[str, Any], because: str, waits_for: str, remedy: str
+) -> None:
+    said = answer(facts, **job)
+    assert said.because.startswith(f"b/1 {because}")
+    assert next((each.what for each in said.waits_for), "").startswith(waits_for)
+    assert bool(said.waits_for) == bool(waits_for)
+    assert next((each.command for each in said.remedies), "") == remedy
+
+
+def test_every_state_has_a_case() -> None:
+    assert {job.get("state", State.WAITING) for job, *_ in CASES} == set(State)
+
+
+def test_a_job_that_is_to_run_again_waits_for_that_to_be_planned() -> None:
+    retry = Unplanned("again", NOW, asks_for_it=True)
+    said = answer({"unplanned": [retry]}, state=State.FAILED)
+    assert [each.what for each in said.waits_for] == ["submission again to be planned"]
+
+
+def test_the_commands_can_be_typed_as_they_stand() -> None:
+    said = answer({}, state=State.CANCELLED, key="it's; rm -rf")
+    assert said.remedies[0].command == """sluice submit b 'it'"'"'s; rm -rf'"""
+
+
+def why(world: World, job: str) -> Answer:
+    app, _, key = job.partition("/")
+    name = JobName(app, key or "1")
+    return explain(name, world.ledger.transact(lambda tx: obstacles(tx, name, planner_queue=PLANNER)))
+
+
+def test_a_job_nobody_asked_for_is_unknown(world: World) -> None:
+    world.apps("a")
+    said = why(world, "a")
+    assert (said.state, said.waits_for) == (None, ())
+    assert said.because == "The ledger has no job a/1: nobody has asked for it"
+    assert said.remedies[0].command == "sluice submit a 1"
+
+
+def test_a_submission_that_is_not_planned_is_named(world: World) -> None:
+    world.apps("a")
+    wanted = [msgspec.convert(words, submissions.Submission) for words in ASKED]
+    world.ledger.transact(lambda tx: submissions.receive(tx, wanted))
+    assert [each.what for each in why(world, "a/1").waits_for] == [
+        "submission one to be planned",
+        "submission many to be planned",
+        "submission all to be planned",
+    ]
+    assert why(world, "a/9").because.endswith("the submission that asks for it is not planned yet")
+
+
+ASKED = [
+    {"app": "a", "id": "other", "key": "2"},
+    {"app": "a", "id": "one", "key": "1"},
+    {"app": "a", "id": "many", "keys": ["0", "1"]},
+    {"app": "a", "id": "all"},
+    {"app": "b", "id": "foreign", "key": "1"},
+]
+
+
+def test_a_job_waits_for_its_parents_and_then_for_a_worker(world: World) -> None:
+    world.apps("a -> c, b -> c")
+    world.submit("c")
+    said = why(world, "c")
+    assert said.because == "c/1 waits for 2 parents"
+    assert [(each.app, each.key, each.state) for each in said.waits_for] == [
+        ("a", "1", State.READY),
+        ("b", "1", State.READY),
+    ]
+    world.finish("a")
+    assert why(world, "c").because == "c/1 waits for 1 parent"
+    world.finish("b")
+    assert why(world, "c").because == "c/1 is ready to run"
+    assert world.claim("c")
+    assert why(world, "c").because == "c/1 is running on test:1 in round 0"
+    world.now += timedelta(minutes=1)
+    assert why(world, "c").because == "c/1 was running on test:1, which has not been heard of"
+
+
+def test_the_causes_are_named_however_far_up(world: World) -> None:
+    world.apps("a -> b, b -> c, c -> d")
+    world.submit("d")
+    world.finish("a", Ending.ERROR)
+    said = why(world, "d")
+    assert said.state is State.UPSTREAM_FAILED
+    assert [each.what for each in said.waits_for] == ["a/1, which is failed: it broke"]
+    assert [each.command for each in said.remedies] == ["sluice why a 1", "sluice retry d 1"]
+
+
+def test_a_job_that_is_tried_again_says_when_and_after_what(world: World) -> None:
+    world.apps("a", max_fails=1, retry={"rule": "fixed", "seconds": 60})
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    said = why(world, "a")
+    assert said.because == "a/1 waits to be tried again, in round 1, after: it broke"
+    assert said.waits_for[0].kind == "time"
