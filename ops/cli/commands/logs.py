@@ -25,7 +25,11 @@ FOLLOW_EVERY_S = 0.3
 def options(parser: argparse.ArgumentParser) -> None:
     job_options(parser)
     parser.add_argument("--round", type=int, metavar="N", help="this one alone")
-    parser.add_argument("--follow", action="store_true", help="rounds to come too, until the job has ended")
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="rounds to come too, to the job's end; with --json a line for each",
+    )
 
 
 def run(desk: Desk, options: Options) -> int:
