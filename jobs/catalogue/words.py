@@ -27,6 +27,9 @@ WORDS = (
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _TAKEN = frozenset({"planner", "groomer", "scheduler"})
+#: Brokers keep dead letters in x.XQ; dramatiq keeps delayed messages in x.DQ.
+_ENDINGS = (".DQ", ".XQ")
+_NAME_CHARACTERS_MAX = 200
 
 
 def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: Faults) -> Draft:
@@ -61,6 +64,10 @@ def _check_name(name: str, at: At) -> None:
         at.add("an app's name is a letter, then letters, digits, '_', '.' or '-'")
     if name in _TAKEN:
         at.add(f"{name} is the name of a queue of Sluice's own; call the app otherwise")
+    if name.endswith(_ENDINGS):
+        at.add(f"a queue whose name ends in {name[-3:]} is a broker's own; call the app otherwise")
+    if len(name) > _NAME_CHARACTERS_MAX:
+        at.add(f"an app's name has at most {_NAME_CHARACTERS_MAX} characters: it is the name of its queue")
 
 
 def _mapping(words: object, at: At) -> Mapping[str, object]:

@@ -77,3 +77,9 @@ def test_another_limit_is_named() -> None:
     apps = app(autofill_values={"date": "0:10", "x": "0:10"})
     assert "the limit is 99" in faults_of(apps, limit=99)[0][1]
     assert faults_of(apps, limit=100) == []
+
+
+def test_an_app_is_not_called_like_a_queue_that_a_broker_makes() -> None:
+    faults = dict(faults_of({"a.XQ": {"job_id": "{x}"}, "b" * 201: {"job_id": "{x}"}}))
+    assert "ends in .XQ" in faults["a.XQ"]
+    assert "at most 200" in faults["b" * 201]
