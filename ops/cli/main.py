@@ -1,7 +1,6 @@
 """The ``sluice`` command.
 
-Exit codes: 0 done, 1 the work failed, 2 a bad definition, key or option, 3 ledger or broker out of reach,
-70 a fault of Sluice itself, 130 interrupted. Errors are three lines: what, where, what to do.
+Errors are three lines: what, where, what to do. ``exits`` has the exit codes.
 """
 
 import os
@@ -15,11 +14,9 @@ from actors.settings import process_settings
 from jobs.errors import SluiceError
 from ops.cli.commands import COMMANDS
 from ops.cli.desk import Desk
+from ops.cli.exits import BROKEN, DONE, INTERRUPTED
 from ops.cli.output import Output
 from ops.cli.parsing import parse
-
-BROKEN = 70
-INTERRUPTED = 130
 
 
 class Broken(SluiceError):
@@ -41,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except BrokenPipeError:
             _leave_stdout()
-            return 0
+            return DONE
         except (Exception, KeyboardInterrupt) as error:
             if "--debug" in words:
                 traceback.print_exception(error)

@@ -139,9 +139,9 @@ def test_nothing_but_the_document_reaches_stdout(desk: Typist) -> None:
 
 
 def test_logs_are_followed_to_the_end(desk: Typist) -> None:
-    with desk.starts("run", "nap", "1", "--push", "wanted") as run:
-        desk.waits_until("nap", "1", State.RUNNING)
-        said = desk.types("logs", "nap", "1", "--follow", "--json")
+    with desk.starts("run", "nap", "2", "--push", "wanted") as run:
+        desk.waits_until("nap", "2", State.RUNNING)
+        said = desk.types("logs", "nap", "2", "--follow", "--json")
         assert ended(run).code == 0
     assert said.code == 0
     assert [line[:10] for line in said.out.splitlines()] == ['{"round":0']

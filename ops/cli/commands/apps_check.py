@@ -4,6 +4,7 @@ import argparse
 
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.page import Line
 
 
@@ -15,4 +16,4 @@ def run(desk: Desk, _: Options) -> int:
     apps = list(desk.catalogue)
     plural = "app" if len(apps) == 1 else "apps"
     desk.output.answer({"apps": apps}, Line(f"{len(apps)} {plural}, no faults.", "green"))
-    return 0
+    return DONE

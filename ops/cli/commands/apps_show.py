@@ -10,6 +10,7 @@ from jobs.policy import Policy
 from jobs.values import Values
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.page import Block, Line, Table
 
 #: Of an identifier with more values than this, the first and the last are told.
@@ -27,7 +28,7 @@ def run(desk: Desk, options: Options) -> int:
     else:
         app = desk.catalogue.app(options.app)
         desk.output.answer(_document(desk, app), *_portrait(desk, app))
-    return 0
+    return DONE
 
 
 def _document(desk: Desk, app: App) -> dict[str, object]:

@@ -5,6 +5,7 @@ import argparse
 from jobs.errors import BadRequest
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.naming import named_job
 from ops.cli.page import Line
@@ -31,4 +32,4 @@ def run(desk: Desk, options: Options) -> int:
         what = f"{name} is cancelled"
     plural = "job stops" if len(stopped) == 1 else "jobs stop"
     desk.output.answer({"cancelled": len(stopped)}, Line(f"{what}; {len(stopped)} {plural}."))
-    return 0
+    return DONE

@@ -2,6 +2,7 @@
 
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.naming import canonical, job_options
 from ops.cli.page import Table
 from planner.keyspaces import keyspace_of
@@ -14,4 +15,4 @@ def run(desk: Desk, options: Options) -> int:
     app = desk.catalogue[name.app]
     found = list(keyspace_of(app, desk.catalogue).children(app, name.key))
     desk.output.answer(found, Table(("app", "key"), found, empty=f"No job needs {name}."))
-    return 0
+    return DONE

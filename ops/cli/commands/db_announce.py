@@ -9,6 +9,7 @@ from actors import upkeep
 from jobs.errors import BadRequest
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line
 
@@ -28,4 +29,4 @@ def run(desk: Desk, _: Options) -> int:
     announced = upkeep.announce_everything(installation.ledger, installation.broker.publish)
     plural = "job was" if announced == 1 else "jobs were"
     desk.output.answer({"announced": announced}, Line(f"{announced} {plural} announced again."))
-    return 0
+    return DONE

@@ -5,6 +5,7 @@ import argparse
 from ledger.reads.check import breaches
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE, FAILED
 from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
 
@@ -20,4 +21,4 @@ def run(desk: Desk, _: Options) -> int:
     desk.output.answer(
         {"breaches": found}, Table(("broken rule", "rows"), rows, prose=True) if found else good
     )
-    return 1 if found else 0
+    return FAILED if found else DONE

@@ -5,6 +5,7 @@ import argparse
 from ledger import migrate
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line
 
@@ -16,4 +17,4 @@ def options(_: argparse.ArgumentParser) -> None:
 def run(desk: Desk, _: Options) -> int:
     revision = migrate.upgrade(Installation(desk).ledger_url)
     desk.output.answer({"revision": revision}, Line(f"The ledger is at {revision}.", "green"))
-    return 0
+    return DONE

@@ -9,6 +9,7 @@ import msgspec
 from jobs.errors import BadRequest
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.page import Line, Verbatim
 from ops.graph.apps import app_graph
 from ops.graph.graph import Graph
@@ -43,7 +44,7 @@ def run(desk: Desk, options: Options) -> int:
         desk.output.say(Verbatim(FORMATS[options.format](graph)))
     else:
         _write(desk, graph, Path(options.output), options.format)
-    return 0
+    return DONE
 
 
 def _write(desk: Desk, graph: Graph, path: Path, kind: str) -> None:

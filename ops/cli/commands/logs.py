@@ -12,6 +12,7 @@ from jobs.states import TERMINAL
 from ledger.reads.dossier import Dossier, Round
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, Verbatim
@@ -51,7 +52,7 @@ def run(desk: Desk, options: Options) -> int:
     if not rounds:
         what = f"{found.job.name} is {found.job.state}; no round of it has ended."
         desk.output.note(Line(what, "bright_black"))
-    return 0
+    return DONE
 
 
 def _follow(desk: Desk, options: Options) -> int:
@@ -64,7 +65,7 @@ def _follow(desk: Desk, options: Options) -> int:
                 shown.add(each.claim)
                 desk.output.stream(round_document(each), *_page(each))
         if found.job.state in TERMINAL:
-            return 0
+            return DONE
         time.sleep(FOLLOW_EVERY_S)
 
 

@@ -9,6 +9,7 @@ from ledger.connection import Tx
 from ledger.reads import listing, progress
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
 from ops.times import moment, past
@@ -49,7 +50,7 @@ def run(desk: Desk, options: Options) -> int:
     )
     if found and len(found) == wanted.limit:
         desk.output.note(Line(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black"))
-    return 0
+    return DONE
 
 
 def _jobs(tx: Tx, wanted: listing.Filter) -> list[listing.Listed]:

@@ -2,6 +2,7 @@
 
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.naming import canonical, job_options
 from ops.cli.page import Table
 from planner.keyspaces import keyspace_of
@@ -20,4 +21,4 @@ def run(desk: Desk, options: Options) -> int:
             empty=f"{name} needs no other job.",
         ),
     )
-    return 0
+    return DONE

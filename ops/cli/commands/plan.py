@@ -13,6 +13,7 @@ from jobs.submission import Submission
 from ops.cli.asking import check, moment_option, submission_of, submission_options
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.page import Block, Line, Table
 from ops.facts import read_facts
 from ops.preview import as_document
@@ -32,7 +33,7 @@ def run(desk: Desk, options: Options) -> int:
     now = datetime.fromisoformat(options.now) if options.now else datetime.now(UTC)
     document = as_document(found, paces_s, again=submission.rerun is not None, now=now)
     desk.output.answer(document, *_page(document))
-    return 0
+    return DONE
 
 
 def _given(desk: Desk, submission: Submission, file: str) -> tuple[Preview, Mapping[str, float]]:

@@ -6,6 +6,7 @@ from jobs.states import State
 from ledger.reads.dossier import Child, Dossier, Parent, Round
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, Table, colour
@@ -20,7 +21,7 @@ options = job_options
 def run(desk: Desk, options: Options) -> int:
     found = dossier_of(desk, Installation(desk), options.app, options.key)
     desk.output.answer(as_document(found), *_page(found))
-    return 0
+    return DONE
 
 
 def _page(found: Dossier) -> Iterator[Block]:

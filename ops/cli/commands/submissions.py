@@ -8,6 +8,7 @@ from ledger.reads import progress
 from ledger.reads.course import course, work
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Table
 from ops.cli.result import as_document, summary
@@ -28,7 +29,7 @@ def _list(desk: Desk, limit: int) -> int:
     rows = [(each.id, each.state, moment(each.received_at), _what(each)) for each in found]
     headings = ("submission", "state", "received (UTC)", "asks for")
     desk.output.answer(found, Table(headings, rows, prose=True, empty="No submissions."))
-    return 0
+    return DONE
 
 
 def _one(desk: Desk, id_: str) -> int:
@@ -38,7 +39,7 @@ def _one(desk: Desk, id_: str) -> int:
         raise BadRequest(f"There is no submission {id_}.", advice="`sluice submissions` lists what there is.")
     took = installation.ask(lambda tx: work(tx, found.status.number))
     desk.output.answer(as_document(found), *summary(found, took))
-    return 0
+    return DONE
 
 
 def _what(status: progress.Status) -> str:

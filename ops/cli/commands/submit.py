@@ -7,6 +7,7 @@ from ledger.reads.progress import Status
 from ops.cli.asking import check, submission_of, submission_options
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.watching import watch
@@ -33,7 +34,7 @@ def ask(desk: Desk, installation: Installation, submission: Submission, *, wait:
         return watch(desk, installation, id_)
     state = known.state if known else SubmissionState.RECEIVED
     desk.output.answer({"submission": id_, "state": state}, Line(id_))
-    return 0
+    return DONE
 
 
 def _warn(desk: Desk, known: Status, submission: Submission) -> None:

@@ -1,19 +1,24 @@
 """``sluice up``: everything in one process, until it is told to stop, or with --drain until nothing is left."""
 
 import argparse
+import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event
 
+from jobs.errors import Unreachable
 from ledger.connection import without_password
 from ledger.reads.idle import idle
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.working import threads_option, working
 from ops.times import span
+
+_LOG = logging.getLogger("sluice.up")
 
 LOOK_EVERY_S = 0.3
 
@@ -35,7 +40,7 @@ def run(desk: Desk, options: Options) -> int:
         working(desk.settings, desk.catalogue, installation.ledger, threads=options.threads),
     ):
         while not stop.wait(LOOK_EVERY_S):
-            if options.drain and installation.ask(idle):
+            if options.drain and _is_idle(installation):
                 break
         if stop.is_set():
             grace = span(desk.settings.grace_s)
@@ -44,7 +49,16 @@ def run(desk: Desk, options: Options) -> int:
     desk.output.answer(
         {**place, "ended": ended}, Line("Stopped." if stop.is_set() else "Nothing is left to do.")
     )
-    return 0
+    return DONE
+
+
+def _is_idle(installation: Installation) -> bool:
+    """A ledger that does not answer may come back; there is something left to do until it does."""
+    try:
+        return installation.ask(idle)
+    except Unreachable as error:
+        _LOG.warning("whether anything is left to do cannot be told: %s", error)
+        return False
 
 
 @contextmanager
@@ -57,7 +71,8 @@ def _told_to_stop() -> Iterator[Event]:
         stop.set()
         signal.signal(number, signal.default_int_handler)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+    for number in (signal.SIGINT, signal.SIGTERM, *hangup):
         before[number] = signal.signal(number, hear)
     try:
         yield stop

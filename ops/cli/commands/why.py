@@ -7,6 +7,7 @@ from broker.messages import PLANNER
 from ledger.reads.obstacles import obstacles
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options, named_job
 from ops.cli.page import Block, Line, Table
@@ -22,7 +23,7 @@ def run(desk: Desk, options: Options) -> int:
     facts = Installation(desk).ask(lambda tx: obstacles(tx, name, planner_queue=PLANNER))
     answer = explain(name, facts)
     desk.output.answer(answer, *_page(answer, facts.now))
-    return 0
+    return DONE
 
 
 def _page(answer: Answer, now: datetime) -> Iterator[Block]:

@@ -5,6 +5,7 @@ import argparse
 from ledger.reads import fleet
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Table
 from ops.times import moment
@@ -35,4 +36,4 @@ def run(desk: Desk, _: Options) -> int:
             empty="No worker is there. Start one: sluice up, or python -m actors.worker",
         ),
     )
-    return 0
+    return DONE
