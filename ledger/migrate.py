@@ -4,7 +4,7 @@ from pathlib import Path
 
 import psycopg
 
-from jobs.errors import SchemaMismatch, Unreachable
+from jobs.errors import BadSetting, SchemaMismatch, Unreachable
 from ledger.connection import without_password
 
 #: The migration this code was written for. A test holds it to Alembic's head.
@@ -19,7 +19,7 @@ _HAS_VERSION = "SELECT to_regclass(%(table)s) IS NOT NULL"
 def revision(url: str) -> str | None:
     """The migration the database is at; None for one that has no ledger yet."""
     try:
-        with psycopg.connect(url, connect_timeout=10) as connection:
+        with _connect(url) as connection:
             return _revision(connection)
     except psycopg.OperationalError as error:
         raise _unreachable(url, error) from error
@@ -28,7 +28,7 @@ def revision(url: str) -> str | None:
 def upgrade(url: str) -> str:
     """Run what migrations are missing. Others who upgrade at the same time wait and find nothing to do."""
     try:
-        with psycopg.connect(url, connect_timeout=10) as guard:
+        with _connect(url) as guard:
             guard.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             if _revision(guard) != REVISION:
                 _run_alembic(url)
@@ -48,6 +48,16 @@ def require(url: str) -> None:
             where=without_password(url),
             advice="Run `sluice db upgrade` with the newest version that shares this ledger.",
         )
+
+
+def _connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
+    try:
+        return psycopg.connect(url, connect_timeout=10)
+    except psycopg.ProgrammingError as error:
+        raise BadSetting(
+            f"The ledger's address cannot be read: {' '.join(str(error).split())}",
+            advice="Write it like postgresql://user:password@host/sluice",
+        ) from error
 
 
 def _revision(connection: psycopg.Connection[tuple[object, ...]]) -> str | None:

@@ -99,10 +99,8 @@ NOT EXISTS (SELECT 1 FROM wants JOIN submission ON submission.number = wants.sub
             WHERE wants.job = job.id AND {STILL_WANTS})
 """
 _CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=_UNWANTED)
-_UNWANT = """
-DELETE FROM wants USING job
-WHERE wants.job = job.id AND job.app = %(app)s AND job.key = %(key)s RETURNING job.id
-"""
+_CANCEL_ANYWAY = move(CANCEL, By.PLANNER)
+_NAMED = "SELECT id FROM job WHERE app = %(app)s AND key = %(key)s"
 _OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} ON CONFLICT (job) DO NOTHING"
 
 _REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
@@ -180,8 +178,10 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
 
 
 def cancel_job(tx: Tx, name: JobName) -> list[int]:
-    """Cancel one job, whoever wants it. What depends on it is told."""
-    return cancel_unwanted(tx, sorted(set(tx.column(_UNWANT, app=name.app, key=name.key))))
+    """Cancel one job, whoever wants it; for them it has ended badly. What depends on it is told."""
+    cancelled = tx.column(_CANCEL_ANYWAY, jobs=tx.column(_NAMED, app=name.app, key=name.key))
+    owe(tx, cancelled)
+    return cancelled
 
 
 def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:

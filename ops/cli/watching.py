@@ -18,7 +18,7 @@ from ops.cli.result import as_document, in_words, obstacle, summary
 #: A look takes at most this share of the time, however many jobs there are to count.
 LOOK_SHARE = 0.1
 LOOK_EVERY_S = 0.1
-#: Where there is no terminal, how far it is is said this often.
+#: Where there is no terminal, how far it is is said this often, if that has changed.
 SAY_EVERY_S = 10.0
 
 _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
@@ -65,12 +65,11 @@ def _with_bars(desk: Desk, looks: Iterator[Course]) -> Course:
 def _with_lines(desk: Desk, looks: Iterator[Course]) -> Course:
     said, said_at = "", time.monotonic()
     for now in looks:
-        if (what := obstacle(now)) and what != said:
-            desk.output.note(Line(what, "yellow"))
-            said = what
-        if time.monotonic() - said_at > SAY_EVERY_S:
-            desk.output.note(Line(in_words(now.counts) or str(now.status.state)))
-            said_at = time.monotonic()
+        is_time = time.monotonic() - said_at > SAY_EVERY_S
+        what = obstacle(now) or (in_words(now.counts) if is_time else "")
+        if what and what != said:
+            desk.output.note(Line(what))
+            said, said_at = what, time.monotonic()
     return now
 
 

@@ -33,6 +33,12 @@ def worker(folder: Path, *arguments: str, **words: str) -> subprocess.CompletedP
             (),
             {"SLUICE_LEDGER_URL": NOBODY, "SLUICE_BROKER_URL": "amqp://127.0.0.1"},
         ),
+        (
+            2,
+            "cannot be read",
+            (),
+            {"SLUICE_LEDGER_URL": "postgresql://[", "SLUICE_BROKER_URL": "amqp://127.0.0.1"},
+        ),
         (2, "broker that it shares", (), {"SLUICE_LEDGER_URL": NOBODY, "SLUICE_BROKER_URL": "memory://"}),
         (2, "no queue nosuch", ("--queues", "fetch,nosuch"), {}),
         (2, "SLUICE_LEASE", (), {"SLUICE_LEASE": "soon"}),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker.messages import Cancel
 from jobs.states import State
 from jobs.submission import SubmissionState
 from tests.world import World
@@ -63,3 +64,13 @@ def test_the_last_of_two_that_want_a_job_takes_it_along(world: World, order: tup
     assert world.state("a") is State.READY
     world.cancel(ids[order[1]])
     assert world.state("a") is State.CANCELLED
+
+
+def test_a_job_cancelled_by_name_stops_whoever_wants_it_and_ends_them_badly(world: World) -> None:
+    world.apps("a -> b")
+    first, second = world.submit("a"), world.submit("b")
+    world.queue.append(Cancel(app="a", key="1"))
+    world.deliver()
+    assert world.states() == {"a": State.CANCELLED, "b": State.UPSTREAM_FAILED}
+    assert world.submission(first) is SubmissionState.FAILED
+    assert world.submission(second) is SubmissionState.FAILED
