@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from jobs.catalogue import Catalogue
-from jobs.plan import PlannedJob, Standing
+from jobs.plan import PlannedJob
 from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import Submission
@@ -20,11 +20,6 @@ class Preview(Struct, frozen=True, kw_only=True):
 
     jobs: tuple[PlannedJob, ...]
     states: Mapping[JobName, State]
-
-    def is_new_work(self, job: PlannedJob) -> bool:
-        """Whether it would run because of this submission, or already will."""
-        state = self.states.get(job.name)
-        return job.standing is Standing.WANTED and state not in (State.SUCCEEDED, State.SKIPPED)
 
 
 def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup) -> Preview:

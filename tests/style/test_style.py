@@ -123,4 +123,4 @@ def test_no_file_names_a_machine() -> None:
 
 def test_a_file_can_name_a_machine() -> None:
     assert documents.names_of_machines("a", "/WORK/shared".lower())
-    assert not documents.names_of_machines("a", "the folder ~/work/ or {home}/work/")
+    assert not documents.names_of_machines("a", "the folder ~/WORK/ or {home}/WORK/".lower())
