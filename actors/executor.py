@@ -5,6 +5,7 @@ from uuid import UUID
 
 from actors.announce import announce
 from broker.messages import Ended, Execute, Executed, Message
+from jobs.catalogue import Catalogue
 from jobs.outcome import Outcome
 from jobs.ref import Claim
 from ledger import claims
@@ -12,10 +13,11 @@ from ledger.claims import Claimed
 from ledger.connection import Ledger, Tx
 
 
-def claim(ledger: Ledger, message: Execute, worker: UUID) -> list[Claimed]:
+def claim(ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID) -> list[Claimed]:
     """The jobs of a parcel that are this worker's to run. The message has done its work once this returns."""
     turns = [(turn.job, turn.round) for turn in message.jobs]
-    return ledger.transact(lambda tx: claims.claim(tx, turns, worker))
+    digest = catalogue[message.app].digest if message.app in catalogue else ""
+    return ledger.transact(lambda tx: claims.claim(tx, turns, worker, digest))
 
 
 def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:

@@ -23,12 +23,20 @@ class Lifeline:
     """
 
     def __init__(
-        self, ledger: Ledger, holdings: Holdings, id: UUID, *, queues: list[str], lease_s: float
+        self,
+        ledger: Ledger,
+        holdings: Holdings,
+        id: UUID,
+        *,
+        queues: list[str],
+        threads: int,
+        lease_s: float,
     ) -> None:
         self.id = id
         self._ledger = ledger
         self._holdings = holdings
         self._queues = queues
+        self._threads = threads
         self._lease_s = lease_s
         self._trusted_until = 0.0
         self._ended = Event()
@@ -40,7 +48,13 @@ class Lifeline:
         host, pid = socket.gethostname(), os.getpid()
         self._ledger.transact(
             lambda tx: workers.join(
-                tx, self.id, host=host, pid=pid, queues=self._queues, lease_s=self._lease_s
+                tx,
+                self.id,
+                host=host,
+                pid=pid,
+                queues=self._queues,
+                threads=self._threads,
+                lease_s=self._lease_s,
             )
         )
         self._trusted_until = began + self._lease_s

@@ -56,7 +56,12 @@ class Process:
         served = list(queues) or [*CONTROL, *catalogue.queues]
         worker = uuid4()
         self._lifeline = Lifeline(
-            ledger, self._holdings, worker, queues=list(queues), lease_s=settings.lease_s
+            ledger,
+            self._holdings,
+            worker,
+            queues=list(queues),
+            threads=threads if any(queue not in CONTROL for queue in served) else 0,
+            lease_s=settings.lease_s,
         )
         self._running = Running(ledger, catalogue, self._holdings, worker, self._send)
         self._ticker = (

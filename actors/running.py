@@ -56,7 +56,7 @@ class Running:
         if self._holdings.draining:
             delivery.give_back()
             return
-        claimed = executor.claim(self._ledger, message, self._worker)
+        claimed = executor.claim(self._ledger, self._catalogue, message, self._worker)
         delivery.acknowledge()
         self._run_all(claimed, self._holdings.take(job.right for job in claimed))
 

@@ -26,11 +26,11 @@ _CLAIM = move(
     condition=f"job.round = given.round AND coalesce(job.end_before > {NOW}, true) AND EXISTS ("
     f"SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})",
     sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s)",
-    returning="id, app, key, round, claim, kwargs, overrides, timeout_s",
+    returning="id, app, key, round, claim, kwargs, overrides, timeout_s, handle",
 )
 _OPEN_ROUNDS = """
-INSERT INTO round (job, claim, round, worker, running_at)
-SELECT id, claim, round, worker, changed_at FROM job WHERE id = ANY(%(jobs)s)
+INSERT INTO round (job, claim, round, worker, running_at, digest)
+SELECT id, claim, round, worker, changed_at, %(digest)s FROM job WHERE id = ANY(%(jobs)s)
 """
 
 _CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
@@ -93,6 +93,7 @@ class Claimed(Struct, frozen=True):
     kwargs: Mapping[str, JSON] | None
     overrides: Mapping[str, JSON] | None
     timeout_s: float | None
+    handle: JSON
 
     @property
     def name(self) -> JobName:
@@ -114,11 +115,14 @@ class Recorded(Struct, frozen=True):
     refused: list[Claim]
 
 
-def claim(tx: Tx, turns: list[tuple[int, int]], worker: UUID) -> list[Claimed]:
-    """Take those of the (job, round) pairs that are still to be had; the others somebody else has seen to."""
+def claim(tx: Tx, turns: list[tuple[int, int]], worker: UUID, digest: str = "") -> list[Claimed]:
+    """Take those of the (job, round) pairs that are still to be had; the others somebody else has seen to.
+
+    ``digest`` is of the definition that the worker runs them by.
+    """
     claimed = tx.structs(Claimed, _CLAIM, **arrays(turns, "jobs", "rounds"), worker=worker)
     if claimed:
-        tx.write(_OPEN_ROUNDS, jobs=[job.id for job in claimed])
+        tx.write(_OPEN_ROUNDS, jobs=[job.id for job in claimed], digest=digest)
     return claimed
 
 

@@ -8,7 +8,7 @@ from jobs.errors import BadSetting, SchemaMismatch, Unreachable
 from ledger.connection import without_password
 
 #: The migration this code was written for. A test holds it to Alembic's head.
-REVISION = "0001"
+REVISION = "0002"
 #: Any number will do that no other program locks in the same database.
 _LOCK = 7_317_942_680_134
 

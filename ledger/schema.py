@@ -84,6 +84,15 @@ job = Table(
     Column("kwargs", JSONB),
     _moment("not_before"),
     _moment("end_before"),
+    Column(
+        "urgent_by",
+        DateTime(timezone=True),
+        comment="the earliest end_before of those who wait for it; orders jobs of one priority",
+    ),
+    Column("digest", Text, comment="of the definition that its gates come from"),
+    Column(
+        "handle", JSONB, comment="where a job manager finds what it started; null: it has started nothing"
+    ),
     Column("worker", UUID(as_uuid=True)),
     _moment("deadline"),
     _moment("announced_at"),
@@ -115,6 +124,13 @@ job = Table(
         postgresql_where=text(f"end_before IS NOT NULL AND state NOT IN ({_ENDED})"),
     ),
     Index("job_app_state", "app", "state"),
+    Index(
+        "job_urgency",
+        "app",
+        text("(-priority)"),
+        text("coalesce(urgent_by, 'infinity')"),
+        postgresql_where=text(f"state = '{State.READY}'"),
+    ),
     postgresql_with={"fillfactor": 80},
 )
 
@@ -165,6 +181,7 @@ round_ = Table(
         "took_s", Double, comment="by the clock of the worker, without the wait for the rest of its parcel"
     ),
     Column("exit_code", Integer),
+    Column("digest", Text, comment="of the definition that ran"),
     Column("error", Text),
     Column("output", Text),
     Column("stderr", Text),
@@ -208,6 +225,13 @@ worker = Table(
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("queues", ARRAY(Text), nullable=False),
+    Column(
+        "threads",
+        Integer,
+        nullable=False,
+        server_default="1",
+        comment="how many jobs it runs at once; 0 for one that runs none",
+    ),
     _moment("started_at", nullable=False),
     _moment("lease_until", nullable=False),
     _moment("left_at"),

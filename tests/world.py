@@ -117,7 +117,7 @@ class World:
         """A new worker with a lease of its own."""
         worker = uuid4()
         self.ledger.transact(
-            lambda tx: workers.join(tx, worker, host="test", pid=1, queues=[], lease_s=LEASE_S)
+            lambda tx: workers.join(tx, worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S)
         )
         return worker
 
@@ -129,7 +129,7 @@ class World:
         known = self.known(job)
         turn = Turn(known.id, self.round(job))
         message = Execute(app=known.app, jobs=(turn,))
-        claimed = executor.claim(self.ledger, message, worker or self.worker)
+        claimed = executor.claim(self.ledger, self.catalogue, message, worker or self.worker)
         return claimed[0] if claimed else None
 
     def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:

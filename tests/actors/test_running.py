@@ -65,7 +65,9 @@ class Bench:
         self.sent: list[Message] = []
         self.worker = uuid4()
         world.ledger.transact(
-            lambda tx: workers.join(tx, self.worker, host="test", pid=1, queues=[], lease_s=LEASE_S)
+            lambda tx: workers.join(
+                tx, self.worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S
+            )
         )
         self.running = Running(world.ledger, world.catalogue, self.holdings, self.worker, self.sent.extend)
         world.ledger.transact(lambda tx: tx.write("CREATE TABLE IF NOT EXISTS effect (key text)"))

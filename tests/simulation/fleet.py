@@ -7,6 +7,7 @@ from uuid import UUID
 
 from actors import executor
 from broker.messages import Execute, Message
+from jobs.catalogue import Catalogue
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from ledger import workers
@@ -27,6 +28,7 @@ class Worker:
         rng: random.Random,
         agenda: Agenda,
         ledger: Ledger,
+        catalogue: Catalogue,
         *,
         send: Callable[[Message], None],
         bury: Callable[["Worker"], None],
@@ -38,17 +40,18 @@ class Worker:
         self._rng = rng
         self._agenda = agenda
         self._ledger = ledger
+        self._catalogue = catalogue
         self._send = send
         self._bury = bury
         self._held: set[Claim] = set()
         ledger.transact(
-            lambda tx: workers.join(tx, self._id, host="sim", pid=name, queues=[], lease_s=LEASE_S)
+            lambda tx: workers.join(tx, self._id, host="sim", pid=name, queues=[], threads=1, lease_s=LEASE_S)
         )
         self._agenda.after(LEASE_S / 3, self._mortal(self._beat))
 
     def execute(self, message: Execute) -> None:
         """Claim what can be had, and end each job some time later."""
-        for claimed in executor.claim(self._ledger, message, self._id):
+        for claimed in executor.claim(self._ledger, self._catalogue, message, self._id):
             self._held.add(claimed.right)
             self._agenda.after(self._duration_s(), self._mortal(lambda claimed=claimed: self._end(claimed)))
 

@@ -122,7 +122,7 @@ class World:
 
         try:
             self._workers.append(
-                Worker(name, self._rng, self.agenda, self._ledger, send=send, bury=self._bury)
+                Worker(name, self._rng, self.agenda, self._ledger, self.catalogue, send=send, bury=self._bury)
             )
         except Crash:
             self.agenda.after(1.0, lambda: self._hire(name))
