@@ -1,4 +1,4 @@
-"""Bubble down: the children of succeeded jobs are planned though nobody asked for them."""
+"""Bubble down: the children of jobs that ended as these need it are planned though nobody asked for them."""
 
 import logging
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def _pushes(catalogue: Catalogue, pusher: wishes.Pusher) -> list[Push]:
     """An app that has left the definitions, or whose keys have changed, pushes nothing."""
     try:
         app = catalogue.app(pusher.app)
-        children = keyspace_of(app, catalogue).children(app, pusher.key)
+        children = keyspace_of(app, catalogue).children(app, pusher.key, pusher.state)
     except BadRequest as error:
         _LOG.error("nothing follows from %s: %s", pusher.name, error)
         return []

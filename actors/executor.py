@@ -8,16 +8,26 @@ from broker.messages import Ended, Execute, Executed, Message
 from jobs.catalogue import Catalogue
 from jobs.outcome import Outcome
 from jobs.ref import Claim
-from ledger import claims
+from ledger import claims, counts
 from ledger.claims import Claimed
 from ledger.connection import Ledger, Tx
 
 
-def claim(ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID) -> list[Claimed]:
-    """The jobs of a parcel that are this worker's to run. The message has done its work once this returns."""
+def claim(
+    ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID
+) -> tuple[list[Claimed], Sequence[Message]]:
+    """The jobs of a parcel that are this worker's to run, and what waited for them to run.
+
+    The message has done its work once this returns.
+    """
     turns = [(turn.job, turn.round) for turn in message.jobs]
     digest = catalogue[message.app].digest if message.app in catalogue else ""
-    return ledger.transact(lambda tx: claims.claim(tx, turns, worker, digest))
+
+    def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
+        taken = claims.claim(tx, turns, worker, digest)
+        return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready)
+
+    return ledger.transact(work)
 
 
 def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:

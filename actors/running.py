@@ -56,8 +56,9 @@ class Running:
         if self._holdings.draining:
             delivery.give_back()
             return
-        claimed = executor.claim(self._ledger, self._catalogue, message, self._worker)
+        claimed, messages = executor.claim(self._ledger, self._catalogue, message, self._worker)
         delivery.acknowledge()
+        self._send(messages)
         self._run_all(claimed, self._holdings.take(job.right for job in claimed))
 
     def give_up(self) -> None:

@@ -10,6 +10,7 @@ from jobs.gate import When
 from jobs.identifiers import Identifier, Text, Value
 from jobs.policy import Policy
 from jobs.template import Template
+from jobs.two_way import TwoWay
 from jobs.values import Values
 
 _TEXT = Text()
@@ -19,13 +20,15 @@ class Parents(Struct, frozen=True, kw_only=True):
     """One sub-dependency: these apps, at the values listed (for identifiers not listed, the child's own).
 
     ``every`` names the identifiers that take all of the parent's autofill values. Where ``keys`` are
-    given, these very jobs are the parents, and the values say only which children need them.
+    given, these very jobs are the parents, and the values say only which children need them. A
+    ``function`` says by itself which jobs of the apps are the parents, and of any app where none are named.
     """
 
     apps: tuple[str, ...]
     values: Mapping[str, tuple[Value, ...]] = {}
     every: frozenset[str] = frozenset()
     keys: tuple[str, ...] = ()
+    function: TwoWay | None = None
     when: When = "succeeded"
 
 
@@ -74,6 +77,12 @@ class App(Struct, frozen=True, kw_only=True):
     def parent_apps(self) -> Iterator[str]:
         """Every app it names as a parent, in the order of the definition, with repeats."""
         return (name for group in self.groups for parents in group.all_of for name in parents.apps)
+
+    @property
+    def firm_parent_apps(self) -> Iterator[str]:
+        """Those that are named together with the keys that are needed, and not left to a function."""
+        mappings = (parents for group in self.groups for parents in group.all_of if not parents.function)
+        return (name for parents in mappings for name in parents.apps)
 
     def read_key(self, key: str) -> dict[str, Value]:
         """The identifiers of a key, typed; BadKey where it does not fit the template."""

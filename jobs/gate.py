@@ -1,13 +1,26 @@
-"""What a job waits for."""
+"""What a job waits for, and what each state of a parent means to whoever waits for it."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from jobs.ref import JobName
+from jobs.states import TERMINAL, State
 
 #: What a parent must come to before the child counts it as met.
 When = Literal["succeeded", "failed", "finished", "running"]
+
+_WENT_WRONG = frozenset({State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED, State.UPSTREAM_FAILED})
+#: The states of a parent in which a need of each kind is met. One that was met by a running parent stays met.
+MET: Mapping[When, frozenset[State]] = {
+    "succeeded": frozenset({State.SUCCEEDED}),
+    "failed": _WENT_WRONG,
+    "finished": TERMINAL,
+    "running": frozenset({State.RUNNING, State.SUSPENDED, State.EXECUTED, State.SUCCEEDED}),
+}
+#: Those in which it will not be met any more, unless somebody has the parent run again. In all others it is open.
+DEAD_FOR: Mapping[When, frozenset[State]] = {when: TERMINAL - met for when, met in MET.items()}
 
 
 class Need(Struct, frozen=True):

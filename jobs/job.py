@@ -7,7 +7,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -24,6 +24,13 @@ Report = Callable[[int, int | None], None]
 Transaction = Callable[[], AbstractContextManager[Any]]
 #: Receives a partition that is finished for good, whatever becomes of the rest of the run.
 Acknowledge = Callable[[str], None]
+
+
+class Echo(NamedTuple):
+    """Who hears what a job prints while it prints it; what is kept of it is in the outcome in any case."""
+
+    stdout: Callable[[bytes], object] | None = None
+    stderr: Callable[[bytes], object] | None = None
 
 
 class Claimed(Struct, frozen=True, kw_only=True):
@@ -48,6 +55,7 @@ class Assignment(Claimed, frozen=True, kw_only=True):
 
     app: App
     policy: Policy
+    echo: Echo = Echo()
 
     @property
     def timeout_s(self) -> float | None:

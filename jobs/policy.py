@@ -9,6 +9,9 @@ from msgspec.structs import replace
 
 from jobs.backoff import Retry
 
+#: How many of a job's alternatives are asked for: the first that can be met, or all at once.
+Pull = Literal["first", "all"]
+
 
 class Policy(Struct, frozen=True, kw_only=True):
     """``max_*`` count how many fails, timeouts and lost leases a job survives.
@@ -25,6 +28,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     end_before: datetime | None = None
     retry: Retry = Retry()
     priority: int = 0
+    pull: Pull = "first"
     fail_on: Literal["exit", "stderr", "either"] = "exit"
     env: Mapping[str, str] = {}
     env_from_os: tuple[str, ...] = ()

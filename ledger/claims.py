@@ -28,9 +28,15 @@ _CLAIM = move(
     sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s)",
     returning="id, app, key, round, claim, kwargs, overrides, timeout_s, handle",
 )
+# It also looks for those whose children wait for them to run: in a statement after the claim's own, for a
+# plan that locked the parent before us has written its need by now (see ``counts``).
 _OPEN_ROUNDS = """
-INSERT INTO round (job, claim, round, worker, running_at, digest)
-SELECT id, claim, round, worker, changed_at, %(digest)s FROM job WHERE id = ANY(%(jobs)s)
+WITH opened AS (
+    INSERT INTO round (job, claim, round, worker, running_at, digest)
+    SELECT id, claim, round, worker, changed_at, %(digest)s FROM job WHERE id = ANY(%(jobs)s)
+)
+SELECT DISTINCT parent FROM need
+WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER BY parent
 """
 
 _CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
@@ -115,15 +121,22 @@ class Recorded(Struct, frozen=True):
     refused: list[Claim]
 
 
-def claim(tx: Tx, turns: list[tuple[int, int]], worker: UUID, digest: str = "") -> list[Claimed]:
+class Taken(Struct, frozen=True):
+    """What a hint came to: ``jobs`` are this worker's; the children of those ``awaited`` want to hear that they run."""
+
+    jobs: list[Claimed]
+    awaited: list[int]
+
+
+def claim(tx: Tx, turns: list[tuple[int, int]], worker: UUID, digest: str = "") -> Taken:
     """Take those of the (job, round) pairs that are still to be had; the others somebody else has seen to.
 
     ``digest`` is of the definition that the worker runs them by.
     """
     claimed = tx.structs(Claimed, _CLAIM, **arrays(turns, "jobs", "rounds"), worker=worker)
-    if claimed:
-        tx.write(_OPEN_ROUNDS, jobs=[job.id for job in claimed], digest=digest)
-    return claimed
+    if not claimed:
+        return Taken([], [])
+    return Taken(claimed, tx.column(_OPEN_ROUNDS, jobs=[job.id for job in claimed], digest=digest))
 
 
 def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:

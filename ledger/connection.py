@@ -12,6 +12,7 @@ from psycopg import Connection
 from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from jobs.address import without_password
 from jobs.errors import Unreachable
 
 T = TypeVar("T")
@@ -111,12 +112,6 @@ class Ledger:
             where=without_password(self.url),
             advice="Start the database, or point SLUICE_LEDGER_URL at one that runs.",
         )
-
-
-def without_password(url: str) -> str:
-    """The address for people: no user, no password, no options."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def arrays(rows: Sequence[Sequence[object]], *names: str) -> dict[str, list[object]]:

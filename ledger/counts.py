@@ -17,23 +17,21 @@ whoever brings it to zero opens the child. Telling twice settles nothing twice. 
 
 from typing import NamedTuple
 
-from jobs.states import DEAD, TERMINAL, By, State, sql_list
+from jobs.gate import DEAD_FOR, MET
+from jobs.states import By, State, sql_list
 from ledger.connection import Tx
 from ledger.release import Ready, release, strand
 
-_ENDED = sql_list(*sorted(TERMINAL))
-_DEAD = sql_list(*sorted(DEAD))
-
-# What a parent's state means to a need: met, dead, or open yet.
-VERDICT = f"""
-CASE need.condition
-    WHEN 'succeeded' THEN CASE WHEN parent.state = '{State.SUCCEEDED}' THEN true
-                               WHEN parent.state IN ({_DEAD}) THEN false END
-    WHEN 'failed' THEN CASE WHEN parent.state = '{State.SUCCEEDED}' THEN false
-                            WHEN parent.state IN ({_DEAD}) THEN true END
-    WHEN 'finished' THEN CASE WHEN parent.state IN ({_ENDED}) THEN true END
-END
-"""
+_MET, _DEAD = (
+    " OR ".join(
+        f"need.condition = '{when}' AND parent.state IN ({sql_list(*sorted(states))})"
+        for when, states in of_when.items()
+        if states
+    )
+    for of_when in (MET, DEAD_FOR)
+)
+#: What a parent's state means to a need: met, dead, or (null) open yet.
+VERDICT = f"(CASE WHEN {_MET} THEN true WHEN {_DEAD} THEN false END)"
 
 _HOLD_PARENTS = """
 SELECT id FROM job WHERE id IN (SELECT parent FROM need WHERE child = ANY(%(jobs)s)) ORDER BY id FOR SHARE

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import psycopg
 
+from jobs.address import without_password
 from jobs.errors import BadSetting, SchemaMismatch, Unreachable
-from ledger.connection import without_password
 
 #: The migration this code was written for. A test holds it to Alembic's head.
 REVISION = "0002"

@@ -34,13 +34,14 @@ _EVERY_GATE_DEAD = """
 EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
 AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0)
 """
-# A job is skipped, not failed, where skipping is all that went wrong with one of its gates.
+# A job is skipped, not failed, where nothing went wrong with one of its gates: its dead parents were skipped, or
+# they came to a good end that it would have waited for in vain.
 _A_GATE_ONLY_SKIPPED = f"""
 EXISTS (
     SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
         SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
         WHERE need.child = gate.child AND need.gate = gate.gate
-          AND need.settled = false AND parent.state <> '{State.SKIPPED}'))
+          AND need.settled = false AND need.condition <> 'failed' AND parent.state <> '{State.SKIPPED}'))
 """
 _SKIP = move(SKIP, By.PLANNER, condition=f"{_EVERY_GATE_DEAD} AND {_A_GATE_ONLY_SKIPPED}")
 _STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD)

@@ -154,6 +154,7 @@ need = Table(
     Column("condition", Text, nullable=False),
     Column("settled", Boolean, comment="null: open; true: met; false: it cannot be met any more"),
     Index("need_parent", "parent"),
+    Index("need_running", "parent", postgresql_where=text("condition = 'running' AND settled IS NULL")),
 )
 
 gate = Table(

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from jobs.gate import MET
 from jobs.plan import Wish
 from jobs.ref import JobName
-from jobs.states import State
+from jobs.states import State, sql_list
 from jobs.submission import JSON, Submission, SubmissionState, narrowed
 from ledger.connection import Tx, arrays
 
@@ -26,11 +27,12 @@ FROM unnest(%(submission)s::bigint[], %(job)s::bigint[], %(wish)s::int[]) AS new
 GROUP BY submission, job ORDER BY submission, job
 ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wish)
 """
+_PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
 _PUSHERS = f"""
-SELECT job.app, job.key, job.kwargs, job.overrides,
+SELECT job.app, job.key, job.state, job.kwargs, job.overrides,
        array_agg(submission.number ORDER BY submission.number) AS submissions
 FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
-WHERE job.id = ANY(%(jobs)s) AND job.state = '{State.SUCCEEDED}'
+WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING})
   AND {STILL_WANTS} AND submission.push
 GROUP BY job.id ORDER BY job.id
 """
@@ -50,10 +52,11 @@ WHERE wants.job = ANY(%(jobs)s) AND wants.wish = {Wish.PUSHED:d} AND submission.
 
 
 class Pusher(Struct, frozen=True):
-    """A succeeded job, and the submissions that want its children too."""
+    """A job that came to something, and the submissions that want those of its children too that wait for this."""
 
     app: str
     key: str
+    state: State
     kwargs: Mapping[str, JSON] | None
     overrides: Mapping[str, JSON] | None
     submissions: list[int]

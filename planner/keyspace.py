@@ -6,6 +6,7 @@ from typing import Protocol
 from jobs.app import App
 from jobs.gate import Gate
 from jobs.ref import JobName
+from jobs.states import State
 from jobs.submission import Submission
 
 
@@ -31,8 +32,11 @@ class Keyspace(Protocol):
         """Whether the app has dependency groups and this key fits none of them."""
         ...
 
-    def children(self, app: App, key: str) -> Iterator[JobName]:
-        """The jobs that name this one as a parent, in canonical order, each once."""
+    def children(self, app: App, key: str, state: State | None = None) -> Iterator[JobName]:
+        """The jobs that name this one as a parent, in canonical order, each once.
+
+        Given its state, only those that need it to be in it.
+        """
         ...
 
     def passes(self, app: App, key: str) -> bool:

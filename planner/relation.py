@@ -5,14 +5,19 @@ identifier of ``c``, ``p`` has one of the link's ``choices`` wherever it is not 
 ``keys``), and both are the same in what is bound. ``parents`` fixes ``c`` and runs through what is left of
 ``p``; ``children`` fixes ``p`` and runs through what is left of ``c``. Neither looks at a job that is not
 part of the answer, but for values that a parent's kind refuses.
+
+Through a bridge ``c`` needs what the user's function says; ``bridged_children`` holds it to its own word.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 
 from jobs.app import App
-from jobs.catalogue.links import Alternative, Link
+from jobs.catalogue.links import Alternative, Bridge, Link
+from jobs.errors import BadKey
 from jobs.identifiers import Value
+from jobs.ref import JobName
+from jobs.two_way import Neighbour
 
 
 def admits(alternative: Alternative, ids: Mapping[str, Value]) -> bool:
@@ -33,6 +38,49 @@ def children(alternative: Alternative, link: Link, key: str, ids: Mapping[str, V
         return ()
     bound = {name: [ids[name]] for name in link.bound}
     return keys(alternative.child, _open(alternative, but=link.bound) | bound)
+
+
+def bridged_parents(bridge: Bridge, child: App, ids: Mapping[str, Value]) -> Iterator[JobName]:
+    """The jobs that a two-way function names as this child's parents; BadRequest for any other answer."""
+    for neighbour in bridge.function.parents_of(child.name, ids):
+        parent = bridge.parents.get(neighbour.app)
+        if parent is None:
+            known = ", ".join(bridge.parents)
+            raise bridge.function.refusal(
+                f"named a parent of app {neighbour.app!r}, which is none of {known}", child.name, ids
+            )
+        yield _named(bridge, parent, neighbour, child.name, ids)
+
+
+def bridged_children(
+    alternative: Alternative, bridge: Bridge, name: JobName, ids: Mapping[str, Value]
+) -> Iterator[JobName]:
+    """The jobs of the child app that a two-way function names for this parent; each has to name it back."""
+    child = alternative.child
+    for neighbour in bridge.function.children_of(name.app, ids):
+        if neighbour.app != child.name:
+            continue
+        found = _named(bridge, child, neighbour, name.app, ids)
+        own = child.read_key(found.key)
+        if not admits(alternative, own):
+            continue
+        if name not in bridged_parents(bridge, child, own):
+            raise bridge.function.refusal(
+                f"named the child {found}, of which it does not name this job as a parent", name.app, ids
+            )
+        yield found
+
+
+def _named(bridge: Bridge, app: App, neighbour: Neighbour, asked: str, ids: Mapping[str, Value]) -> JobName:
+    """What the function named, in the canonical spelling."""
+    written = neighbour.ids
+    try:
+        if not isinstance(written, str):
+            written = app.template.join(str(written[name]) for name in app.template.names)
+        return JobName(app.name, app.write_key(app.read_key(written)))
+    except (BadKey, KeyError) as error:
+        what = error.what if isinstance(error, BadKey) else f"{app.name} needs {error}"
+        raise bridge.function.refusal(f"named {app.name} {neighbour.ids!r}: {what}", asked, ids) from error
 
 
 def everyone(alternative: Alternative) -> Iterable[str]:

@@ -5,11 +5,12 @@ from math import prod
 
 from jobs.app import App
 from jobs.catalogue import LIMIT, Catalogue
-from jobs.catalogue.links import Alternative
+from jobs.catalogue.links import Alternative, Bridge, Link
 from jobs.errors import BadRequest
-from jobs.gate import Gate, Need, When
+from jobs.gate import MET, Gate, Need, When
 from jobs.identifiers import Value
 from jobs.ref import JobName
+from jobs.states import State
 from jobs.submission import Submission
 from planner import relation
 
@@ -52,14 +53,18 @@ class TemplateKeyspace:
         alternatives = self._catalogue.alternatives(app.name)
         return bool(alternatives) and not any(relation.admits(each, ids) for each in alternatives)
 
-    def children(self, app: App, key: str) -> Iterator[JobName]:
+    def children(self, app: App, key: str, state: State | None = None) -> Iterator[JobName]:
         ids = app.read_key(key)
         own = app.write_key(ids)
         found = {
             JobName(alternative.child.name, child)
             for alternative, link in self._catalogue.served_by(app.name)
+            if state is None or state in MET[link.when]
             for child in relation.children(alternative, link, own, ids)
         }
+        for alternative, bridge in self._catalogue.bridged_by(app.name):
+            if state is None or state in MET[bridge.when]:
+                found.update(relation.bridged_children(alternative, bridge, JobName(app.name, own), ids))
         return iter(sorted(found))
 
     def passes(self, app: App, key: str) -> bool:
@@ -103,7 +108,14 @@ class TemplateKeyspace:
 def _gate(alternative: Alternative, ids: Mapping[str, Value]) -> Gate:
     """Needs sorted by app and key, each parent once."""
     strictest: dict[JobName, When] = {}
-    for link in sorted(alternative.links, key=lambda link: _STRICTEST.index(link.when)):
-        for key in relation.parents(link, ids):
-            strictest.setdefault(JobName(link.parent.name, key), link.when)
+    ways: list[Link | Bridge] = [*alternative.links, *alternative.bridges]
+    for way in sorted(ways, key=lambda way: _STRICTEST.index(way.when)):
+        for parent in _parents(alternative.child, way, ids):
+            strictest.setdefault(parent, way.when)
     return Gate(alternative.name, tuple(Need(parent, strictest[parent]) for parent in sorted(strictest)))
+
+
+def _parents(child: App, way: Link | Bridge, ids: Mapping[str, Value]) -> Iterator[JobName]:
+    if isinstance(way, Bridge):
+        return relation.bridged_parents(way, child, ids)
+    return (JobName(way.parent.name, key) for key in relation.parents(way, ids))

@@ -9,13 +9,14 @@ from typing import Self
 
 from jobs.app import App
 from jobs.catalogue import Catalogue
+from jobs.catalogue.graph import cycles
 from jobs.catalogue.policy import parse_policy
 from jobs.errors import BadKey, BadRequest
-from jobs.gate import Gate
+from jobs.gate import MET, Gate, Need
 from jobs.plan import PlannedJob, Rerun, Standing, Wish
-from jobs.policy import Policy
+from jobs.policy import Policy, Pull
 from jobs.ref import JobName
-from jobs.states import DEAD, State
+from jobs.states import LIVE, TERMINAL, State
 from jobs.submission import Submission
 from planner.keyspace import Keyspace
 from planner.keyspaces import keyspace_of
@@ -24,9 +25,9 @@ from planner.keyspaces import keyspace_of
 JOBS_MAX = 1_000_000
 
 _UNDECIDED = frozenset({None, State.EXPECTED})
-#: A parent in one of these will not succeed unless somebody has it run again.
-_LOST = DEAD - {State.CANCELLED}
-_UNSURE = _UNDECIDED | DEAD
+#: A cancelled job runs once it is wanted again, and a revived one asks for its parents as a new one does.
+_OVER = TERMINAL - {State.CANCELLED}
+_UNDER_WAY = LIVE - {State.EXPECTED}
 
 
 class Walk:
@@ -40,7 +41,8 @@ class Walk:
         self._policies: dict[str, Policy] = {}
         self._states: dict[JobName, State | None] = {}
         self._planned: dict[JobName, PlannedJob] = {}
-        self._choices: list[tuple[Gate, ...]] = []
+        self._bridged = False
+        self._choices: list[tuple[tuple[Gate, ...], Pull]] = []
         self._roots = tuple(self._expand())
         self._asked_for = frozenset(self._roots)
         self._frontier = list(self._roots)
@@ -48,7 +50,7 @@ class Walk:
     def asks(self) -> set[JobName]:
         """The jobs it must know the state of before it can go on; empty when it has arrived."""
         unknown = {name for name in self._frontier if name not in self._states}
-        for gates in self._choices:
+        for gates, _ in self._choices:
             unknown.update(name for name in _parents(gates) if name not in self._states)
         return unknown
 
@@ -57,13 +59,15 @@ class Walk:
         for name in self.asks():
             self._states[name] = states.get(name)
         choices, self._choices = self._choices, []
-        for gates in choices:
-            self._pull(gates)
+        for gates, pull in choices:
+            self._pull(gates, pull)
         frontier, self._frontier = self._frontier, []
         for name in frontier:
             self._visit(name)
         if len(self._planned) > JOBS_MAX:
             raise BadRequest(f"It comes to more than {JOBS_MAX} jobs.", where=self.submission.app)
+        if self._bridged and self.arrived:
+            self._refuse_circles()
         return self
 
     @property
@@ -104,35 +108,50 @@ class Walk:
             self._add(name, Standing.SKIPPED)
             return
         _require_match(keyspace, app, name.key)
-        ended = state is State.SUCCEEDED or state in _LOST
-        if ended and not (self.submission.rerun and name in self._asked_for):
+        if state in _OVER and not (self.submission.rerun and name in self._asked_for):
             self._add(name, Standing.WANTED)
             return
         gates = keyspace.gates(app, name.key)
+        self._bridged = self._bridged or self._catalogue.has_bridges(app.name)
         self._add(name, Standing.WANTED, gates)
         if gates:
-            self._choices.append(gates)
+            self._choices.append((gates, self._policy(app.name).pull))
 
-    def _pull(self, gates: tuple[Gate, ...]) -> None:
-        """Ask for the parents of one gate; those of the others are only named."""
-        chosen = self._choose(gates)
+    def _pull(self, gates: tuple[Gate, ...], pull: Pull) -> None:
+        """Ask for the parents of one gate, or of all; those of the others are only named."""
+        chosen = gates if pull == "all" else (self._choose(gates),)
         for gate in gates:
             for need in gate.needs:
-                state = self._states[need.parent]
-                if gate is chosen and state is not State.SUCCEEDED and state not in _LOST:
+                if gate in chosen and self._states[need.parent] not in _OVER:
                     self._frontier.append(need.parent)
                 elif need.parent not in self._planned:
                     self._add(need.parent, Standing.EXPECTED)
 
     def _choose(self, gates: tuple[Gate, ...]) -> Gate:
-        """The first gate that is met or under way, else the first that can still succeed, else the first."""
-        for gate in gates:
-            if all(self._states[name] not in _UNSURE for name in _parents((gate,))):
-                return gate
-        for gate in gates:
-            if all(self._states[name] not in _LOST for name in _parents((gate,))):
-                return gate
+        """The first gate that is met or under way, else the first that can still be met, else the first."""
+        for good in (self._is_coming, self._is_possible):
+            for gate in gates:
+                if all(map(good, gate.needs)):
+                    return gate
         return gates[0]
+
+    def _is_coming(self, need: Need) -> bool:
+        state = self._states[need.parent]
+        return state in MET[need.when] or state in _UNDER_WAY
+
+    def _is_possible(self, need: Need) -> bool:
+        state = self._states[need.parent]
+        return state not in _OVER or state in MET[need.when]
+
+    def _refuse_circles(self) -> None:
+        """Definitions cannot lead back to a job they came from, but functions can."""
+        parents = {name: [*_parents(job.gates)] for name, job in self._planned.items() if job.gates}
+        for path in cycles(parents):
+            raise BadRequest(
+                f"A job would wait for itself: {' -> '.join(map(str, path))}.",
+                where=self.submission.app,
+                advice="Mend the two-way function that leads back.",
+            )
 
     def _add(self, name: JobName, standing: Standing, gates: tuple[Gate, ...] = ()) -> None:
         self._planned[name] = PlannedJob(

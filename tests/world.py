@@ -129,7 +129,9 @@ class World:
         known = self.known(job)
         turn = Turn(known.id, self.round(job))
         message = Execute(app=known.app, jobs=(turn,))
-        claimed = executor.claim(self.ledger, self.catalogue, message, worker or self.worker)
+        claimed, messages = executor.claim(self.ledger, self.catalogue, message, worker or self.worker)
+        self.queue.extend(messages)
+        self.deliver()
         return claimed[0] if claimed else None
 
     def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:

@@ -1,11 +1,13 @@
 """The catalogue: every app there is, and how they hang together. A new load makes a new one."""
 
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError
+from itertools import chain
 
 from jobs.app import App
 from jobs.catalogue.faults import nearest
 from jobs.catalogue.graph import ranks
-from jobs.catalogue.links import Alternative, Link
+from jobs.catalogue.links import Alternative, Bridge, Link
 from jobs.errors import UnknownApp
 
 
@@ -15,12 +17,15 @@ class Catalogue(Mapping[str, App]):
     def __init__(self, apps: Mapping[str, App], alternatives: Mapping[str, tuple[Alternative, ...]]) -> None:
         self._apps = dict(apps)
         self._alternatives = alternatives
-        self._ranks = ranks({name: set(app.parent_apps) for name, app in self._apps.items()})
+        self._ranks = _ranks(self._apps)
         self._served: dict[str, list[tuple[Alternative, Link]]] = {name: [] for name in self._apps}
-        for own in alternatives.values():
-            for alternative in own:
-                for link in alternative.links:
-                    self._served[link.parent.name].append((alternative, link))
+        self._bridged: dict[str, list[tuple[Alternative, Bridge]]] = {name: [] for name in self._apps}
+        for alternative in chain.from_iterable(alternatives.values()):
+            for link in alternative.links:
+                self._served[link.parent.name].append((alternative, link))
+            for bridge in alternative.bridges:
+                for name in bridge.parents:
+                    self._bridged[name].append((alternative, bridge))
 
     def __getitem__(self, name: str) -> App:
         return self._apps[name]
@@ -42,12 +47,14 @@ class Catalogue(Mapping[str, App]):
             ) from None
 
     def rank(self, name: str) -> int:
-        """Greater than that of every parent; jobs inserted in this order lock nobody out."""
+        """Greater than that of every parent, unless two-way functions lead round in a circle of apps; jobs inserted
+        in this order lock nobody out."""
         return self._ranks[name]
 
     def children_of(self, name: str) -> tuple[str, ...]:
         """The apps that name this one as a parent, each once, in the order of the definitions."""
-        return tuple(dict.fromkeys(alternative.child.name for alternative, _ in self._served[name]))
+        serving = [*self._served[name], *self._bridged[name]]
+        return tuple(dict.fromkeys(alternative.child.name for alternative, _ in serving))
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -61,3 +68,19 @@ class Catalogue(Mapping[str, App]):
     def served_by(self, name: str) -> tuple[tuple[Alternative, Link], ...]:
         """Every place where another app's group names this one as a parent."""
         return tuple(self._served[name])
+
+    def has_bridges(self, name: str) -> bool:
+        """Whether a two-way function has a say in what this app's jobs need."""
+        return any(alternative.bridges for alternative in self._alternatives[name])
+
+    def bridged_by(self, name: str) -> tuple[tuple[Alternative, Bridge], ...]:
+        """Every place where a two-way function may name one of this app's jobs as a parent."""
+        return tuple(self._bridged[name])
+
+
+def _ranks(apps: Mapping[str, App]) -> dict[str, int]:
+    """By all that is named as a parent; where functions lead round in a circle, by the rest."""
+    try:
+        return ranks({name: set(app.parent_apps) for name, app in apps.items()})
+    except CycleError:
+        return ranks({name: set(app.firm_parent_apps) for name, app in apps.items()})

@@ -2,6 +2,7 @@
 
 depends_on = mapping | {group: mapping | [mapping …]}      groups are OR, a list is AND
 mapping    = {app_name: [app …], identifier: [value …] | "all" …, job_id: [key …], when: …}
+           | {_func: module:object, app_name: [app …], when: …}
 """
 
 from collections import Counter
@@ -10,6 +11,7 @@ from typing import Any, get_args
 
 from jobs.catalogue.draft import Mention, Raw
 from jobs.catalogue.faults import At, nearest
+from jobs.catalogue.functions import find_two_way
 from jobs.catalogue.written import raws
 from jobs.gate import When
 
@@ -59,8 +61,7 @@ def _all_of(mappings: Sequence[Any], at: At) -> tuple[Mention, ...]:
 
 def _mention(mapping: Mapping[str, object], at: At) -> Mention | None:
     if "_func" in mapping:
-        at.add("two-way functions (_func) are not available")
-        return None
+        return _two_way(mapping, at)
     if "app_name" not in mapping:
         words = ", ".join(map(str, mapping)) or "nothing"
         at.add(f"a mapping needs app_name, the list of parent apps; this one has {words}")
@@ -76,6 +77,24 @@ def _mention(mapping: Mapping[str, object], at: At) -> Mention | None:
     )
     when = _when(mapping.get("when", _WHENS[0]), at)
     return Mention(apps=apps, values=values, every=every, keys=keys, when=when) if apps else None
+
+
+def _two_way(mapping: Mapping[str, object], at: At) -> Mention | None:
+    """The function knows the identifiers, so a mapping with one has no words for them."""
+    if others := [str(name) for name in mapping if name not in ("_func", "app_name", "when")]:
+        at.add(
+            f"a mapping with _func has app_name and when beside it; {', '.join(others)} is the function's to say"
+        )
+    apps = _listed(mapping["app_name"], at.inside("app_name"), "apps") if "app_name" in mapping else ()
+    path = mapping["_func"]
+    try:
+        if not isinstance(path, str):
+            raise ValueError(f"{path!r} is not the path of an object; write package.module:name")
+        function = find_two_way(path)
+    except ValueError as error:
+        at.add(f"_func: {error}")
+        return None
+    return Mention(apps=apps, function=function, when=_when(mapping.get("when", _WHENS[0]), at))
 
 
 def _listed(value: object, at: At, what: str) -> tuple[str, ...]:

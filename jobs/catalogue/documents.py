@@ -1,32 +1,61 @@
-"""Definitions as text: JSON, TOML and YAML files become one mapping, or a fault with its line."""
+"""Definitions as text: JSON, TOML and YAML become one mapping, or a fault with its line."""
 
 import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from jobs.catalogue.faults import At
+from jobs.catalogue.remote import Stored
 
 
 def read_document(path: Path, at: At) -> dict[str, object]:
     """The top-level mapping of a file, or an empty one after adding why there is none."""
     try:
-        document = _PARSERS[path.suffix.lower()](path.read_text(encoding="utf-8-sig"))
+        document = _parse(_PARSERS[path.suffix.lower()], path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         at.add(f"the file cannot be read: {error.strerror or error}")
     except UnicodeDecodeError as error:
         at.add(f"the file is not UTF-8 at byte {error.start}")
     except ValueError as error:
         at.add(str(error))
-    except RecursionError:
-        at.add("the file nests too deeply")
     else:
-        if isinstance(document, dict):
-            return {str(word): value for word, value in document.items()}
-        kind = "nothing" if document is None else f"a {type(document).__name__}"
-        at.add(f"the file holds {kind}; it has to be a mapping of app names to mappings")
+        return _mapping(document, "file", at)
     return {}
+
+
+def read_stored(stored: Stored, at: At) -> dict[str, object]:
+    """The same of what lay on a server. Of several texts, those that cannot be read are left out."""
+    if isinstance(stored, str):
+        try:
+            return _mapping(_parse(_json, stored), "text", at)
+        except ValueError as error:
+            at.add(str(error))
+            return {}
+    document: dict[str, object] = {}
+    for word, text in stored.items():
+        try:
+            document[word] = _parse(_json, text)
+        except ValueError as error:
+            at.inside(word).add(str(error))
+    return document
+
+
+def _mapping(document: object, noun: str, at: At) -> dict[str, object]:
+    if isinstance(document, dict):
+        return {str(word): value for word, value in document.items()}
+    kind = "nothing" if document is None else f"a {type(document).__name__}"
+    at.add(f"the {noun} holds {kind}; it has to be a mapping of app names to mappings")
+    return {}
+
+
+def _parse(parse: Callable[[str], object], text: str) -> object:
+    """What the text holds; ValueError says where it is at fault."""
+    try:
+        return parse(text)
+    except RecursionError:
+        raise ValueError("it nests too deeply") from None
 
 
 def _json(text: str) -> object:

@@ -14,6 +14,7 @@ from jobs.gate import When
 from jobs.identifiers import Identifier
 from jobs.policy import Policy
 from jobs.template import Template
+from jobs.two_way import TwoWay
 
 #: A value as JSON, TOML, YAML or Python hold it.
 Raw: TypeAlias = str | int | date
@@ -42,10 +43,11 @@ class Span(Struct, frozen=True):
 class Mention(Struct, frozen=True, kw_only=True):
     """One mapping of ``depends_on``; ``jobs.app.Parents`` without types."""
 
-    apps: tuple[str, ...]
-    values: Mapping[str, tuple[Raw, ...]]
-    every: frozenset[str]
-    keys: tuple[str, ...]
+    apps: tuple[str, ...] = ()
+    values: Mapping[str, tuple[Raw, ...]] = {}
+    every: frozenset[str] = frozenset()
+    keys: tuple[str, ...] = ()
+    function: TwoWay | None = None
     when: When
 
 

@@ -14,12 +14,15 @@ import sysconfig
 import textwrap
 import traceback
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from jobs.api import Definition
 from jobs.errors import DefinitionError, Fault
+from jobs.two_way import TwoWay
 
 
 def resolve_function(path: str) -> Callable[..., Any]:
@@ -32,16 +35,36 @@ def resolve_function(path: str) -> Callable[..., Any]:
 
 def find_function(path: str) -> Callable[..., Any]:
     """As ``resolve_function``, with a ValueError of one line."""
+    found = find_object(path)
+    function = found.function if isinstance(found, Definition) else found
+    if not callable(function):
+        place, _, name = path.rpartition(":")
+        raise ValueError(f"{place} has no function {name!r}")
+    return function
+
+
+def find_two_way(path: str) -> TwoWay:
+    """The user's object, or one of the user's class; ValueError where it cannot be asked for parents."""
+    found = find_object(path)
+    two_way = found() if isinstance(found, type) else found
+    parents, children = getattr(two_way, "parents", None), getattr(two_way, "children", None)
+    if not callable(parents) or not (children is None or callable(children)):
+        raise ValueError(
+            f"{path} has to have the functions parents(app, ids) and children(app, ids);"
+            " without children nothing is pushed"
+        )
+    return TwoWay(path, parents, children)
+
+
+def find_object(path: str) -> object:
+    """What ``package.module:name`` stands for, None where the module has no such name."""
     place, colon, name = path.rpartition(":")
     if not (place and colon and name):
         raise ValueError(f"{path!r} is not the path of a function; write package.module:name")
     found: object = load_file(Path(place)) if place.endswith(".py") else load_module(place)
     for part in name.split("."):
         found = getattr(found, part, None)
-    function = found.function if isinstance(found, Definition) else found
-    if not callable(function):
-        raise ValueError(f"{place} has no function {name!r}")
-    return function
+    return found
 
 
 def load_module(name: str) -> ModuleType:
@@ -60,10 +83,11 @@ def load_module(name: str) -> ModuleType:
 def load_file(path: Path, *, fresh: bool = False) -> ModuleType:
     """The module of a Python file. ``fresh`` runs the file though this process has done so before."""
     path = path.absolute()
-    name = f"sluice_{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()}"
-    if name in sys.modules and not fresh:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
+    name = module_name(path)
+    before = sys.modules.get(name)
+    if before is not None and not fresh:
+        return before
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Compiling(name, str(path)))
     if spec is None or spec.loader is None or not path.is_file():
         raise ValueError(f"there is no Python file {path}")
     _make_importable(path.parent)
@@ -73,18 +97,49 @@ def load_file(path: Path, *, fresh: bool = False) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
+        if before is not None:
+            # Functions that are in use may still look themselves up there.
+            sys.modules[name] = before
         raise ValueError(_blame(error)) from None
     return module
 
 
+def module_name(path: Path) -> str:
+    """Under which a Python file is run."""
+    path = path.absolute()
+    return f"sluice_{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()}"
+
+
+def is_users_own(filename: str) -> bool:
+    """Whether code is not of Python's own libraries, nor installed beside them."""
+    return not filename.startswith(_LIBRARIES)
+
+
 def source_of(function: Callable[..., Any]) -> str:
-    """Its text from ``def`` on, without decorators; empty where there is none to be had."""
+    """Its text from ``def`` on, without decorators; empty where there is none to be had.
+
+    It is the text of when this was first asked: a function stays what it is while its file is edited.
+    """
+    if function in _TEXTS:
+        return _TEXTS[function]
     try:
         text = textwrap.dedent(inspect.getsource(function))
         definition = ast.parse(text).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
         return ""
-    return "\n".join(text.split("\n")[definition.lineno - 1 :])
+    _TEXTS[function] = "\n".join(text.split("\n")[definition.lineno - 1 :])
+    return _TEXTS[function]
+
+
+_TEXTS: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
+
+
+class _Compiling(SourceFileLoader):
+    """Python's cache of what it has compiled takes a file for unchanged that was edited within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
 
 
 def _make_importable(folder: Path) -> None:
@@ -102,7 +157,7 @@ def _blame(error: BaseException) -> str:
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)
     ]
-    own = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)] or frames
+    own = [frame for frame in frames if is_users_own(frame.filename)] or frames
     return f"{own[-1].filename}, line {own[-1].lineno}: {what}" if own else what
 
 

@@ -1,12 +1,15 @@
-"""The graph of apps: who comes before whom, and where it bites its own tail."""
+"""Who comes before whom, and where that bites its own tail."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
 
 _CYCLES_MAX = 20
 
+N = TypeVar("N", bound=Hashable)
 
-def cycles(parents: Mapping[str, Collection[str]]) -> Iterator[tuple[str, ...]]:
+
+def cycles(parents: Mapping[N, Collection[N]]) -> Iterator[tuple[N, ...]]:
     """Each cycle as a path from parent to child, ending where it begins.
 
     One is found at a time; without its last step the rest is searched again, for at most so many as a
@@ -24,7 +27,10 @@ def cycles(parents: Mapping[str, Collection[str]]) -> Iterator[tuple[str, ...]]:
 
 
 def ranks(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
-    """A number for each, greater than that of any parent; the same wherever the definitions are the same."""
+    """A number for each, greater than that of any parent; the same wherever the definitions are the same.
+
+    CycleError where an app comes before itself.
+    """
     levels: dict[str, int] = {}
     for app in TopologicalSorter(parents).static_order():
         levels[app] = 1 + max((levels[parent] for parent in parents[app]), default=-1)
@@ -32,7 +38,7 @@ def ranks(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
     return {app: rank for rank, app in enumerate(ordered)}
 
 
-def _from_smallest(path: list[str]) -> tuple[str, ...]:
+def _from_smallest(path: list[N]) -> tuple[N, ...]:
     steps = path[:-1]
-    start = steps.index(min(steps))
+    start = steps.index(min(steps, key=str))
     return (*steps[start:], *steps[:start], steps[start])

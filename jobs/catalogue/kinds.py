@@ -73,6 +73,8 @@ def _linked(drafts: Mapping[str, Draft]) -> Iterable[list[Spot]]:
 
 def _same(child: Draft, mention: Mention, drafts: Mapping[str, Draft]) -> Iterator[list[Spot]]:
     """What one mapping says is the same: what child and parent share, and whatever a list is written for."""
+    if mention.function is not None:
+        return
     for name in dict.fromkeys([*child.names, *mention.values]):
         if spots := holders(child, mention, name, drafts):
             yield spots

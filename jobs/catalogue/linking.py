@@ -1,12 +1,12 @@
 """From the groups of an app to its alternatives; a fault for what cannot be read from both ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
 
 from jobs.app import App, Group, Parents
 from jobs.catalogue.faults import At
-from jobs.catalogue.links import Alternative, Link
+from jobs.catalogue.links import Alternative, Bridge, Link
 from jobs.values import Values
 
 
@@ -39,10 +39,19 @@ class _Linking:
 
     def alternative(self) -> Alternative:
         links = tuple(
-            self._link(parents, self._apps[name]) for parents in self._group.all_of for name in parents.apps
+            self._link(parents, self._apps[name])
+            for parents in self._group.all_of
+            if not parents.function
+            for name in parents.apps
         )
         domains = self._domains(links)
-        made = Alternative(child=self._child, name=self._group.name, domains=domains, links=links)
+        made = Alternative(
+            child=self._child,
+            name=self._group.name,
+            domains=domains,
+            links=links,
+            bridges=tuple(self._bridges()),
+        )
         _refuse_size(made, self._at, self._limit)
         _refuse_enumeration(self._child, domains, self._at, self._limit)
         _refuse_impossible(made, self._at)
@@ -59,6 +68,12 @@ class _Linking:
         }
         bound = frozenset(parent.template.names) - choices.keys()
         return Link(parent=parent, when=parents.when, bound=bound, choices=choices)
+
+    def _bridges(self) -> Iterator[Bridge]:
+        for parents in self._group.all_of:
+            if parents.function:
+                apps = {name: self._apps[name] for name in parents.apps or self._apps}
+                yield Bridge(function=parents.function, parents=apps, when=parents.when)
 
     def _choices(self, name: str, parents: Parents, parent: App) -> Values:
         if name in parents.values:

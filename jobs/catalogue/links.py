@@ -12,6 +12,8 @@ parent app of each mapping in it. The rules, identifier by identifier:
 - The mapping names parents by key (``job_id``): these very jobs are needed, and nothing is bound. What
   nothing else says of an identifier of the child, such keys say: their values count as listed.
 
+- A mapping with a two-way function is a ``Bridge``: it says nothing of identifiers, the function says all.
+
 So a group is for a child if each of its identifiers is in its ``domain``, where there is one, and what is
 bound fits the parents. It needs, for each link, the parents at every combination of ``choices`` with its own
 bound values. This is one relation; parents and children are its two readings. Whatever would leave one of
@@ -26,6 +28,7 @@ from msgspec import Struct
 from jobs.app import App
 from jobs.gate import When
 from jobs.identifiers import Value
+from jobs.two_way import TwoWay
 from jobs.values import Values
 
 
@@ -62,6 +65,15 @@ class Link(Struct, frozen=True, kw_only=True):
         return all(any(value in other.choices[name] for value in self.choices[name]) for name in shared)
 
 
+class Bridge(Struct, frozen=True, kw_only=True):
+    """The jobs that a two-way function names as parents, of these apps and no others. Child and parents may be
+    keyed in ways that have nothing to do with each other."""
+
+    function: TwoWay
+    parents: Mapping[str, App]
+    when: When
+
+
 class Alternative(Struct, frozen=True, kw_only=True):
     """One group of the child's. An identifier without a ``domain`` is bound in every link."""
 
@@ -69,6 +81,7 @@ class Alternative(Struct, frozen=True, kw_only=True):
     name: str
     domains: Mapping[str, Values]
     links: tuple[Link, ...]
+    bridges: tuple[Bridge, ...] = ()
 
     def admits(self, name: str, value: Value) -> bool:
         """Whether the group is for children with this value, as far as this identifier goes."""

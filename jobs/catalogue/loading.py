@@ -13,6 +13,7 @@ from jobs.catalogue.faults import Faults, nearest
 from jobs.catalogue.graph import cycles
 from jobs.catalogue.kinds import settle_kinds
 from jobs.catalogue.linking import link_apps
+from jobs.catalogue.remote import Fetch, fetch_nothing
 from jobs.catalogue.sources import read_source
 from jobs.catalogue.typed import type_apps
 from jobs.catalogue.words import read_app
@@ -27,14 +28,15 @@ def load(
     default_job_id: str | None = None,
     delimiter: str = "_",
     limit: int = LIMIT,
+    fetch: Fetch = fetch_nothing,
 ) -> Catalogue:
     """The apps of all sources as one catalogue; DefinitionError with everything that is wrong with them.
 
-    ``default_job_id`` serves apps whose source has none of its own.
+    ``default_job_id`` serves apps whose source has none of its own. ``fetch`` reads sources that are addresses.
     """
     faults = Faults()
     _check_delimiter(delimiter, faults)
-    entries = chain.from_iterable(read_source(source, faults) for source in sources)
+    entries = chain.from_iterable(read_source(source, faults, fetch) for source in sources)
     drafts = _read(entries, default_job_id, delimiter, faults)
     _check_graph(drafts, faults)
     apps = type_apps(drafts, settle_kinds(drafts), limit)
@@ -75,7 +77,9 @@ def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
         named = {app for mention in draft.mentions for app in mention.apps}
         for app in sorted(named - drafts.keys()):
             draft.at.add(f"depends_on: there is no app {app!r}{known}{nearest(app, drafts)}")
-        parents[draft.name] = named & drafts.keys()
+        # A function may lead from an app back to it, by way of another key; the walk looks whether it does.
+        firm = {app for mention in draft.mentions if not mention.function for app in mention.apps}
+        parents[draft.name] = firm & drafts.keys()
     for path in cycles(parents):
         drafts[path[0]].at.add(f"the apps depend on each other in a circle: {' -> '.join(path)}")
 

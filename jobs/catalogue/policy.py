@@ -121,6 +121,10 @@ def _one_of(value: object, words: tuple[str, ...]) -> str:
     return value
 
 
+def _pull(value: object) -> str:
+    return _one_of(value, ("first", "all"))
+
+
 def _environment(value: object) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{value!r} is not a mapping of variables to texts")
@@ -168,6 +172,7 @@ POLICY_WORDS: _Words = {
     "end_before": ("end_before", _instant),
     "retry": ("retry", _retry),
     "priority": ("priority", _priority),
+    "pull": ("pull", _pull),
     "fail_on": ("fail_on", _fail_on),
     "env": ("env", _environment),
     "env_from_os": ("env_from_os", _variables),

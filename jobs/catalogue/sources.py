@@ -1,49 +1,71 @@
-"""Where definitions come from: files, Python modules, folders of Python files."""
+"""Where definitions come from: files, Python modules, folders of Python files, addresses on a server."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
+from jobs.address import without_password
 from jobs.api import Definition
-from jobs.catalogue.documents import SUFFIXES, read_document
+from jobs.catalogue.documents import SUFFIXES, read_document, read_stored
 from jobs.catalogue.draft import Entry
 from jobs.catalogue.faults import At, Faults
 from jobs.catalogue.functions import load_file, load_module
+from jobs.catalogue.remote import Fetch, Unread, is_address
 
 _DEFAULT = "default_job_id"
 _NO_APP = "it defines no app; put @app(…) of jobs above a function"
 
 
-def read_source(source: str, faults: Faults) -> list[Entry]:
+def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Entry]:
     """The apps of one source, unread."""
+    if is_address(source):
+        return _from_server(source, At(faults, without_password(source)), fetch)
     at = At(faults, source)
     path = Path(source)
-    if source.startswith(("redis://", "rediss://")):
-        at.add("definitions in Redis are not available; write them to a .json file")
-    elif path.suffix.lower() in SUFFIXES:
-        return list(_from_document(path, at))
+    if path.suffix.lower() in SUFFIXES:
+        return list(_from_document(read_document(path, at), at))
     elif path.suffix == ".py":
         return _from_files([path], faults, at)
     elif path.is_file():
         at.add(f"it is none of {', '.join(sorted({*SUFFIXES, '.py'}))}, a folder or a Python module")
-    elif _is_module(source, path):
+    elif is_module(source, path):
         return _from_module(source, at)
     elif path.is_dir():
-        files = sorted(file for file in path.glob("*.py") if file.name != "__init__.py")
-        return _from_files(files, faults, at)
+        return _from_files(_python_files(path), faults, at)
     else:
         at.add("there is no such file or folder, and it is not the name of a Python module")
     return []
 
 
-def _is_module(source: str, path: Path) -> bool:
+def files_of(source: str) -> list[Path]:
+    """The files that each load reads anew; none for what Python imports, or lies on a server."""
+    path = Path(source)
+    if is_address(source):
+        return []
+    if path.suffix.lower() in {*SUFFIXES, ".py"} or path.is_file():
+        return [path]
+    return [] if is_module(source, path) else _python_files(path)
+
+
+def _python_files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.glob("*.py") if file.name != "__init__.py")
+
+
+def is_module(source: str, path: Path) -> bool:
     """A folder counts as a module if Python would take it for a package."""
     named = all(part.isidentifier() for part in source.split("."))
     return named and (not path.is_dir() or (path / "__init__.py").exists())
 
 
-def _from_document(path: Path, at: At) -> Iterator[Entry]:
-    document = read_document(path, at)
+def _from_server(address: str, at: At, fetch: Fetch) -> list[Entry]:
+    stored = fetch(address)
+    if isinstance(stored, Unread):
+        at.add(stored.why)
+        return []
+    return list(_from_document(read_stored(stored, at), at))
+
+
+def _from_document(document: dict[str, object], at: At) -> Iterator[Entry]:
     default = document.pop(_DEFAULT, None)
     if "schedules" in document:
         at.add("schedules are not available")

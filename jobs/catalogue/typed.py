@@ -108,6 +108,7 @@ def _parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Parents:
         values=values,
         every=mention.every,
         keys=_keys(known, mention, at.inside("job_id")),
+        function=mention.function,
         when=mention.when,
     )
 

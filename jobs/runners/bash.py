@@ -23,7 +23,7 @@ class BashRunner:
         if not assignment.app.bash_cmd:
             return failed(f"{assignment.name.app} has no bash_cmd, so there is nothing to run.")
         try:
-            exit_ = run_group(_command(assignment, assignment.app.bash_cmd), limits)
+            exit_ = run_group(_command(assignment, assignment.app.bash_cmd), limits, echo=assignment.echo)
         except (OSError, ValueError) as error:
             return failed(f"The command could not be started: {error}.")
         return of_command(exit_, assignment)

@@ -16,6 +16,9 @@ from jobs.runners.ending import failed
 _LEADING = ("jobs.runners.", "jobs.catalogue.", "asyncio.", "importlib", "_frozen_importlib")
 _Parameter = inspect.Parameter
 
+#: Takes what a function returned; the reason where that means that the job is not done.
+Finish = Callable[[object], str | None]
+
 
 class Call:
     """One function, and how it takes its arguments: read from its signature once.
@@ -62,14 +65,15 @@ class Call:
         return {**given, **job.kwargs}
 
 
-def perform(call: Call, job: Job) -> Outcome:
-    """Call the function to its end. ``output`` is left to the runner."""
+def perform(call: Call, job: Job, finish: Finish | None = None) -> Outcome:
+    """Call the function to its end. ``finish`` sees to what it returned and may complain of it; without one
+    that is awaited where it has to be. ``output`` is left to the runner."""
     try:
         first, named = call.arguments(job)
     except BadRequest as fault:
         return failed(fault.what)
     try:
-        complaint = _finish(call.function(*first, **named))
+        complaint = (finish or _finish)(call.function(*first, **named))
     except BaseException as error:
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
         return failed(account(error))
@@ -90,21 +94,27 @@ def _given(job: Job) -> dict[str, object]:
     return {name: value for name, value in own.items() if value is not None} | dict(job.ids)
 
 
+def settled(result: object) -> object:
+    """What a function returned; for an ``async def``, what it returns in the end."""
+    if not inspect.isawaitable(result):
+        return result
+    import asyncio  # noqa: PLC0415  # A third of a child's start, for few functions.
+
+    return asyncio.run(_awaited(result))
+
+
 def _finish(result: object) -> str | None:
     """Run what an ``async def`` returned; or say why what was returned means that nothing ran."""
-    if inspect.isawaitable(result):
-        import asyncio  # noqa: PLC0415  # A third of a child's start, for few functions.
-
-        asyncio.run(_awaited(result))
-    elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
         return (
             "The function is a generator (it has a yield), so its body did not run. Make it a plain function."
         )
+    settled(result)
     return None
 
 
-async def _awaited(result: Awaitable[object]) -> None:
-    await result
+async def _awaited(result: Awaitable[object]) -> object:
+    return await result
 
 
 def account(error: BaseException) -> str:

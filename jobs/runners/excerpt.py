@@ -1,5 +1,7 @@
 """The beginning and the end of what a job printed, in memory that does not grow with what it prints."""
 
+from collections.abc import Callable
+
 from jobs.outcome import KEPT_BYTES, keep
 
 _HEAD_BYTES = KEPT_BYTES
@@ -8,15 +10,21 @@ _TAIL_BYTES = KEPT_BYTES - 64
 
 
 class Excerpt:
-    """Keeps the head and the tail of a stream of bytes. ``size`` counts every byte that went by."""
+    """Keeps the head and the tail of a stream of bytes. ``size`` counts every byte that went by.
 
-    def __init__(self) -> None:
+    ``echo`` hears all of them.
+    """
+
+    def __init__(self, echo: Callable[[bytes], object] | None = None) -> None:
         self.size = 0
+        self._echo = echo
         self._head = bytearray()
         self._tail = bytearray()
 
     def add(self, chunk: bytes) -> None:
         self.size += len(chunk)
+        if self._echo is not None:
+            self._echo(chunk)
         room = _HEAD_BYTES - len(self._head)
         if room > 0:
             self._head += chunk[:room]

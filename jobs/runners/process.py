@@ -25,6 +25,7 @@ from contextlib import closing
 
 from msgspec import Struct
 
+from jobs.job import Echo
 from jobs.runners.excerpt import Excerpt
 from jobs.runners.group import Command, Group, Status
 from jobs.runners.limits import Halt, Limits
@@ -34,6 +35,7 @@ from jobs.runners.pipes import Pipes, Sink
 LOOK_S = 0.1
 #: What a group has between SIGTERM and SIGKILL.
 GRACE_S = 2.0
+SILENCE = Echo()
 
 
 class Exit(Struct, frozen=True, kw_only=True):
@@ -45,13 +47,15 @@ class Exit(Struct, frozen=True, kw_only=True):
     stderr: Excerpt
 
 
-def run_group(command: Command, limits: Limits, *, hear: Sink | None = None) -> Exit:
+def run_group(
+    command: Command, limits: Limits, *, hear: Sink | None = None, echo: Echo = SILENCE
+) -> Exit:
     """Run the command to its end, or to its limits.
 
     With ``hear`` the process gets a pipe to tell us things by; its number is the last word of ``argv``.
     Raises OSError or ValueError where it cannot be started, and nothing else.
     """
-    stdout, stderr = Excerpt(), Excerpt()
+    stdout, stderr = Excerpt(echo.stdout), Excerpt(echo.stderr)
     halt = limits.reached()
     if halt is not None:
         return Exit(status=Status(), halt=halt, stdout=stdout, stderr=stderr)

@@ -43,7 +43,7 @@ class PythonRunner:
         limits = Limits(stop, assignment.timeout_s)
         if stop.is_set():
             return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")
-        output = Excerpt()
+        output = Excerpt(assignment.echo.stdout)
         job = Job(
             assignment,
             report=report,

@@ -44,6 +44,7 @@ _RULES = {
     "whoever waits for ended parents has been told, or is owed the news": f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
         WHERE child.state = '{State.WAITING}' AND NOT child.open AND need.settled IS DISTINCT FROM {VERDICT}
+          AND NOT (need.condition = 'running' AND need.settled IS TRUE)
           AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = parent.id)
     """,
     "a waiting job is open if and only if one of its gates is": f"""

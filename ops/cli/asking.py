@@ -88,6 +88,7 @@ _POLICY: dict[str, tuple[Callable[[str], object], str]] = {
     "start_after": (moment_option, "T"),
     "end_before": (moment_option, "T"),
     "priority": (int, "N"),
+    "pull": (str, "first|all"),
     "fail_on": (str, "exit|stderr|either"),
 }
 

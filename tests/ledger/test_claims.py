@@ -19,7 +19,7 @@ def test_a_hint_for_an_earlier_round_is_stale(world: World) -> None:
     hint = world.offered[0]
     world.finish("a", Ending.ERROR)
 
-    assert executor.claim(world.ledger, world.catalogue, hint, world.worker) == []
+    assert executor.claim(world.ledger, world.catalogue, hint, world.worker)[0] == []
     assert world.claim("a") is not None
 
 

@@ -148,10 +148,100 @@ def test_children_wait_for_a_failure_where_that_is_what_they_need(world: World) 
     assert world.ready() == {"cleanup", "report"}
     world.submit("cleanup", "2")
     world.finish("a/2")
-    assert world.state("cleanup/2") is State.UPSTREAM_FAILED
+    assert world.state("cleanup/2") is State.SKIPPED
 
 
-def _alternatives(world: World) -> None:
+def test_a_failure_pushes_the_children_that_need_it(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}"},
+            "cleanup": {"job_id": "{x}", "depends_on": {"app_name": ["a"], "when": "failed"}},
+            "report": {"job_id": "{x}", "depends_on": {"app_name": ["a"], "when": "finished"}},
+            "publish": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
+        }
+    )
+    failing, fine = world.submit("a"), world.submit("a", "2")
+    world.finish("a", Ending.ERROR)
+    world.finish("a/2")
+    assert world.ready() == {"cleanup", "report", "report/2", "publish/2"}
+    for job in sorted(world.ready()):
+        world.finish(job)
+    assert world.submission(failing) is SubmissionState.FAILED
+    assert world.submission(fine) is SubmissionState.SUCCEEDED
+
+
+def test_a_child_that_needs_its_parent_to_run_is_released_by_the_claim(world: World) -> None:
+    world.define(
+        {
+            "stream": {"job_id": "{x}"},
+            "reader": {"job_id": "{x}", "depends_on": {"app_name": ["stream"], "when": "running"}},
+        }
+    )
+    world.submit("reader")
+    assert world.ready() == {"stream"}
+    claimed = world.claim("stream")
+    assert claimed is not None
+    assert world.ready() == {"reader"}
+    world.submit("reader", "2")
+    world.record(claimed)
+    world.finish("reader")
+    world.finish("stream/2")
+    assert world.ready() == {"reader/2"}
+
+
+def test_a_child_of_a_parent_that_never_ran_is_stranded_where_it_needs_it_to_run(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}"},
+            "stream": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
+            "reader": {"job_id": "{x}", "depends_on": {"app_name": ["stream"], "when": "running"}},
+        }
+    )
+    world.submit("reader")
+    world.finish("a", Ending.ERROR)
+    assert world.states() == {
+        "a": State.FAILED,
+        "stream": State.UPSTREAM_FAILED,
+        "reader": State.UPSTREAM_FAILED,
+    }
+
+
+def test_all_alternatives_are_asked_for_where_the_app_says_so(world: World) -> None:
+    _alternatives(world, pull="all")
+    world.submit("c")
+    assert world.ready() == {"a", "b"}
+    world.finish("b")
+    assert world.ready() == {"a", "c"}
+
+
+def test_all_alternatives_are_asked_for_where_the_submission_says_so(world: World) -> None:
+    _alternatives(world)
+    world.submit("c", policy={"pull": "all"})
+    assert world.ready() == {"a", "b"}
+
+
+def test_an_alternative_is_chosen_by_what_it_needs_of_its_parents(world: World) -> None:
+    """A failed parent has what one alternative needs, so the other is not asked for."""
+    world.define(
+        {
+            "a": {"job_id": "{x}"},
+            "b": {"job_id": "{x}"},
+            "c": {
+                "job_id": "{x}",
+                "depends_on": {
+                    "first": {"app_name": ["b"]},
+                    "second": {"app_name": ["a"], "when": "failed"},
+                },
+            },
+        }
+    )
+    world.submit("a", push="wanted")
+    world.finish("a", Ending.ERROR)
+    world.submit("c")
+    assert world.ready() == {"c"}
+
+
+def _alternatives(world: World, **words: str) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},
@@ -159,6 +249,7 @@ def _alternatives(world: World) -> None:
             "c": {
                 "job_id": "{x}",
                 "depends_on": {"first": {"app_name": ["a"]}, "second": {"app_name": ["b"]}},
+                **words,
             },
         }
     )

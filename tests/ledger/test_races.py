@@ -64,8 +64,7 @@ class Meeting:
         message = Execute(app=known.app, jobs=(Turn(known.id, self.world.round(name)),))
 
         def act(ledger: Ledger) -> list[Message]:
-            executor.claim(ledger, self.world.catalogue, message, self.world.worker)
-            return []
+            return list(executor.claim(ledger, self.world.catalogue, message, self.world.worker)[1])
 
         return act
 

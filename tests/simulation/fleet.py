@@ -51,7 +51,10 @@ class Worker:
 
     def execute(self, message: Execute) -> None:
         """Claim what can be had, and end each job some time later."""
-        for claimed in executor.claim(self._ledger, self._catalogue, message, self._id):
+        taken, messages = executor.claim(self._ledger, self._catalogue, message, self._id)
+        for told in messages:
+            self._send(told)
+        for claimed in taken:
             self._held.add(claimed.right)
             self._agenda.after(self._duration_s(), self._mortal(lambda claimed=claimed: self._end(claimed)))
 

@@ -35,7 +35,23 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
         child({"app_name": ["q"], "when": "suceeded"}),
         "when: 'suceeded' is none of succeeded",
     ),
-    "a two-way function": (child({"_func": "acme:edges"}), "two-way functions (_func) are not available"),
+    "a two-way function that is not there": (
+        child({"_func": "acme:edges"}),
+        "_func: there is no Python module 'acme' here or on the path",
+    ),
+    "a two-way function that says no parents": (
+        child({"_func": "tests.planner.definition_functions:weekend_of_1111"}),
+        "_func: tests.planner.definition_functions:weekend_of_1111 has to have the functions parents(app, ids)",
+    ),
+    "a two-way function without a path": (child({"_func": 7}), "_func: 7 is not the path of an object"),
+    "a two-way function with identifiers beside it": (
+        child({"_func": "tests.planner.two_ways:Weeks", "date": [1]}),
+        "a mapping with _func has app_name and when beside it; date is the function's to say",
+    ),
+    "a two-way function with an unknown parent": (
+        child({"_func": "tests.planner.two_ways:Weeks", "app_name": ["qq"]}),
+        "depends_on: there is no app 'qq' (did you mean q?)",
+    ),
     "a key of a parent that does not fit": (
         child({"app_name": ["p"], "job_id": ["1"]}),
         "'1' is not a key of p: it has 1 of 2 identifiers",

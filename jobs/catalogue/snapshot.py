@@ -1,0 +1,52 @@
+"""What the sources say at this moment, to notice when they say something else."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from jobs.catalogue.functions import is_users_own, module_name
+from jobs.catalogue.remote import Fetch, Stored, Unread, is_address
+from jobs.catalogue.sources import files_of
+
+#: By file or address; None for a file that cannot be read.
+Snapshot: TypeAlias = dict[str, bytes | Stored | Unread | None]
+
+
+def snapshot(sources: Sequence[str], fetch: Fetch) -> Snapshot:
+    """All that a load of these sources would read anew.
+
+    Files are read and not only looked at: two edits within one tick of the file system's clock bear the same time.
+    """
+    taken: Snapshot = {str(file): _content(file) for source in sources for file in files_of(source)}
+    return taken | {source: fetch(source) for source in sources if is_address(source)}
+
+
+def imported(sources: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """The time and size of each user's module that a load would take as it was imported before, by its name."""
+    run_anew = {module_name(file) for source in sources for file in files_of(source)}
+    files = {
+        name: str(getattr(module, "__dict__", {}).get("__file__"))
+        for name, module in sys.modules.copy().items()
+        if name not in run_anew
+    }
+    return {
+        name: seen
+        for name, file in files.items()
+        if file.endswith(".py") and is_users_own(file) and (seen := _seen(file))
+    }
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
+
+
+def _seen(file: str) -> tuple[int, int] | None:
+    try:
+        stat = Path(file).stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size

@@ -1,0 +1,64 @@
+"""Dependencies that a user's own function says, in both directions."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from jobs.errors import BadRequest
+from jobs.identifiers import Value
+
+#: The app and the identifiers of one job; what it answers is a list of such pairs.
+Neighbours = Callable[[str, Mapping[str, Value]], Iterable[Any]]
+
+
+class Neighbour(NamedTuple):
+    """One job as the user's function names it: by its identifiers, or by its whole key."""
+
+    app: str
+    ids: Mapping[str, object] | str
+
+
+class TwoWay(Struct, frozen=True):
+    """``parents(app, ids)`` and ``children(app, ids)`` of the user's object; one without ``children`` is pulled from
+    alone, and nothing is pushed through it. Both have to answer from their arguments alone."""
+
+    path: str
+    parents: Neighbours
+    children: Neighbours | None = None
+
+    def parents_of(self, app: str, ids: Mapping[str, Value]) -> Iterator[Neighbour]:
+        return self._ask("parents", self.parents, app, ids)
+
+    def children_of(self, app: str, ids: Mapping[str, Value]) -> Iterator[Neighbour]:
+        return iter(()) if self.children is None else self._ask("children", self.children, app, ids)
+
+    def refusal(self, what: str, app: str, ids: Mapping[str, Value]) -> BadRequest:
+        """The function is at fault, for this job."""
+        asked = ", ".join(f"{name}={value}" for name, value in ids.items())
+        return BadRequest(f"{self.path}, asked about {app} ({asked}), {what}.", where=app)
+
+    def _ask(
+        self, side: str, function: Neighbours, app: str, ids: Mapping[str, Value]
+    ) -> Iterator[Neighbour]:
+        try:
+            answer = list(function(app, dict(ids)))
+        except Exception as error:
+            raise self.refusal(f"raised {type(error).__name__} in {side}: {error}", app, ids) from error
+        for each in answer:
+            if not _is_neighbour(each):
+                raise self.refusal(
+                    f"answered {each!r} in {side}; it has to be a pair of an app and its identifiers",
+                    app,
+                    ids,
+                )
+            yield Neighbour(*each)
+
+
+def _is_neighbour(answer: object) -> bool:
+    return (
+        isinstance(answer, tuple | list)
+        and len(answer) == 2
+        and isinstance(answer[0], str)
+        and isinstance(answer[1], Mapping | str)
+    )

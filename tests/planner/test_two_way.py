@@ -1,0 +1,134 @@
+"""Dependencies that a two-way function says."""
+
+from typing import Any
+
+import pytest
+
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import Submission
+from planner.preview import preview
+from tests.planner.definitions import catalogue_of, children, jobs, parents
+from tests.world import World
+
+_DATE = {"job_id": "{date}", "identifiers": {"date": "date"}}
+
+
+def _by(function: str, **words: object) -> dict[str, object]:
+    return {"_func": f"tests.planner.two_ways:{function}", **words}
+
+
+def _weeks(**words: object) -> dict[str, Any]:
+    return {
+        "day": {"job_id": "{date}_{shop}", "identifiers": {"date": "date"}},
+        "week": {"job_id": "{week}_{shop}", "depends_on": _by("Weeks", **words)},
+    }
+
+
+def _one(function: str) -> Catalogue:
+    return catalogue_of({"p": _DATE, "c": {**_DATE, "depends_on": _by(function, app_name=["p"])}})
+
+
+@pytest.mark.parametrize("words", [{"app_name": ["day"]}, {}], ids=["of a named app", "of any app"])
+def test_child_and_parents_may_be_keyed_in_different_ways(words: dict[str, object]) -> None:
+    catalogue = catalogue_of(_weeks(**words))
+    days = ["20251229", "20251230", "20251231", *(f"2026010{day}" for day in range(1, 5))]
+    week = JobName("week", "2026-W01_oslo")
+    assert parents(catalogue, week) == {"default": [JobName("day", f"{day}_oslo") for day in days]}
+    assert [children(catalogue, JobName("day", f"{day}_oslo")) for day in days] == [[week]] * 7
+    assert children(catalogue, week) == []
+
+
+def test_a_function_stands_beside_other_parents_and_in_alternatives() -> None:
+    catalogue = catalogue_of(
+        {
+            **_weeks(app_name=["day"]),
+            "shop": {"job_id": "{shop}"},
+            "week": {
+                "job_id": "{week}_{shop}",
+                "autofill_values": {"week": ["2026-W01", "2026-W02"]},
+                "depends_on": {
+                    "computed": [_by("Weeks", app_name=["day"]), {"app_name": ["shop"]}],
+                    "bought": {"app_name": ["shop"]},
+                },
+            },
+        }
+    )
+    named = parents(catalogue, JobName("week", "2026-W01_oslo"))
+    assert [len(group) for group in named.values()] == [8, 1]
+    assert children(catalogue, JobName("shop", "oslo")) == jobs("week/{2026-W01,2026-W02}_oslo")
+    assert children(catalogue, JobName("day", "20260101_oslo")) == jobs("week/2026-W01_oslo")
+    assert children(catalogue, JobName("day", "20260301_oslo")) == [], "no such week among the values"
+
+
+def test_an_app_may_need_itself_by_another_key() -> None:
+    catalogue = catalogue_of({"run": {**_DATE, "depends_on": _by("Yesterday", app_name=["run"])}})
+    assert parents(catalogue, JobName("run", "20260103")) == {"default": jobs("run/20260102")}
+    assert parents(catalogue, JobName("run", "20260101")) == {"default": []}
+    assert children(catalogue, JobName("run", "20260109")) == jobs("run/20260110")
+    pulled = preview(catalogue, Submission(app="run", key="20260104"), lambda names: {})
+    assert sorted(job.name for job in pulled.jobs) == jobs("run/2026010{1,2,3,4}")
+
+
+def test_a_function_without_children_is_pulled_from_alone() -> None:
+    catalogue = _one("PullOnly")
+    assert parents(catalogue, JobName("c", "20260101")) == {"default": jobs("p/20260101")}
+    assert children(catalogue, JobName("p", "20260101")) == []
+
+
+def test_a_function_that_contradicts_itself_is_refused() -> None:
+    with pytest.raises(BadRequest, match=r"Contradiction, asked about p .* named the child c/20260101"):
+        children(_one("Contradiction"), JobName("p", "20260101"))
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        ("raising", r"raised ZeroDivisionError in parents: by zero"),
+        ("naming_a_stranger", r"named a parent of app 'stranger', which is none of p"),
+        ("naming_a_bad_key", r"named p {'date': 'soon'}: 'soon' is not a key of p"),
+        ("naming_too_little", r"named p {}: p needs 'date'"),
+        ("answering_words", r"answered 'p' in parents; it has to be a pair"),
+        ("answering_nothing", r"raised TypeError in parents"),
+    ],
+)
+def test_an_answer_that_cannot_be_used_is_told_with_the_job_it_is_about(function: str, what: str) -> None:
+    with pytest.raises(BadRequest, match=rf"two_ways:{function}, asked about c \(date=20260101\), {what}"):
+        parents(_one(function), JobName("c", "20260101"))
+
+
+def test_a_job_that_would_wait_for_itself_is_refused_with_the_path() -> None:
+    catalogue = catalogue_of({"r": {"job_id": "{x}", "depends_on": _by("Ring")}})
+    with pytest.raises(BadRequest, match="wait for itself: r/1 -> r/3 -> r/2 -> r/1"):
+        preview(catalogue, Submission(app="r", key="2"), lambda names: {})
+
+
+def test_a_chain_over_days_is_pulled_and_pushed(world: World) -> None:
+    world.define(
+        {
+            "run": {**_DATE, "depends_on": _by("Yesterday", app_name=["run"])},
+            "note": {**_DATE, "depends_on": {"app_name": ["run"]}},
+        }
+    )
+    world.submit("note", "20260103", push="wanted")
+    for day in ("20260101", "20260102", "20260103"):
+        assert world.ready() == {f"run/{day}"}
+        world.finish(f"run/{day}")
+    assert world.ready() == {"note/20260103"}
+    world.submit("run", "20260109")
+    for day in range(4, 11):
+        world.finish(f"run/202601{day:02}")
+    assert world.state("note/20260110") is State.READY, "the tenth and its note were pushed by the ninth"
+    assert "run/20260111" not in world.states()
+
+
+def test_a_faulty_function_fails_its_own_submission_alone(world: World) -> None:
+    words = {**_DATE, "depends_on": _by("raising", app_name=["p"])}
+    world.define({"p": _DATE, "c": words, "fine": {**_DATE, "depends_on": {"app_name": ["p"]}}})
+    refused, fine = world.submit("c", "20260101"), world.submit("fine", "20260101")
+    assert "ZeroDivisionError" in world.reason(refused)
+    world.finish("p/20260101")
+    assert world.ready() == {"fine/20260101"}
+    assert world.reason(fine) == ""

@@ -1,0 +1,178 @@
+"""Whatever a catalogue holds: a walk ends, its plan lacks nothing, and pushing leads back down the same way."""
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from jobs.catalogue import Catalogue
+from jobs.errors import BadKey
+from jobs.plan import Standing
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import Submission
+from planner.preview import Preview, preview
+from planner.template_keys import TemplateKeyspace
+from tests.planner.definitions import children, parents
+from tests.planner.drawn_definitions import Words, drawn_apps, loaded, tried_jobs
+
+Jobs = set[JobName]
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn_apps(), st.randoms(use_true_random=False))
+def test_where_nothing_is_done_a_walk_wants_all_that_is_needed_and_names_the_rest(
+    drawn: dict[str, Words], dice: random.Random
+) -> None:
+    catalogue = loaded(drawn)
+    wanted = chosen(catalogue, dice)
+    needed = pulled(catalogue, wanted)
+    if strays := [name for name in needed if is_unmatched(catalogue, name)]:
+        with pytest.raises(BadKey) as caught:
+            walked(catalogue, wanted, {})
+        assert any(f"{name} fits none" in caught.value.what for name in strays)
+        return
+    found = walked(catalogue, wanted, {})
+    named = {parent for name in needed for group in parents(catalogue, name).values() for parent in group}
+    assert with_standing(found, Standing.WANTED) == needed
+    assert with_standing(found, Standing.EXPECTED) == named - needed
+    places = {job.name: place for place, job in enumerate(found.jobs)}
+    for job in found.jobs:
+        assert all(places[need.parent] < places[job.name] for gate in job.gates for need in gate.needs)
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn_apps(), st.randoms(use_true_random=False))
+def test_whatever_has_been_done_already_a_plan_is_closed(
+    drawn: dict[str, Words], dice: random.Random
+) -> None:
+    catalogue = loaded(drawn)
+    wanted = chosen(catalogue, dice)
+    assume(not any(is_unmatched(catalogue, name) for name in every_ancestor(catalogue, wanted)))
+    known = {name: state for name in tried_jobs(catalogue) if (state := dice.choice([None, *State]))}
+    found = walked(catalogue, wanted, known)
+    asked = with_standing(found, Standing.WANTED)
+    seen_to = {name for name, state in known.items() if state not in (State.EXPECTED, State.CANCELLED)}
+    named = set(wanted)
+    for job in found.jobs:
+        groups = [{need.parent for need in gate.needs} for gate in job.gates]
+        assert all(group <= {each.name for each in found.jobs} for group in groups)
+        assert not groups or any(group <= asked | seen_to for group in groups)
+        named.update(*groups)
+    assert asked <= named
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn_apps(), st.randoms(use_true_random=False))
+def test_what_a_job_pulls_is_what_leads_down_to_it(drawn: dict[str, Words], dice: random.Random) -> None:
+    """Of all that can be reached downwards, by the alternatives that were chosen on the way up."""
+    catalogue = loaded(drawn)
+    wanted = chosen(catalogue, dice)[:1]
+    needed = pulled(catalogue, wanted)
+    candidates = descendants(catalogue, roots(catalogue, needed))
+    assert needed <= candidates
+    leading = set(wanted)
+    while more := {
+        name
+        for name in candidates - leading
+        for child in children(catalogue, name)
+        if child in leading and name in first_group(catalogue, child)
+    }:
+        leading |= more
+    assert leading == needed
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn_apps(), st.randoms(use_true_random=False))
+def test_pushing_from_what_was_pulled_first_runs_all_of_it(
+    drawn: dict[str, Words], dice: random.Random
+) -> None:
+    catalogue = loaded(drawn)
+    needed = pulled(catalogue, chosen(catalogue, dice))
+    assume(not any(is_unmatched(catalogue, name) for name in needed))
+    assert needed <= pushed(catalogue, roots(catalogue, needed))
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn_apps(groups_max=1), st.randoms(use_true_random=False))
+def test_pulling_the_ends_of_what_was_pushed_runs_the_same_jobs(
+    drawn: dict[str, Words], dice: random.Random
+) -> None:
+    """Without alternatives there is one way up, so push and pull reach exactly the same."""
+    catalogue = loaded(drawn)
+    done = pushed(catalogue, roots(catalogue, pulled(catalogue, chosen(catalogue, dice))))
+    ends = {name for name in done if done.isdisjoint(children(catalogue, name))}
+    assert pulled(catalogue, ends) == done
+
+
+def chosen(catalogue: Catalogue, dice: random.Random) -> list[JobName]:
+    """Up to three jobs of one app, which have parents."""
+    dependent = [name for name in tried_jobs(catalogue) if parents(catalogue, name)]
+    assume(dependent)
+    app = dice.choice(dependent).app
+    of_app = [name for name in dependent if name.app == app]
+    return dice.sample(of_app, min(len(of_app), dice.randint(1, 3)))
+
+
+def is_unmatched(catalogue: Catalogue, name: JobName) -> bool:
+    return TemplateKeyspace(catalogue).unmatched(catalogue.app(name.app), name.key)
+
+
+def walked(catalogue: Catalogue, wanted: list[JobName], known: Mapping[JobName, State]) -> Preview:
+    submission = Submission(app=wanted[0].app, keys=tuple(name.key for name in wanted), id="drawn")
+    return preview(
+        catalogue, submission, lambda names: {name: known[name] for name in names if name in known}
+    )
+
+
+def with_standing(found: Preview, standing: Standing) -> Jobs:
+    return {job.name for job in found.jobs if job.standing is standing}
+
+
+def first_group(catalogue: Catalogue, name: JobName) -> list[JobName]:
+    return next(iter(parents(catalogue, name).values()), [])
+
+
+def pulled(catalogue: Catalogue, wanted: Iterable[JobName]) -> Jobs:
+    """What there is to do for these jobs where nothing is done: each by its first alternative."""
+    return closure(wanted, lambda name: first_group(catalogue, name))
+
+
+def every_ancestor(catalogue: Catalogue, wanted: Iterable[JobName]) -> Jobs:
+    return closure(
+        wanted, lambda name: [each for group in parents(catalogue, name).values() for each in group]
+    )
+
+
+def descendants(catalogue: Catalogue, above: Iterable[JobName]) -> Jobs:
+    return closure(above, lambda name: children(catalogue, name))
+
+
+def closure(start: Iterable[JobName], step: Callable[[JobName], Iterable[JobName]]) -> Jobs:
+    found: Jobs = set()
+    ahead = [*start]
+    while ahead:
+        name = ahead.pop()
+        if name not in found:
+            found.add(name)
+            ahead += step(name)
+    return found
+
+
+def roots(catalogue: Catalogue, names: Jobs) -> Jobs:
+    return {name for name in names if not parents(catalogue, name)}
+
+
+def pushed(catalogue: Catalogue, started: Jobs) -> Jobs:
+    """What has run in the end where these ran, and each job that was pushed as soon as one alternative was met."""
+    done = set(started)
+    while more := {
+        child
+        for name in done
+        for child in children(catalogue, name)
+        if child not in done and any(done.issuperset(group) for group in parents(catalogue, child).values())
+    }:
+        done |= more
+    return done

@@ -1,0 +1,84 @@
+"""Two-way functions that the definitions of tests name."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+
+from jobs.identifiers import Value, number_of_day, parse_day
+
+Pair = tuple[str, object]
+
+
+class Weeks:
+    """``week {week}_{shop}``, such as 2026-W01, needs the seven ``day {date}_{shop}`` of its week."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> Iterator[Pair]:
+        if app == "week":
+            monday = date.fromisoformat(f"{ids['week']}-1")
+            for days in range(7):
+                yield "day", {"date": monday + timedelta(days), "shop": ids["shop"]}
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        if app != "day":
+            return []
+        year, week, _ = parse_day(str(ids["date"])).isocalendar()
+        return [("week", f"{year}-W{week:02}_{ids['shop']}")]
+
+
+class Yesterday:
+    """Each day needs the day before, from the second of January 2026 to the tenth."""
+
+    first, last = 20260101, 20260110
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return self._beside(app, ids, -1)
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return self._beside(app, ids, 1)
+
+    def _beside(self, app: str, ids: Mapping[str, Value], days: int) -> list[Pair]:
+        other = number_of_day(parse_day(str(ids["date"])) + timedelta(days))
+        return [(app, {"date": other})] if self.first <= other <= self.last else []
+
+
+class PullOnly:
+    """``c`` needs ``p`` of the same date; nobody is told what follows from ``p``."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("p", ids)]
+
+
+class Contradiction:
+    """It names children that it does not name the parents of."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return []
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("c", ids)]
+
+
+class Ring:
+    """1 needs 2, 2 needs 3, 3 needs 1."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [(app, {"x": int(ids["x"]) % 3 + 1})]
+
+
+class Odd:
+    """Answers nothing that can be used, or not at all."""
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> object:
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
+raising = Odd(ZeroDivisionError("by zero"))
+naming_a_stranger = Odd([("stranger", {"date": 20260101})])
+naming_a_bad_key = Odd([("p", {"date": "soon"})])
+naming_too_little = Odd([("p", {})])
+answering_words = Odd(["p"])
+answering_nothing = Odd(None)
