@@ -23,14 +23,15 @@ MET: Mapping[When, frozenset[State]] = {
 DEAD_FOR: Mapping[When, frozenset[State]] = {when: TERMINAL - met for when, met in MET.items()}
 
 
-class Need(Struct, frozen=True):
+# A plan has hundreds of thousands of these, and none can be part of a cycle: the collector need not look at them.
+class Need(Struct, frozen=True, gc=False):
     """A parent, and what it must come to."""
 
     parent: JobName
     when: When = "succeeded"
 
 
-class Gate(Struct, frozen=True):
+class Gate(Struct, frozen=True, gc=False):
     """One alternative set of needs. A job may run once every need of one of its gates is met.
 
     Needs are in canonical order and each parent stands in a gate once.

@@ -27,12 +27,16 @@ class Standing(StrEnum):
 _VERBS = {Standing.WANTED: WANT, Standing.EXPECTED: EXPECT, Standing.SKIPPED: SKIP}
 
 
-class PlannedJob(Struct, frozen=True, kw_only=True):
-    """A job as the walk wants it. Only a wanted one has gates: nobody waits for the others yet."""
+class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
+    """A job as the walk wants it. Only a wanted one has gates: nobody waits for the others yet.
+
+    ``digest`` is of the definition that the gates come from; None where nobody has looked what it needs.
+    """
 
     name: JobName
     standing: Standing
     gates: tuple[Gate, ...] = ()
+    digest: str | None = None
     policy: Policy = Policy()
     overrides: Mapping[str, JSON] = {}
     kwargs: Mapping[str, JSON] = {}

@@ -37,12 +37,12 @@ class Tx(Struct, frozen=True):
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         cursor = self.connection.cursor(row_factory=tuple_row)
-        return cursor.execute(sql.encode(), params | {"now": self.now}).fetchall()
+        return cursor.execute(sql.encode(), self._sent(params)).fetchall()
 
     def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
         """The rows as structs of this kind; the statement's column names are the fields."""
         cursor = self.connection.cursor(row_factory=dict_row)
-        rows = cursor.execute(sql.encode(), params | {"now": self.now}).fetchall()
+        rows = cursor.execute(sql.encode(), self._sent(params)).fetchall()
         return [msgspec.convert(row, kind) for row in rows]
 
     def column(self, sql: str, **params: object) -> list[Any]:
@@ -51,7 +51,14 @@ class Tx(Struct, frozen=True):
 
     def write(self, sql: str, **params: object) -> int:
         """How many rows a statement without an answer wrote."""
-        return self.connection.execute(sql.encode(), params | {"now": self.now}).rowcount
+        return self.connection.execute(sql.encode(), self._sent(params)).rowcount
+
+    def _sent(self, params: dict[str, object]) -> dict[str, object]:
+        """As they go to the driver, and the time with them."""
+        written = {
+            name: written_array(value) if isinstance(value, list) else value for name, value in params.items()
+        }
+        return written | {"now": self.now}
 
     def instant(self) -> datetime:
         """The time that this transaction's statements see."""
@@ -112,6 +119,21 @@ class Ledger:
             where=without_password(self.url),
             advice="Start the database, or point SLUICE_LEDGER_URL at one that runs.",
         )
+
+
+def written_array(values: list[object]) -> object:
+    """A list of whole numbers or of texts as Postgres writes it. The driver does the same ten times slower, which
+    would be the greater part of a large plan; other lists are left to it."""
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds == {int}:
+        return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
+    if kinds == {str}:
+        return "{" + ",".join("NULL" if value is None else _quoted(str(value)) for value in values) + "}"
+    return values
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def arrays(rows: Sequence[Sequence[object]], *names: str) -> dict[str, list[object]]:

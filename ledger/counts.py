@@ -53,9 +53,12 @@ FROM (
 WHERE gate.child = counted.child AND gate.gate = counted.gate
 """
 _OPEN = f"""
-UPDATE job SET open = NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
-                   OR EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.unmet = 0)
-WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}'
+UPDATE job SET open = counted.open
+FROM (
+    SELECT child, coalesce(bool_or(gate.unmet = 0), true) AS open
+    FROM unnest(%(jobs)s::bigint[]) AS given (child) LEFT JOIN gate USING (child) GROUP BY child
+) counted
+WHERE job.id = counted.child AND job.open <> counted.open AND job.state = '{State.WAITING}'
 """
 
 _HOLD_NEEDS = """

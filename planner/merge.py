@@ -52,6 +52,7 @@ def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
         name=name,
         standing=Standing.WANTED,
         gates=gates,
+        digest=app.digest,
         policy=app.policy.overridden(parse_policy(overrides)),
         overrides=overrides,
         kwargs=push.kwargs,

@@ -1,6 +1,8 @@
 """Keys by template: ``{date}_{client_id}``, with dependencies by identifier."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain, repeat
 from math import prod
 
 from jobs.app import App
@@ -16,6 +18,9 @@ from planner import relation
 
 #: Where one gate names a parent twice, the stricter need counts.
 _STRICTEST: tuple[When, ...] = ("succeeded", "failed", "finished", "running")
+
+#: ``JobName._make`` without its call into Python, which for a hundred thousand parents is most of the work.
+_named = partial(tuple.__new__, JobName)
 
 _FOREIGN = ("work_ids", "start", "end", "mode", "branch")
 
@@ -56,16 +61,17 @@ class TemplateKeyspace:
     def children(self, app: App, key: str, state: State | None = None) -> Iterator[JobName]:
         ids = app.read_key(key)
         own = app.write_key(ids)
-        found = {
-            JobName(alternative.child.name, child)
+        found = [
+            _names(alternative.child, relation.children(alternative, link, own, ids))
             for alternative, link in self._catalogue.served_by(app.name)
             if state is None or state in MET[link.when]
-            for child in relation.children(alternative, link, own, ids)
-        }
-        for alternative, bridge in self._catalogue.bridged_by(app.name):
-            if state is None or state in MET[bridge.when]:
-                found.update(relation.bridged_children(alternative, bridge, JobName(app.name, own), ids))
-        return iter(sorted(found))
+        ]
+        found += [
+            sorted(relation.bridged_children(alternative, bridge, JobName(app.name, own), ids))
+            for alternative, bridge in self._catalogue.bridged_by(app.name)
+            if state is None or state in MET[bridge.when]
+        ]
+        return iter(_united(found))
 
     def passes(self, app: App, key: str) -> bool:
         """The function is asked first; what it raises comes out as BadRequest."""
@@ -107,15 +113,28 @@ class TemplateKeyspace:
 
 def _gate(alternative: Alternative, ids: Mapping[str, Value]) -> Gate:
     """Needs sorted by app and key, each parent once."""
-    strictest: dict[JobName, When] = {}
     ways: list[Link | Bridge] = [*alternative.links, *alternative.bridges]
+    if len(ways) == 1:
+        needs = map(Need, _parents(alternative.child, ways[0], ids), repeat(ways[0].when))
+        return Gate(alternative.name, tuple(needs))
+    strictest: dict[JobName, When] = {}
     for way in sorted(ways, key=lambda way: _STRICTEST.index(way.when)):
         for parent in _parents(alternative.child, way, ids):
             strictest.setdefault(parent, way.when)
     return Gate(alternative.name, tuple(Need(parent, strictest[parent]) for parent in sorted(strictest)))
 
 
-def _parents(child: App, way: Link | Bridge, ids: Mapping[str, Value]) -> Iterator[JobName]:
+def _parents(child: App, way: Link | Bridge, ids: Mapping[str, Value]) -> list[JobName]:
     if isinstance(way, Bridge):
-        return relation.bridged_parents(way, child, ids)
-    return (JobName(way.parent.name, key) for key in relation.parents(way, ids))
+        return sorted(set(relation.bridged_parents(way, child, ids)))
+    return _names(way.parent, relation.parents(way, ids))
+
+
+def _names(app: App, keys: Iterable[str]) -> list[JobName]:
+    return list(map(_named, zip(repeat(app.name), keys, strict=False)))
+
+
+def _united(lists: Iterable[list[JobName]]) -> list[JobName]:
+    """Sorted lists as one, each name once. Mostly there is but one, and a large one is not sorted again."""
+    filled = [names for names in lists if names]
+    return filled[0] if len(filled) == 1 else sorted({*chain.from_iterable(filled)})

@@ -45,7 +45,7 @@ class Walk:
         self._choices: list[tuple[tuple[Gate, ...], Pull]] = []
         self._roots = tuple(self._expand())
         self._asked_for = frozenset(self._roots)
-        self._frontier = list(self._roots)
+        self._frontier = dict.fromkeys(self._roots)
 
     def asks(self) -> set[JobName]:
         """The jobs it must know the state of before it can go on; empty when it has arrived."""
@@ -61,7 +61,7 @@ class Walk:
         choices, self._choices = self._choices, []
         for gates, pull in choices:
             self._pull(gates, pull)
-        frontier, self._frontier = self._frontier, []
+        frontier, self._frontier = self._frontier, {}
         for name in frontier:
             self._visit(name)
         if len(self._planned) > JOBS_MAX:
@@ -95,7 +95,8 @@ class Walk:
         app = self._catalogue.app(self.submission.app)
         keyspace = keyspace_of(app, self._catalogue)
         for key in keyspace.expand(app, self.submission):
-            _require_match(keyspace, app, key)
+            if self.submission.named_keys is not None:
+                _require_match(keyspace, app, key)
             yield JobName(app.name, key)
 
     def _visit(self, name: JobName) -> None:
@@ -107,13 +108,14 @@ class Walk:
         if state in _UNDECIDED and not keyspace.passes(app, name.key):
             self._add(name, Standing.SKIPPED)
             return
-        _require_match(keyspace, app, name.key)
         if state in _OVER and not (self.submission.rerun and name in self._asked_for):
             self._add(name, Standing.WANTED)
             return
         gates = keyspace.gates(app, name.key)
+        if not gates:
+            _require_match(keyspace, app, name.key)
         self._bridged = self._bridged or self._catalogue.has_bridges(app.name)
-        self._add(name, Standing.WANTED, gates)
+        self._add(name, Standing.WANTED, gates, digest=app.digest)
         if gates:
             self._choices.append((gates, self._policy(app.name).pull))
 
@@ -123,7 +125,7 @@ class Walk:
         for gate in gates:
             for need in gate.needs:
                 if gate in chosen and self._states[need.parent] not in _OVER:
-                    self._frontier.append(need.parent)
+                    self._frontier[need.parent] = None
                 elif need.parent not in self._planned:
                     self._add(need.parent, Standing.EXPECTED)
 
@@ -153,11 +155,19 @@ class Walk:
                 advice="Mend the two-way function that leads back.",
             )
 
-    def _add(self, name: JobName, standing: Standing, gates: tuple[Gate, ...] = ()) -> None:
+    def _add(
+        self,
+        name: JobName,
+        standing: Standing,
+        gates: tuple[Gate, ...] = (),
+        *,
+        digest: str | None = None,
+    ) -> None:
         self._planned[name] = PlannedJob(
             name=name,
             standing=standing,
             gates=gates,
+            digest=digest,
             policy=self._policy(name.app),
             overrides=self.submission.policy,
             kwargs=self.submission.kwargs,

@@ -49,6 +49,7 @@ class _Linking:
             child=self._child,
             name=self._group.name,
             domains=domains,
+            doubtful=frozenset(name for name in domains if self._is_doubted(name, links)),
             links=links,
             bridges=tuple(self._bridges()),
         )
@@ -67,7 +68,21 @@ class _Linking:
             if name in parents.values or name in parents.every or name not in self._child.template.names
         }
         bound = frozenset(parent.template.names) - choices.keys()
-        return Link(parent=parent, when=parents.when, bound=bound, choices=choices)
+        doubtful = frozenset(name for name in bound if self._is_doubtful(name, parent))
+        return Link(parent=parent, when=parents.when, bound=bound, doubtful=doubtful, choices=choices)
+
+    def _is_doubted(self, name: str, links: Sequence[Link]) -> bool:
+        """What is written for the child has been checked where it was read; what it takes over has not."""
+        written = name in self._child.autofill or any(
+            name in parents.values for parents in self._group.all_of
+        )
+        return not written or any(name in link.doubtful for link in links)
+
+    def _is_doubtful(self, name: str, parent: App) -> bool:
+        """The kinds differ, or the parent's key would be taken apart where the child's goes on."""
+        child = self._child
+        ends_the_key = name == child.template.names[-1] and name != parent.template.names[-1]
+        return child.kind(name) != parent.kind(name) or ends_the_key
 
     def _bridges(self) -> Iterator[Bridge]:
         for parents in self._group.all_of:

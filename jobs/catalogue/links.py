@@ -34,11 +34,13 @@ from jobs.values import Values
 
 class Link(Struct, frozen=True, kw_only=True):
     """The jobs of one parent app that a child needs: these ``keys``, or every combination of ``choices``
-    with the child's own values of what is ``bound``."""
+    with the child's own values of what is ``bound``. Of a ``doubtful`` one among these, not every value that the
+    child can have is one that the parent can have."""
 
     parent: App
     when: When
     bound: frozenset[str] = frozenset()
+    doubtful: frozenset[str] = frozenset()
     choices: Mapping[str, Values] = {}
     keys: frozenset[str] = frozenset()
 
@@ -75,21 +77,25 @@ class Bridge(Struct, frozen=True, kw_only=True):
 
 
 class Alternative(Struct, frozen=True, kw_only=True):
-    """One group of the child's. An identifier without a ``domain`` is bound in every link."""
+    """One group of the child's. An identifier without a ``domain`` is bound in every link. The domain of a
+    ``doubtful`` one has values that not every app concerned may be able to have."""
 
     child: App
     name: str
     domains: Mapping[str, Values]
+    doubtful: frozenset[str] = frozenset()
     links: tuple[Link, ...]
     bridges: tuple[Bridge, ...] = ()
 
     def admits(self, name: str, value: Value) -> bool:
         """Whether the group is for children with this value, as far as this identifier goes."""
+        return self.child.accepts(name, value) and self.is_for(name, value)
+
+    def is_for(self, name: str, value: Value) -> bool:
+        """The same of a value that some child has."""
         if name in self.domains and value not in self.domains[name]:
             return False
-        return self.child.accepts(name, value) and all(
-            link.parent.accepts(name, value) for link in self.links if name in link.bound
-        )
+        return all(link.parent.accepts(name, value) for link in self.links if name in link.doubtful)
 
     def fan_out(self, link: Link) -> int:
         """How many children one parent of this link has."""

@@ -1,0 +1,149 @@
+"""Planned jobs enter the ledger: as new rows, or by waking or skipping rows that were only expected.
+
+Who races whom: two plans for the same keys. The primary key decides; what was not inserted belongs to the other
+plan and is found afterwards. Plans insert in an order that all processes share (see ``jobs.plan.Plan``), so two
+that overlap wait for each other's uncommitted keys in one direction only.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from jobs.plan import PlannedJob, Standing
+from jobs.ref import JobName
+from jobs.states import SKIP, WANT, By, State
+from ledger.connection import Tx, arrays
+from ledger.sql import NOW, move
+
+#: What a job runs under: the columns, and their types as an array. It is kept per job, so that SQL can judge losses
+#: and timeouts; many jobs share it, so it is sent once for all of them.
+_TERMS = {
+    "app": "text[]",
+    "state": "text[]",
+    "open": "bool[]",
+    "digest": "text[]",
+    "priority": "int[]",
+    "max_fails": "int[]",
+    "max_timeouts": "int[]",
+    "max_losses": "int[]",
+    "timeout_s": "float8[]",
+    "retry": "text[]",
+    "overrides": "text[]",
+    "kwargs": "text[]",
+    "not_before": "timestamptz[]",
+    "end_before": "timestamptz[]",
+}
+_TERMS_GIVEN = (
+    f"unnest({', '.join(f'%({name})s::{kind}' for name, kind in _TERMS.items())}) "
+    f"WITH ORDINALITY AS terms ({', '.join(_TERMS)}, term)"
+)
+_JSON = {"retry", "overrides", "kwargs"}
+_COLUMNS = {name: f"{name}::jsonb" if name in _JSON else name for name in _TERMS}
+
+_INSERT = f"""
+WITH made AS (
+    INSERT INTO job (key, {", ".join(_COLUMNS)}, created_at, changed_at)
+    SELECT key, {", ".join(_COLUMNS.values())}, {NOW}, {NOW}
+    FROM unnest(%(keys)s::text[], %(terms)s::int[]) WITH ORDINALITY AS new (key, term, place)
+    JOIN {_TERMS_GIVEN} USING (term)
+    ORDER BY place
+    ON CONFLICT (app, version, key) DO NOTHING
+    RETURNING id, app, key, state, changed_at
+), logged AS (
+    INSERT INTO transition (job, at, source, target, verb, by, round, claim)
+    SELECT id, changed_at, '-', made.state, verb, '{By.PLANNER}', 0, 0
+    FROM made JOIN unnest(%(targets)s::text[], %(verbs)s::text[]) AS made_by (state, verb) USING (state)
+)
+SELECT id, app, key FROM made
+"""
+_WOKEN = [name for name in _TERMS if name not in ("app", "state")]
+_WANT_EXPECTED = move(
+    WANT,
+    By.PLANNER,
+    given=f"(SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS woken (id, term) "
+    f"JOIN {_TERMS_GIVEN} USING (term)) AS given",
+    sets=", ".join(f"{name} = given.{_COLUMNS[name]}" for name in _WOKEN),
+)
+_SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED}'")
+
+_VERBS = {standing.verb.target: standing.verb.name for standing in Standing}
+
+
+def insert(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
+    """Insert what is not there yet: what this very transaction made."""
+    if not jobs:
+        return {}
+    rows = tx.rows(
+        _INSERT,
+        keys=[job.name.key for job in jobs],
+        targets=list(_VERBS),
+        verbs=list(_VERBS.values()),
+        **_terms(jobs),
+    )
+    return {JobName(app, key): id for id, app, key in rows}
+
+
+def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: dict[JobName, int]) -> list[int]:
+    """Wake those of the jobs that were only expected; they get the terms of whoever asked first."""
+    if not jobs:
+        return []
+    return tx.column(_WANT_EXPECTED, jobs=[ids[job.name] for job in jobs], **_terms(jobs))
+
+
+def skip(tx: Tx, jobs: list[int]) -> None:
+    """Skip those of the jobs that were only expected."""
+    if jobs:
+        tx.rows(_SKIP_EXPECTED, jobs=jobs)
+
+
+def is_open(job: PlannedJob) -> bool:
+    """Whether nothing keeps it waiting, whatever its parents are in."""
+    wanted = job.standing is Standing.WANTED
+    return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
+
+
+def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
+    """The distinct terms as columns, and for each job which of them are its own, counted from 1."""
+    places: dict[tuple[object, ...], int] = {}
+    rows: list[tuple[object, ...]] = []
+    terms: list[object] = []
+    for job in jobs:
+        # Policies and words are shared by the jobs of one walk, so they are told apart by identity.
+        mark = (
+            job.name.app,
+            job.standing,
+            is_open(job),
+            job.digest,
+            id(job.policy),
+            id(job.overrides),
+            id(job.kwargs),
+        )
+        if mark not in places:
+            rows.append(_row(job))
+            places[mark] = len(rows)
+        terms.append(places[mark])
+    return {"terms": terms, **arrays(rows, *_TERMS)}
+
+
+def _row(job: PlannedJob) -> tuple[object, ...]:
+    policy = job.policy
+    return (
+        job.name.app,
+        job.standing.verb.target,
+        is_open(job),
+        job.digest,
+        policy.priority,
+        policy.max_fails,
+        policy.max_timeouts,
+        policy.max_losses,
+        policy.timeout_s,
+        msgspec.json.encode(policy.retry).decode(),
+        _json(job.overrides),
+        _json(job.kwargs),
+        policy.start_after,
+        policy.end_before,
+    )
+
+
+def _json(words: object) -> str | None:
+    return msgspec.json.encode(words).decode() if words else None
