@@ -146,7 +146,34 @@ def _rerun_and_judge(m: Meeting) -> tuple[Act, Act]:
     return m.plan("c", rerun="downstream"), m.judge("b")
 
 
+def _change_and_judge_a_parent_that_stays(m: Meeting) -> tuple[Act, Act]:
+    m.world.apps("a -> c, b, c -> d", max_fails=1)
+    return m.plan("c"), m.judge("a")
+
+
+def _change_and_judge_a_parent_that_leaves(m: Meeting) -> tuple[Act, Act]:
+    m.world.apps("b -> c, a, c -> d", max_fails=1)
+    return m.plan("c"), m.judge("a")
+
+
+def _claim_and_plan_for_a_run(m: Meeting) -> tuple[Act, Act]:
+    m.record("b", Ending.HANDED_BACK)(m.world.ledger)
+    words = {"job_id": "{x}", "bash_cmd": "true"}
+    m.world.define(
+        {
+            "a": words,
+            "b": words,
+            "c": {**words, "depends_on": {"app_name": ["b"], "when": "running"}},
+            "d": {**words, "depends_on": {"app_name": ["c"]}},
+        }
+    )
+    return m.claim_again("b"), m.plan("c")
+
+
 PAIRS = [
+    _change_and_judge_a_parent_that_stays,
+    _change_and_judge_a_parent_that_leaves,
+    _claim_and_plan_for_a_run,
     _judge_and_plan,
     _two_judges,
     _one_judge_twice,

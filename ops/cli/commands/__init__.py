@@ -22,6 +22,7 @@ COMMANDS = (
     Command(word="cancel", help="stop a submission, or one job", module="ops.cli.commands.cancel"),
     Command(word="retry", help="run a job again that has ended", module="ops.cli.commands.retry"),
     Command(word="workers", help="who is there, and what they hold", module="ops.cli.commands.workers"),
+    Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),
     Group(
         word="apps",
         help="look at the definitions: check, show",

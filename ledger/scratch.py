@@ -1,0 +1,34 @@
+"""A ledger for a while: a database of its own beside an existing one, removed with everything in it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+
+from jobs.address import without_password
+from jobs.errors import Unreachable
+from ledger import migrate
+
+
+@contextmanager
+def scratch_ledger(url: str) -> Iterator[str]:
+    """The address of an empty ledger on the same server, for as long as the block lasts."""
+    name = f"sluice_scratch_{uuid4().hex}"
+    try:
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute(f"CREATE DATABASE {name}".encode())
+    except psycopg.Error as error:
+        raise Unreachable(
+            f"No database can be made for a while: {' '.join(str(error).split())}",
+            where=without_password(url),
+            advice="Give a role that may create databases, or leave --ledger out for an embedded one.",
+        ) from error
+    try:
+        scratch = urlsplit(url)._replace(path=f"/{name}").geturl()
+        migrate.upgrade(scratch)
+        yield scratch
+    finally:
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

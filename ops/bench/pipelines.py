@@ -1,0 +1,68 @@
+"""Definitions to measure with: as large as users have, and the same in every run."""
+
+import random
+from typing import Any
+
+Apps = dict[str, Any]
+
+_APPS = 300
+_COLUMNS, _ROWS = 400, 250
+
+
+def many_apps() -> Apps:
+    """Three hundred apps, most with one to three parents among the forty before them, half of these by groups."""
+    dice = random.Random(300)  # noqa: S311 - drawn alike in every run, not to be guessed
+    apps: Apps = {}
+    for number in range(_APPS):
+        before = list(apps)[-40:]
+        parents = dice.sample(before, min(len(before), dice.randint(0, 3)))
+        apps[f"app{number}"] = {
+            "job_id": "{date}_{client}",
+            "identifiers": {"date": "date", "client": "int"},
+            "autofill_values": {"client": f"0:{dice.randint(10, 1000)}"},
+            "bash_cmd": "process {date} {client}",
+            **({"depends_on": _needs(dice, parents)} if parents else {}),
+        }
+    return apps
+
+
+def _needs(dice: random.Random, parents: list[str]) -> dict[str, Any]:
+    if dice.random() < 0.5:
+        return {"app_name": parents}
+    return {
+        "usual": {"app_name": parents},
+        "late": {"app_name": parents[:1], "date": ["2026-01-01", "2026-01-02"]},
+    }
+
+
+def grid() -> Apps:
+    """A cross product of 100,000 cells, each of which needs its column, its row and the whole; and a sum of all."""
+    values = {"x": f"0:{_COLUMNS}", "y": f"0:{_ROWS}"}
+    return {
+        "whole": {"job_id": "{z}", "autofill_values": {"z": [1]}},
+        "column": {"job_id": "{x}"},
+        "row": {"job_id": "{y}"},
+        "cell": {
+            "job_id": "{x}_{y}",
+            "autofill_values": values,
+            "depends_on": {"app_name": ["whole", "column", "row"]},
+        },
+        "sum": {
+            "job_id": "{z}",
+            "autofill_values": {"z": [1]},
+            "depends_on": {"app_name": ["cell"], "x": "all", "y": "all"},
+        },
+    }
+
+
+def layers() -> Apps:
+    """Five layers of 20,000 jobs; each but those of the first needs four of the layer before, so 320,000 needs."""
+    values = {"x": "0:5000", "y": "0:4"}
+    apps: Apps = {"layer0": {"job_id": "{x}_{y}", "autofill_values": values}}
+    for number in range(1, 5):
+        apps[f"layer{number}"] = {
+            "job_id": "{x}_{y}",
+            "autofill_values": values,
+            "depends_on": {"app_name": [f"layer{number - 1}"], "y": "all"},
+        }
+    return apps

@@ -1,0 +1,99 @@
+"""The workloads: what is measured, and how one run of each goes."""
+
+import json
+import resource
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec import Struct
+
+from actors import planner
+from broker.messages import Plan
+from jobs.catalogue import Catalogue, load
+from jobs.submission import Submission
+from ledger import submissions
+from ledger.connection import Ledger
+from ops.bench.pipelines import Apps, grid, layers, many_apps
+from ops.bench.sample import Figures
+from planner.keyspaces import keyspace_of
+
+
+class Workload(Struct, frozen=True):
+    """``run`` takes the address of an empty ledger."""
+
+    what: str
+    run: Callable[[str], Figures]
+
+
+def _load(_: str) -> Figures:
+    with TemporaryDirectory() as folder:
+        source = _written(many_apps(), Path(folder))
+        began = time.perf_counter()
+        load([source])
+        return {"load_s": time.perf_counter() - began}
+
+
+def _parents(_: str) -> Figures:
+    catalogue = _catalogue(grid())
+    few, all_ = (_gates_s(catalogue, app, key) for app, key in (("cell", "7_9"), ("sum", "1")))
+    return {"of_three_ms": few * 1000, "of_all_100000_ms": all_ * 1000}
+
+
+def _gates_s(catalogue: Catalogue, app: str, key: str) -> float:
+    found = catalogue.app(app)
+    began = time.perf_counter()
+    keyspace_of(found, catalogue).gates(found, key)
+    return time.perf_counter() - began
+
+
+def _plan_grid(ledger_url: str) -> Figures:
+    return _plan(ledger_url, grid(), "cell")
+
+
+def _plan_layers(ledger_url: str) -> Figures:
+    return _plan(ledger_url, layers(), "layer4")
+
+
+def _plan(ledger_url: str, apps: Apps, app: str) -> Figures:
+    """One submission for every job of an app: from received to planned, in this process's time and memory."""
+    catalogue = _catalogue(apps)
+    ledger = Ledger(ledger_url)
+    wanted = Submission(app=app, id="bench")
+    ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
+    idle_mb, cpu_s, began = _peak_mb(), time.process_time(), time.perf_counter()
+    planner.plan(ledger, catalogue, Plan(submissions=("bench",)))
+    figures = {
+        "wall_s": time.perf_counter() - began,
+        "cpu_s": time.process_time() - cpu_s,
+        "grown_mb": _peak_mb() - idle_mb,
+        "jobs": ledger.transact(lambda tx: tx.column("SELECT count(*) FROM job"))[0],
+        "needs": ledger.transact(lambda tx: tx.column("SELECT count(*) FROM need"))[0],
+    }
+    ledger.close()
+    return figures
+
+
+def _catalogue(apps: Apps) -> Catalogue:
+    with TemporaryDirectory() as folder:
+        return load([_written(apps, Path(folder))])
+
+
+def _written(apps: Apps, folder: Path) -> str:
+    path = folder / "apps.json"
+    path.write_text(json.dumps(apps))
+    return str(path)
+
+
+def _peak_mb() -> float:
+    """The most this process has ever held, so that a peak between two looks counts too."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+WORKLOADS: Mapping[str, Workload] = {
+    "load": Workload("300 apps are loaded and checked as a whole", _load),
+    "parents": Workload("the parents of one job, in process: three of them, and 100,000", _parents),
+    "plan": Workload("one submission of 100,000 jobs, each needing three of 650 others", _plan_grid),
+    "plan-layers": Workload("one submission pulls five layers of 20,000 jobs, by four each", _plan_layers),
+}
