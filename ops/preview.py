@@ -6,10 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from jobs.gate import Gate, Need
+from jobs.gate import DEAD_FOR, MET, Gate, Need
 from jobs.plan import PlannedJob, Standing
 from jobs.ref import JobName
-from jobs.states import DEAD, LIVE, TERMINAL, State
+from jobs.states import LIVE, TERMINAL, State
 from planner.preview import Preview
 
 
@@ -25,7 +25,7 @@ class Fate(StrEnum):
 
 
 class Prospect(NamedTuple):
-    """``state`` is the one that it has, or comes to without running; None where that is open."""
+    """``state`` is the one that it has and keeps, or comes to without running; None where it would run."""
 
     fate: Fate
     state: State | None = None
@@ -91,33 +91,33 @@ class Outlook:
             why = f"{State.SKIPPED}: it does not pass valid_if_or"
             return Prospect(Fate.SETTLED, State.SKIPPED, why)
         if job.standing is Standing.EXPECTED:
-            # The dead ancestors of what is run again are run again too.
-            return Prospect(Fate.NEW) if self._again and state in DEAD else _standing(state)
+            return _standing(state)
         if state in LIVE - {State.EXPECTED}:
-            return Prospect(Fate.UNDER_WAY, None, f"{state}: somebody has asked for it already")
+            return Prospect(Fate.UNDER_WAY, state, f"{state}: somebody has asked for it already")
         if state in TERMINAL - {State.CANCELLED} and not self._again:
             return _standing(state, asked_for=True)
         return self._possible(job)
 
     def _possible(self, job: PlannedJob) -> Prospect:
         """It would run, unless each of its alternatives has a parent that will not come to what it needs."""
-        dead = [[need.parent for need in gate.needs if self._is_dead(need)] for gate in job.gates]
+        dead = [[need for need in gate.needs if self._is_dead(need)] for gate in job.gates]
         if not dead or not all(dead):
             return Prospect(Fate.NEW)
-        states = {name: self._prospects[name].state for names in dead for name in names}
+        states = {need.parent: self._prospects[need.parent].state for needs in dead for need in needs}
         why = ", ".join(f"{name} is {state}" for name, state in states.items())
-        if set(states.values()) == {State.SKIPPED}:
+        if any(all(map(self._is_harmless, needs)) for needs in dead):
             return Prospect(Fate.SETTLED, State.SKIPPED, f"{State.SKIPPED}: {why}")
         return Prospect(Fate.LOST, State.UPSTREAM_FAILED, f"{State.UPSTREAM_FAILED}: {why}")
 
     def _is_dead(self, need: Need) -> bool:
-        state = self._prospects[need.parent].state
-        if need.when == "failed":
-            return state is State.SUCCEEDED
-        return need.when == "succeeded" and state in DEAD
+        return self._prospects[need.parent].state in DEAD_FOR[need.when]
+
+    def _is_harmless(self, need: Need) -> bool:
+        """Nothing went wrong with a parent that was skipped, or that did not fail as its child wanted."""
+        return need.when == "failed" or self._prospects[need.parent].state is State.SKIPPED
 
     def _is_open(self, need: Need) -> bool:
-        return self._prospects[need.parent].state not in TERMINAL or self._is_dead(need)
+        return self._prospects[need.parent].state not in MET[need.when]
 
     def _open_needs(self, gate: Gate) -> list[str]:
         """By reference, or by name what nobody would ask for."""

@@ -22,6 +22,9 @@ class Case(NamedTuple):
     errors: tuple[str, ...] = ()
 
 
+PUBLISH, MAIL = f"publish/{DAY}", f"mail/{DAY}"
+FETCHED = {OSLO: "succeeded", GRAZ: "succeeded"}
+CHAIN = {REPORT: "ready ", PUBLISH: "waiting report#1", MAIL: "waiting publish#1"}
 BOTH = {GRAZ: "ready", OSLO: "ready", REPORT: "waiting fetch#1 fetch#2"}
 CASES = [
     Case({}, "report", BOTH),
@@ -43,6 +46,30 @@ CASES = [
         "report --rerun job",
         {OSLO: "ready", REPORT: "waiting fetch#1"},
         satisfied=(GRAZ,),
+    ),
+    Case(
+        FETCHED | {REPORT: "failed", PUBLISH: "upstream_failed", MAIL: "upstream_failed"},
+        "mail --rerun job",
+        CHAIN,
+        satisfied=(GRAZ, OSLO),
+    ),
+    Case(
+        FETCHED | {REPORT: "failed", PUBLISH: "upstream_failed", MAIL: "upstream_failed"},
+        "report --rerun job",
+        CHAIN,
+        satisfied=(GRAZ, OSLO),
+    ),
+    Case(
+        FETCHED | {REPORT: "succeeded", PUBLISH: "succeeded", MAIL: "succeeded"},
+        "report --rerun job",
+        {REPORT: "ready "},
+        satisfied=(GRAZ, OSLO),
+    ),
+    Case(
+        FETCHED | {REPORT: "succeeded", PUBLISH: "succeeded", MAIL: "failed"},
+        "report --rerun downstream",
+        CHAIN,
+        satisfied=(GRAZ, OSLO),
     ),
 ]
 
