@@ -10,7 +10,8 @@ What holds:
 - Actors know of each other only by messages. None waits for another.
 
 The shells are few: ``running`` runs users' code between the executor's two transactions, ``lifeline`` renews
-the lease, ``ticker`` sends the ticks, ``process`` puts them together, ``worker`` starts processes.
+the lease, ``ticker`` sends the ticks, ``lookout`` has changed ``definitions`` taken up, ``process`` puts them
+together, ``worker`` starts processes.
 
 Must not know: SQL, dramatiq, how anything looks to people.
 """

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from actors.settings import Settings
 from broker.carrier import Broker
 from broker.connect import connect
-from jobs.catalogue import Catalogue, load
 from jobs.errors import SluiceError
 from ledger import migrate
 from ledger.connection import Ledger
@@ -17,11 +16,6 @@ class NoLedger(SluiceError):
     """None is configured, and none can be started here."""
 
     exit_code = 3
-
-
-def load_catalogue(settings: Settings) -> Catalogue:
-    """The definitions, checked as a whole; DefinitionError lists every fault."""
-    return load(settings.apps, default_job_id=settings.default_job_id, delimiter=settings.key_delimiter)
 
 
 @contextmanager

@@ -7,9 +7,11 @@ from threading import Timer
 from uuid import uuid4
 
 from actors.client import Client
+from actors.definitions import Definitions
 from actors.handlers import HANDLERS, handle
 from actors.holdings import Holdings
 from actors.lifeline import Lifeline
+from actors.lookout import Lookout
 from actors.running import Running
 from actors.settings import Settings
 from actors.ticker import Ticker
@@ -17,7 +19,6 @@ from broker.carrier import Broker
 from broker.delivery import Delivery
 from broker.messages import CONTROL, SCHEDULER, Execute, Message
 from broker.service import Handler, Service, serve
-from jobs.catalogue import Catalogue
 from jobs.errors import Unreachable
 from ledger.connection import Ledger
 
@@ -30,7 +31,8 @@ STOP_BEFORE_S = 5.0
 
 
 class Process:
-    """``queues`` empty means all. Start it by ``start``, or have dramatiq's supervisor start it by ``enlist``.
+    """``queues`` empty means all, those of apps that are defined later too. Start it by ``start``, or have
+    dramatiq's supervisor start it by ``enlist``.
 
     ``kept`` is closed when the process has stopped: what nobody else will close.
     """
@@ -38,7 +40,7 @@ class Process:
     def __init__(
         self,
         settings: Settings,
-        catalogue: Catalogue,
+        definitions: Definitions,
         ledger: Ledger,
         broker: Broker,
         *,
@@ -48,26 +50,30 @@ class Process:
     ) -> None:
         self._settings = settings
         self._kept = kept or ExitStack()
-        self._catalogue = catalogue
+        self._definitions = definitions
         self._ledger = ledger
         self._broker = broker
         self._holdings = Holdings()
         self.client = Client(ledger, self._send)
-        served = list(queues) or [*CONTROL, *catalogue.queues]
+        served = list(queues) or [*CONTROL, *definitions.current.queues]
+        # One that serves everything may have no app yet.
+        threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
+        self._running = Running(ledger, lambda: definitions.current, self._holdings, worker, self._send)
         self._lifeline = Lifeline(
             ledger,
             self._holdings,
             worker,
             queues=list(queues),
-            threads=threads if any(queue not in CONTROL for queue in served) else 0,
+            threads=threads,
             lease_s=settings.lease_s,
+            give_back=self._running.give_back,
         )
-        self._running = Running(ledger, catalogue, self._holdings, worker, self._send)
         self._ticker = (
             Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
         )
         self._service = self._serve(served, threads)
+        self._lookout = Lookout(definitions, None if queues else self._service.also_serve)
         self._last_call = Timer(max(settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all)
         self._last_call.daemon = True
 
@@ -85,13 +91,18 @@ class Process:
         self._begin()
         self._service.enlist()
 
+    def started(self) -> None:
+        """The service takes messages (see broker.service)."""
+        self._lookout.start()
+
     def stopping(self) -> None:
-        """The service takes no more messages (see broker.service)."""
+        """The service takes no more messages."""
         if self._ticker:
             self._ticker.end()
         self._holdings.drain()
         # Runs that can be stopped are, in time to say so before the grace is over.
         self._last_call.start()
+        self._lookout.end()
 
     def stopped(self) -> None:
         """No handler of ours runs any more, or the grace time is over and the process with it."""
@@ -114,12 +125,12 @@ class Process:
             handlers,
             queues,
             control_slots=CONTROL_SLOTS if any(queue in CONTROL for queue in queues) else 0,
-            app_slots=threads if any(queue not in CONTROL for queue in queues) else 0,
+            app_slots=threads,
             attendant=self,
         )
 
     def _handle(self, message: Message, delivery: Delivery) -> None:
-        self._send(handle(self._ledger, self._catalogue, message))
+        self._send(handle(self._ledger, self._definitions.current, message))
 
     def _execute(self, message: Message, delivery: Delivery) -> None:
         if isinstance(message, Execute):

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from actors.assembly import connect_broker, load_catalogue, open_ledger
+from actors.assembly import connect_broker, open_ledger
+from actors.definitions import Definitions
 from actors.logs import set_up_logs
 from actors.process import Process
 from actors.settings import Settings, process_settings
@@ -56,7 +57,7 @@ def _boot() -> None:
     kept = ExitStack()
     Process(
         settings,
-        load_catalogue(settings),
+        Definitions(settings),
         kept.enter_context(open_ledger(settings, connections=threads + SPARE_CONNECTIONS)),
         kept.enter_context(connect_broker(settings)),
         queues=_queues(os.environ[_QUEUES]),
@@ -72,8 +73,7 @@ def _complain(error: SluiceError) -> None:
 
 def _check(settings: Settings, queues: list[str]) -> None:
     """Say what is wrong before any process is started, once and not once a process."""
-    catalogue = load_catalogue(settings)
-    _known(queues, catalogue)
+    _known(queues, Definitions(settings).current)
     if settings.broker_url.startswith("memory:"):
         raise BadSetting(
             "A worker needs a broker that it shares with others.",

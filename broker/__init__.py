@@ -1,7 +1,8 @@
 """How a message travels: the messages, their JSON, and RabbitMQ, Redis or memory underneath.
 
 Owns: every message type, the dramatiq envelope, queues, publishing with confirms, and the way from a
-queue to a handler and back (``Delivery``). Only this room imports dramatiq, pika and redis.
+queue to a handler and back (``Delivery``). Only this room imports dramatiq, pika and redis; so it also
+reads definitions that lie in Redis.
 
 What holds:
 

@@ -20,10 +20,9 @@ IDLE_S = 1.0
 
 
 class Desk(NamedTuple):
-    """The queues that share one pool of slots, and whose turn it is among them."""
+    """A pool of slots, and whose turn it is among the queues that share it."""
 
     pool: Pool
-    queues: tuple[str, ...]
     rota: Rota
 
 
@@ -31,7 +30,7 @@ class Intake(ABC):
     """Takes messages while slots are free and settles what handlers have done with them.
 
     One thread does both, so there is no race between taking a slot and taking a message, nor between
-    queues. ``settle`` and ``wake`` may be called by any thread; they leave a note and return.
+    queues. ``settle``, ``also_take`` and ``wake`` may be called by any thread; they leave a note and return.
     """
 
     #: What a lost connection or a refusing server looks like; anything else is a fault of ours.
@@ -41,17 +40,24 @@ class Intake(ABC):
         self._name = name
         self._reception = reception
         self._parking = reception.parking
-        self._desks = _desks(reception)
+        slots = reception.slots
+        self._desks = [Desk(pool, Rota(())) for pool in (slots.control, slots.apps) if pool.size]
+        self._joining: deque[str] = deque(reception.queues)
         self._outbox: deque[tuple[Delivery, Verdict]] = deque()
         self._taking = True
         self._leaving = Event()
         self._complaint = ""
         self._thread = Thread(target=self._run, name="sluice-intake", daemon=True)
-        reception.slots.control.on_free = reception.slots.apps.on_free = self.wake
+        slots.control.on_free = slots.apps.on_free = self.wake
         reception.parking.on_space = self.wake
 
     def start(self) -> None:
         self._thread.start()
+
+    def also_take(self, queue: str) -> None:
+        """From now on messages of this queue are taken too. The reception has a mailbox for it."""
+        self._joining.append(queue)
+        self.wake()
 
     def stop_taking(self) -> None:
         """From now on nothing is taken; what is held and has not started goes back."""
@@ -86,6 +92,14 @@ class Intake(ABC):
     def _disconnect(self) -> None:
         """Ends an orderly life: after this, whatever was not settled belongs to the broker again."""
 
+    def _admit(self) -> list[str]:
+        """Puts the queues that have joined since the last time to their desks; says which. For the intake thread."""
+        joined = [self._joining.popleft() for _ in range(len(self._joining))]
+        for queue in joined:
+            pool = self._reception.slots.of(queue)
+            next(desk for desk in self._desks if desk.pool is pool).rota.add(queue)
+        return joined
+
     def _run(self) -> None:
         retry_s = RETRY_S_MIN
         while not self._leaving.is_set():
@@ -116,12 +130,3 @@ class Intake(ABC):
         if self._complaint:
             LOG.warning("Connected to %s again.", self._name)
             self._complaint = ""
-
-
-def _desks(reception: Reception) -> list[Desk]:
-    slots = reception.slots
-    shares = [
-        (pool, tuple(queue for queue in reception.queues if slots.of(queue) is pool))
-        for pool in (slots.control, slots.apps)
-    ]
-    return [Desk(pool, queues, Rota(queues)) for pool, queues in shares if queues]

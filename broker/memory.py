@@ -104,6 +104,7 @@ class MemoryIntake(Intake):
     def _work(self) -> None:
         while not self._leaving.is_set():
             self._woken.clear()
+            self._admit()
             for desk in self._desks if self._taking else ():
                 self._fill(desk)
             self._woken.wait()

@@ -17,7 +17,7 @@ CONTROL = (PLANNER, GROOMER, SCHEDULER)
 
 
 class Turn(NamedTuple):
-    """A job at a certain round; a hint for an earlier round is stale."""
+    """A job at a certain round; one of an earlier round names nobody any more."""
 
     job: int
     round: int
@@ -94,7 +94,7 @@ class Tick(Message, frozen=True):
 
 
 class Execute(Message, frozen=True):
-    """Jobs of one app that may run."""
+    """Jobs of one app that may run. Whoever takes it runs as many, those that are the most urgent by then."""
 
     actor: ClassVar[str] = "execute"
     app: str

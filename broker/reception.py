@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from queue import Empty, SimpleQueue
-from threading import Event
+from threading import Event, Lock
 from typing import Any, NamedTuple
 
 from dramatiq import Consumer, MessageProxy
@@ -39,6 +39,13 @@ class Reception:
         self._actors = frozenset(actors)
         self._mailboxes: dict[str, SimpleQueue[Delivery | None]] = {queue: SimpleQueue() for queue in queues}
         self.closed = Event()
+        #: Held by who adds queues, and by who closes: not both at once.
+        self.door = Lock()
+
+    def open(self, queue: str) -> None:
+        """A mailbox for one more queue."""
+        self._mailboxes[queue] = SimpleQueue()
+        self.queues = (*self.queues, queue)
 
     def read(self, queue: str, body: bytes, size: int | None = None) -> Read | None:
         """The message, or None, with one line in the log, where it must go to the dead letters.

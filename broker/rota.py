@@ -14,6 +14,10 @@ class Rota:
         self._quiet = dict.fromkeys(queues)
         self._busy: dict[str, None] = {}
 
+    def add(self, queue: str) -> None:
+        """One more, which has not been asked yet."""
+        self._quiet[queue] = None
+
     def order(self, *, asking_is_free: bool = False) -> list[str]:
         """Every queue once, in the order in which to ask."""
         quiet = list(self._quiet)

@@ -30,7 +30,12 @@ _RESERVED = (".DQ", ".XQ")
 
 
 class Attendant(Protocol):
-    """Is told when the service ends, whoever ends it: ``stop``, or a signal to dramatiq's supervisor."""
+    """Is told when the service begins and ends, whoever brings that about: ``start`` and ``stop``, or dramatiq's
+    supervisor."""
+
+    def started(self) -> None:
+        """Messages are taken from now on."""
+        ...
 
     def stopping(self) -> None:
         """No message is taken any more; handlers that run have the grace time left."""
@@ -79,9 +84,10 @@ class Service:
         self._broker = broker
         self._handlers = dict(handlers)
         self._reception = Reception(queues, self._handlers, slots)
+        self._intake = broker.intake(self._reception)
         self._worker: Worker | None = None
         broker.receive_into(self._reception)
-        broker.add_middleware(_Attendance(self._reception, broker.intake(self._reception), attendant))
+        broker.add_middleware(_Attendance(self._reception, self._intake, attendant))
         for name in self._handlers:
             # Any queue will do: dramatiq's worker finds actors by name, and sending is ours.
             Actor(self.run, broker=broker, actor_name=name, queue_name=queues[0], priority=0, options={})
@@ -92,6 +98,22 @@ class Service:
         """Runs in threads of this process and returns."""
         self._worker = Worker(self._broker)
         self._worker.start()
+
+    def also_serve(self, queue: str) -> None:
+        """Takes messages from one more queue, in the slots that there are; nothing happens where it does already.
+
+        The queue is made where it is missing: Unreachable or BadSetting says why that cannot be. It is for
+        the time between ``started`` and the end, and a service that is ending passes over it.
+        """
+        if queue in self._reception.queues:
+            return
+        _check(queue, self.slots)
+        self._broker.ensure([queue])
+        with self._reception.door:
+            if not self._reception.closed.is_set():
+                self._reception.open(queue)
+                self._intake.also_take(queue)
+                self._broker.declare_queue(queue)
 
     def stop(self, *, grace_s: float) -> None:
         """Takes nothing more, gives back what has not started, and waits for what runs.
@@ -150,11 +172,15 @@ class _Attendance(Middleware):
 
     def after_worker_boot(self, _: dramatiq.Broker, __: Worker) -> None:
         self._intake.start()
+        if self._attendant:
+            self._attendant.started()
 
     def before_worker_shutdown(self, _: dramatiq.Broker, worker: Worker) -> None:
         """What has not started goes back now, not when the longest handler has ended."""
         self._reception.slots.close()
-        self._reception.close()
+        with self._reception.door:
+            # dramatiq is about to go through its consumers; none may be added from now on.
+            self._reception.close()
         self._intake.stop_taking()
         self._reception.parking.close()
         for item in iter_queue(worker.work_queue):

@@ -13,7 +13,7 @@ out, and short jobs cause no consume and cancel.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -44,13 +44,12 @@ class Counter:
     def __init__(
         self,
         desk: Desk,
-        feeds: Sequence[Feed],
         start: Callable[[Delivery], None],
         parking: Parking,
         clock: Callable[[], float],
     ) -> None:
         self._pool = desk.pool
-        self._feeds = {feed.queue: feed for feed in feeds}
+        self._feeds: dict[str, Feed] = {}
         self._start = start
         self._parking = parking
         self._clock = clock
@@ -62,8 +61,11 @@ class Counter:
         self._calm_s = GRACE_S
         self._held: deque[Held] = deque()
         self._arrived: set[str] = set()
-        for feed in feeds:
-            feed.on_arrival = partial(self._hold, feed)
+
+    def add(self, feed: Feed) -> None:
+        """Takes from this feed too, from the next turn on. Its queue is on the desk's rota."""
+        self._feeds[feed.queue] = feed
+        feed.on_arrival = partial(self._hold, feed)
 
     def turn(self) -> float:
         """Does what can be done; says after how many seconds to come again if nothing happens before."""

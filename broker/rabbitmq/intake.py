@@ -1,5 +1,6 @@
 """The thread that takes messages off RabbitMQ: one connection, and pika's loop, for all queues of the process."""
 
+from collections.abc import Iterable
 from time import monotonic
 from typing import Any
 
@@ -33,6 +34,7 @@ class RabbitmqIntake(Intake):
     ) -> None:
         super().__init__(name, reception)
         self._parameters = parameters
+        self._queue_type = queue_type
         self._loop: IOLoop | None = None
         self._connection: Any = None
         self._loss: BaseException | None = None
@@ -40,20 +42,11 @@ class RabbitmqIntake(Intake):
         self._timer: object | None = None
         self._look_at = 0.0
         self._mend_at: dict[str, float] = {}
-        self._feeds = {
-            queue: Feed(queue, reception, self, queue_type=queue_type, on_change=self._soon)
-            for queue in reception.queues
-        }
-        self._counters = [
-            Counter(
-                desk,
-                [self._feeds[queue] for queue in desk.queues],
-                reception.hand_over,
-                reception.parking,
-                monotonic,
-            )
+        self._feeds: dict[str, Feed] = {}
+        self._counters = {
+            desk.pool: Counter(desk, reception.hand_over, reception.parking, monotonic)
             for desk in self._desks
-        ]
+        }
 
     def explain(self, error: Exception) -> str:
         return reason(error)
@@ -97,8 +90,7 @@ class RabbitmqIntake(Intake):
         """Nothing to do: ``_turn`` has closed the connection, and that ended the work."""
 
     def _on_open(self, _: Any) -> None:
-        for feed in self._feeds.values():
-            feed.open(self._connection)
+        self._open(self._feeds.values())
         self._mend_at.clear()
         self._is_back()
         self._turn()
@@ -119,10 +111,23 @@ class RabbitmqIntake(Intake):
             self._come_again(self._take() if self._taking else self._take_nothing())
 
     def _take(self) -> float:
-        return min([self._mend(), *(counter.turn() for counter in self._counters)])
+        self._open([self._feed(queue) for queue in self._admit()])
+        return min([self._mend(), *(counter.turn() for counter in self._counters.values())])
+
+    def _feed(self, queue: str) -> Feed:
+        """A new one, for a queue that has joined. Not open yet."""
+        feed = Feed(queue, self._reception, self, queue_type=self._queue_type, on_change=self._soon)
+        self._feeds[queue] = feed
+        self._counters[self._reception.slots.of(queue)].add(feed)
+        return feed
+
+    def _open(self, feeds: Iterable[Feed]) -> None:
+        """A connection that is lost meanwhile opens all feeds again when it is back."""
+        for feed in feeds:
+            feed.open(self._connection)
 
     def _take_nothing(self) -> float:
-        for counter in self._counters:
+        for counter in self._counters.values():
             counter.withdraw()
         self._settle_all()
         return IDLE_S
@@ -185,7 +190,7 @@ class RabbitmqIntake(Intake):
         self._timer = None
         for feed in self._feeds.values():
             feed.leave()
-        for counter in self._counters:
+        for counter in self._counters.values():
             counter.forget()
 
     def _part(self, loop: IOLoop) -> None:

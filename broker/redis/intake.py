@@ -46,6 +46,7 @@ class RedisIntake(Intake):
         self._missed: defaultdict[str, set[bytes]] = defaultdict(set)
         self._look_s = broker.heartbeat_timeout / 1000 / LOOKS
         self._look_at = 0.0
+        self._rung_for: set[bytes] = set()
         self._woken = Event()
         self._ears = [Thread(target=self._listen, name="sluice-bell", daemon=True)]
         if PLANNER in reception.queues:
@@ -63,6 +64,7 @@ class RedisIntake(Intake):
         woken = True
         while not self._leaving.is_set():
             self._woken.clear()
+            self._rung_for.update(queue.encode() for queue in self._admit())
             self._settle_all()
             if self._taking and (woken or self._is_somebody_waiting()):
                 for desk in self._desks:
@@ -148,10 +150,10 @@ class RedisIntake(Intake):
         An id that we do not hold is given back when it is seen for the second time: the script that
         took it may have been running still when its connection broke.
         """
-        pipeline = self._client.pipeline(transaction=False)
-        for queue in self._reception.queues:
+        pipeline, queues = self._client.pipeline(transaction=False), self._reception.queues
+        for queue in queues:
             pipeline.smembers(self._keys.held(queue))
-        for queue, ids in zip(self._reception.queues, pipeline.execute(), strict=True):
+        for queue, ids in zip(queues, pipeline.execute(), strict=True):
             strange = ids - self._held[queue]
             lost = strange & self._missed[queue]
             self._missed[queue] = strange - lost
@@ -163,14 +165,13 @@ class RedisIntake(Intake):
 
     def _listen(self) -> None:
         """Wakes the intake when somebody rings for one of our queues. Not hearing it costs ``POLL_S``."""
-        queues = {queue.encode() for queue in self._reception.queues}
         while not self._leaving.is_set():
             try:
                 with self._client.pubsub(ignore_subscribe_messages=True) as ear:
                     ear.subscribe(self._keys.bell)
                     while not self._leaving.is_set():
                         ring = ear.get_message(timeout=RETRY_S_MAX)
-                        if ring and ring["data"] in queues:
+                        if ring and ring["data"] in self._rung_for:
                             self.wake()
             except self.losses:
                 self._leaving.wait(RETRY_S_MAX)

@@ -24,11 +24,11 @@ def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Entry]:
     path = Path(source)
     if path.suffix.lower() in SUFFIXES:
         return list(_from_document(read_document(path, at), at))
-    elif path.suffix == ".py":
+    if path.suffix == ".py":
         return _from_files([path], faults, at)
-    elif path.is_file():
+    if path.is_file():
         at.add(f"it is none of {', '.join(sorted({*SUFFIXES, '.py'}))}, a folder or a Python module")
-    elif is_module(source, path):
+    elif _is_module(source, path):
         return _from_module(source, at)
     elif path.is_dir():
         return _from_files(_python_files(path), faults, at)
@@ -44,14 +44,14 @@ def files_of(source: str) -> list[Path]:
         return []
     if path.suffix.lower() in {*SUFFIXES, ".py"} or path.is_file():
         return [path]
-    return [] if is_module(source, path) else _python_files(path)
+    return [] if _is_module(source, path) else _python_files(path)
 
 
 def _python_files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.py") if file.name != "__init__.py")
 
 
-def is_module(source: str, path: Path) -> bool:
+def _is_module(source: str, path: Path) -> bool:
     """A folder counts as a module if Python would take it for a package."""
     named = all(part.isidentifier() for part in source.split("."))
     return named and (not path.is_dir() or (path / "__init__.py").exists())

@@ -5,9 +5,10 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self, TypeVar
 
+from actors.definitions import Definitions
 from actors.logs import set_up_logs
 from actors.settings import Settings
-from jobs.catalogue import Catalogue, load
+from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from ops.cli.output import Output
 
@@ -36,13 +37,16 @@ class Desk:
         """Open it for as long as the command takes."""
         return self._opened.enter_context(resource)
 
-    @cached_property
+    @property
     def catalogue(self) -> Catalogue:
+        return self.definitions.current
+
+    @cached_property
+    def definitions(self) -> Definitions:
         """The user's definitions; BadRequest where none were named."""
-        settings = self.settings
-        if not settings.apps:
+        if not self.settings.apps:
             raise BadRequest(
                 "No definitions were given.",
                 advice="Name a source with --apps FILE, or set SLUICE_APPS.",
             )
-        return load(settings.apps, default_job_id=settings.default_job_id, delimiter=settings.key_delimiter)
+        return Definitions(self.settings)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from actors.assembly import connect_broker
+from actors.definitions import Definitions
 from actors.process import Process
 from actors.settings import Settings
-from jobs.catalogue import Catalogue
 from ledger.connection import Ledger
 
 
@@ -23,10 +23,12 @@ def threads_option(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def working(settings: Settings, catalogue: Catalogue, ledger: Ledger, *, threads: int) -> Iterator[Process]:
+def working(
+    settings: Settings, definitions: Definitions, ledger: Ledger, *, threads: int
+) -> Iterator[Process]:
     """Works for as long as the block lasts; what still runs then gets the grace time and is handed back."""
     with connect_broker(settings) as broker:
-        process = Process(settings, catalogue, ledger, broker, threads=threads)
+        process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
         try:
             yield process

@@ -15,10 +15,14 @@ PIPELINE = Path(__file__).parent / "pipeline.py"
 
 
 class Fleet:
-    """``size`` workers that share a ledger and a broker. Their log goes to one file."""
+    """``size`` workers that share definitions, a ledger and a broker. Their log goes to one file."""
 
-    def __init__(self, size: int, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, size: int, folder: Path, apps: str, environment: dict[str, str], *, threads: int
+    ) -> None:
         self.kills = 0
+        self._threads = threads
+        self._apps = apps
         self._log = folder / "workers.log"
         self._environment = os.environ | {"EFFECTS": str(folder / "effects")} | environment
         self.effects = folder / "effects"
@@ -53,7 +57,15 @@ class Fleet:
     def _start(self) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "actors.worker", "--threads", "4", "--apps", str(PIPELINE)],
+                [
+                    sys.executable,
+                    "-m",
+                    "actors.worker",
+                    "--threads",
+                    str(self._threads),
+                    "--apps",
+                    self._apps,
+                ],
                 cwd=ROOT,
                 env=self._environment,
                 stdout=log,
@@ -68,7 +80,16 @@ class Fleet:
 
 
 @contextmanager
-def fleet(size: int, folder: Path, *, ledger: str, broker: str, **words: str) -> Iterator[Fleet]:
+def fleet(
+    size: int,
+    folder: Path,
+    *,
+    ledger: str,
+    broker: str,
+    apps: str = str(PIPELINE),
+    threads: int = 4,
+    **words: str,
+) -> Iterator[Fleet]:
     """A fleet with short leases, so that what a killed worker held is taken over soon."""
     environment = {
         "SLUICE_LEDGER_URL": ledger,
@@ -77,7 +98,7 @@ def fleet(size: int, folder: Path, *, ledger: str, broker: str, **words: str) ->
         "SLUICE_TICK": "200ms",
         **words,
     }
-    made = Fleet(size, folder, environment)
+    made = Fleet(size, folder, apps, environment, threads=threads)
     try:
         yield made
     finally:

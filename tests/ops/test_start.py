@@ -38,14 +38,14 @@ json.dump(sorted({name.partition(".")[0] for name in sys.modules}), sys.stderr)
 )
 def test_what_needs_no_ledger_imports_no_driver(offline: Typist, typed: str) -> None:
     (offline.folder / "f").write_text("{}")
-    assert _imported(offline, typed.replace(" 1 ", " 20261120 ")) & SLOW == set()
+    assert imported(offline, typed.replace(" 1 ", " 20261120 ")) & SLOW == set()
 
 
 def test_looking_draws_no_bars(desk: Typist) -> None:
-    assert _imported(desk, "ls") & {"alembic", "apscheduler", "rich", "sqlalchemy", "yaml"} == set()
+    assert imported(desk, "ls") & {"alembic", "apscheduler", "rich", "sqlalchemy", "yaml"} == set()
 
 
-def _imported(typist: Typist, typed: str) -> set[str]:
+def imported(typist: Typist, typed: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", PROBE, *typed.split()],
         cwd=typist.folder,

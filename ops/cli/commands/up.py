@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event
 
+from jobs.address import without_password
 from jobs.errors import Unreachable
-from ledger.connection import without_password
 from ledger.reads.idle import idle
 from ops.cli.command import Options
 from ops.cli.desk import Desk
@@ -37,7 +37,7 @@ def run(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
     with (
         _told_to_stop() as stop,
-        working(desk.settings, desk.catalogue, installation.ledger, threads=options.threads),
+        working(desk.settings, desk.definitions, installation.ledger, threads=options.threads),
     ):
         while not stop.wait(LOOK_EVERY_S):
             if options.drain and _is_idle(installation):

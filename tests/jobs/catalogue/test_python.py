@@ -1,5 +1,6 @@
 """Definitions from Python modules, files and folders, and what is said of one that cannot be imported."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,40 @@ def test_a_file_is_read_anew_by_each_load() -> None:
     load(["a.py"])
     write("a.py", "from jobs import app\n@app(job_id='{longer_than_before}')\ndef a(n): ...")
     assert load(["a.py"]).app("a").template.names == ("longer_than_before",)
+
+
+def test_an_edit_that_leaves_size_and_time_as_they_were_is_read_too(here: Path) -> None:
+    """Python's cache of compiled files would not notice."""
+    text = "from jobs import app\n@app(job_id='{n}')\ndef a(n): return %d"
+    write("a.py", text % 1)
+    load(["a.py"])
+    before = (here / "a.py").stat()
+    write("a.py", text % 2)
+    os.utime("a.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+    function = load(["a.py"]).app("a").function
+    assert function is not None
+    assert function(7) == 2
+    assert not (here / "__pycache__").exists()
+
+
+def test_a_file_that_is_at_fault_now_leaves_the_module_it_was() -> None:
+    write(
+        "a.py",
+        "import sys\nfrom jobs import app\n@app(job_id='{n}')\ndef a(n): return sys.modules[__name__].a.name",
+    )
+    function = load(["a.py"]).app("a").function
+    assert function is not None
+    write("a.py", "1 / 0")
+    faults("a.py")
+    assert function(7) == "a"
+
+
+def test_a_module_keeps_its_digest_while_its_file_is_edited(here: Path) -> None:
+    """What was imported stays what it is, so it must not look like what the file says now."""
+    write("acme.py", "from jobs import app\n@app(job_id='{n}')\ndef a(n): return 1")
+    before = load(["acme"]).app("a").digest
+    write("acme.py", "from jobs import app\n@app(job_id='{n}')\ndef a(n): return 2_000")
+    assert load(["acme"]).app("a").digest == before
 
 
 @pytest.mark.parametrize(

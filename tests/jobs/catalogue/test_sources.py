@@ -35,7 +35,7 @@ def test_one_definition_that_two_sources_show_is_one_app() -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("redis://host/db/key", "definitions in Redis are not available"),
+        ("redis://host/0/key", "redis:// is not read here; write the definitions to a .json file"),
         ("apps.txt", "it is none of .json, .py, .toml, .yaml, .yml"),
         ("none.txt", "there is no Python module 'none.txt' here or on the path"),
         ("no/such/place", "there is no such file or folder, and it is not the name of a Python module"),
@@ -47,6 +47,16 @@ def test_sources_that_are_none(source: str, words: str) -> None:
     ((named, app, what),) = faults(source)
     assert (named, app) == (source, "")
     assert words in what
+
+
+def test_a_source_on_a_server_is_read_by_whoever_can_and_shown_without_its_password() -> None:
+    stored = {"redis://user:secret@host/0/apps": JSON, "redis://host/0/more": {"m": '{"job_id": "{n}"}'}}
+    catalogue = load([*stored], fetch=stored.__getitem__)
+    assert {app.name: app.origin for app in catalogue.values()} == {
+        "p": "redis://host/0/apps",
+        "c": "redis://host/0/apps",
+        "m": "redis://host/0/more",
+    }
 
 
 def test_no_source_is_an_empty_catalogue() -> None:

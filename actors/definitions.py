@@ -1,0 +1,110 @@
+"""The definitions that this process works by: where it got them, and whether they have changed since."""
+
+import logging
+from functools import cache
+
+from actors.settings import Settings
+from jobs.address import without_password
+from jobs.catalogue import Catalogue, load
+from jobs.catalogue.remote import Fetch, Stored, Unread
+from jobs.catalogue.snapshot import Snapshot, imported, snapshot
+from jobs.errors import DefinitionError, Fault
+
+_LOG = logging.getLogger("sluice.definitions")
+
+
+def fetch(address: str) -> Stored | Unread:
+    """What lies at a ``redis://`` address. The driver is imported for those who have one."""
+    from broker.redis import definitions  # noqa: PLC0415 - most processes read files alone
+
+    return definitions.fetch(address)
+
+
+class Definitions:
+    """``current`` is always a catalogue without a fault; ``look`` puts a new one in its place.
+
+    Making one is the one way to load a catalogue from settings; DefinitionError lists every fault.
+
+    Files, folders of Python files and what lies on a server are read anew when they have changed. Modules that
+    Python imported are not: others hold on to what they took from them, so a second copy would live beside
+    the first. That they have changed is said in the log, and a restart takes them up.
+
+    ``look`` is for one thread; ``current`` may be asked by any.
+    """
+
+    def __init__(self, settings: Settings, *, fetch: Fetch = fetch) -> None:
+        self._settings = settings
+        self._fetch = fetch
+        # Taken before the load: what changes while that lasts is found changed by the next look.
+        fetched = cache(fetch)
+        self._loaded = self._tried = snapshot(settings.apps, fetched)
+        self._current = self._load(fetched)
+        self._imported = imported(settings.apps)
+        self._faults: frozenset[Fault] = frozenset()
+
+    @property
+    def current(self) -> Catalogue:
+        """Ask once for whatever has to fit together: the next answer may be another."""
+        return self._current
+
+    def look(self) -> None:
+        """Take up what has changed. Where it is at fault, or cannot be read, everything stays as it was."""
+        self._look_at_modules()
+        fetched = cache(self._fetch)
+        seen = snapshot(self._settings.apps, fetched)
+        if seen == self._tried:
+            return
+        self._tried = seen
+        if seen == self._loaded:
+            _LOG.info("the definitions are again what they were")
+            self._faults = frozenset()
+        elif away := _away(seen):
+            self._complain(away)
+        else:
+            self._take_up(seen, fetched)
+
+    def _take_up(self, seen: Snapshot, fetched: Fetch) -> None:
+        try:
+            catalogue = self._load(fetched)
+        except DefinitionError as error:
+            self._complain(frozenset(error.faults))
+        else:
+            _LOG.info("the definitions have changed: %s", _difference(self._current, catalogue))
+            self._loaded, self._current, self._faults = seen, catalogue, frozenset()
+
+    def _load(self, fetch: Fetch) -> Catalogue:
+        settings = self._settings
+        return load(
+            settings.apps,
+            default_job_id=settings.default_job_id,
+            delimiter=settings.key_delimiter,
+            fetch=fetch,
+        )
+
+    def _complain(self, faults: frozenset[Fault]) -> None:
+        """One line a fault, when it is new."""
+        for fault in sorted(faults - self._faults):
+            _LOG.error("the definitions stay as they were: %s", fault)
+        self._faults = faults
+
+    def _look_at_modules(self) -> None:
+        seen = imported(self._settings.apps)
+        changed = [name for name, state in seen.items() if self._imported.get(name, state) != state]
+        self._imported |= seen
+        if changed:
+            _LOG.warning("%s changed; restart the workers to take that up", ", ".join(sorted(changed)))
+
+
+def _away(seen: Snapshot) -> frozenset[Fault]:
+    """The addresses that nothing could be had from. Until it can, no Python file is run in vain."""
+    return frozenset(
+        Fault(without_password(place), "", what.why)
+        for place, what in seen.items()
+        if isinstance(what, Unread)
+    )
+
+
+def _difference(before: Catalogue, after: Catalogue) -> str:
+    new, gone = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
+    lists = (("new", new), ("gone", gone))
+    return "; ".join([f"{len(after)} apps", *(f"{word}: {', '.join(apps)}" for word, apps in lists if apps)])

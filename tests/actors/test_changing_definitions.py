@@ -1,0 +1,135 @@
+"""A process whose definitions are edited while it works."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from actors.definitions import Definitions
+from actors.process import Process
+from actors.settings import Settings
+from actors.upkeep import announce_everything
+from broker.carrier import Broker
+from broker.connect import connect
+from broker.messages import CONTROL
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import Submission, SubmissionState
+from ledger import planning
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.world import empty
+
+
+class Place:
+    """Where a process works: a file of definitions, a ledger, and the broker in memory."""
+
+    def __init__(self, folder: Path, ledger_url: str, kept: ExitStack) -> None:
+        self._file = folder / "apps.json"
+        self._kept = kept
+        self.ledger = kept.enter_context(closing(Ledger(ledger_url)))
+        self.ledger.transact(empty)
+        self.broker: Broker = kept.enter_context(closing(connect("memory://")))
+
+    def define(self, **says: str) -> None:
+        """Apps that print what they have to say."""
+        self.write(**{app: {"job_id": "{x}", "bash_cmd": f"echo {what}"} for app, what in says.items()})
+
+    def write(self, **apps: Mapping[str, object]) -> None:
+        self._file.write_text(json.dumps(apps))
+
+    def starts(self, queues: Sequence[str] = ()) -> Definitions:
+        """A process, by the definitions of now; what it goes by later."""
+        settings = Settings(apps=(str(self._file),), tick_s=0.1, lease_s=3.0, grace_s=5.0)
+        held = Definitions(settings)
+        process = Process(settings, held, self.ledger, self.broker, queues=queues, threads=2)
+        process.start()
+        self._kept.callback(process.stop)
+        self.client = process.client
+        return held
+
+    def run(self, app: str, key: str) -> str:
+        """What the job printed."""
+        id_ = self.client.submit(Submission(app=app, key=key))
+        assert self.client.wait(id_, timeout_s=20).state is SubmissionState.SUCCEEDED
+        return self.ledger.transact(
+            lambda tx: tx.column(
+                "SELECT output FROM round JOIN job ON job.id = round.job WHERE app = %(app)s AND key = %(key)s",
+                app=app,
+                key=key,
+            )
+        )[0]
+
+    def state(self, app: str, key: str) -> State | None:
+        name = JobName(app, key)
+        known = self.ledger.transact(lambda tx: planning.find(tx, [name]))
+        return known[name].state if name in known else None
+
+
+@pytest.fixture
+def place(ledger_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    monkeypatch.setattr("actors.lookout.LOOK_EVERY_S", 0.02)
+    with ExitStack() as kept:
+        made = Place(tmp_path, ledger_url, kept)
+        yield made
+        assert made.ledger.transact(breaches) == []
+
+
+def until(is_so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def test_new_apps_run_and_changed_ones_run_as_they_are_now(place: Place) -> None:
+    place.define(told="one")
+    held = place.starts()
+    assert place.run("told", "1") == "one\n"
+    place.define(told="two", new="hello")
+    until(lambda: "new" in held.current)
+    assert place.run("told", "2") == "two\n"
+    assert place.run("new", "1") == "hello\n"
+
+
+def test_a_process_without_apps_gets_its_first(place: Place) -> None:
+    place.define()
+    held = place.starts()
+    place.define(first="hello")
+    until(lambda: "first" in held.current)
+    assert place.run("first", "1") == "hello\n"
+
+
+def test_a_process_that_was_told_its_queues_takes_on_no_others(place: Place) -> None:
+    place.define(told="one")
+    held = place.starts([*CONTROL, "told"])
+    place.define(told="two", new="hello")
+    until(lambda: "new" in held.current)
+    place.client.submit(Submission(app="new", key="1"))
+    assert place.run("told", "1") == "two\n"
+    until(lambda: place.state("new", "1") is State.READY)
+    until(lambda: place.broker.depth("new"))
+
+
+def test_a_job_whose_app_has_left_waits_until_it_is_back(
+    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    go_on = tmp_path / "go_on"
+    parent = {"job_id": "{x}", "bash_cmd": f"until [ -e {go_on} ]; do sleep 0.02; done"}
+    child = {"job_id": "{x}", "bash_cmd": "echo bye", "depends_on": {"app_name": ["parent"]}}
+    place.write(parent=parent, child=child)
+    held = place.starts()
+    place.client.submit(Submission(app="child", key="1"))
+    until(lambda: place.state("parent", "1") is State.RUNNING)
+    place.write(parent=parent)
+    until(lambda: "child" not in held.current)
+    go_on.touch()
+    until(lambda: "child has left the definitions" in caplog.text)
+    assert place.state("child", "1") is State.READY
+    place.write(parent=parent, child=child)
+    until(lambda: "child" in held.current)
+    announce_everything(place.ledger, place.broker.publish)
+    until(lambda: place.state("child", "1") is State.SUCCEEDED)

@@ -1,0 +1,248 @@
+"""Definitions that change while a process works by them. Nobody waits: the test says when to look."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.definitions import Definitions
+from actors.settings import Settings
+from jobs.catalogue.remote import Stored, Unread
+from jobs.errors import DefinitionError
+
+A = {"job_id": "{x}", "bash_cmd": "echo one"}
+ADDRESS = "redis://user:secret@host/0/apps"
+PYTHON = """
+from jobs import app
+
+@app(job_id="{x}")
+def %s(x): return %d
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of this test's own, and no module of it left behind."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__dict__", {}).get("__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """What the log has got since the last time."""
+    caplog.set_level("INFO", logger="sluice.definitions")
+
+    def take() -> list[str]:
+        lines = [record.getMessage() for record in caplog.records]
+        caplog.clear()
+        return lines
+
+    return take
+
+
+class Server:
+    """Redis as the definitions see it: what lies at each address, or why it cannot be told."""
+
+    def __init__(self, stored: Stored | Unread) -> None:
+        self.stored = stored
+        self.asked = 0
+
+    def __call__(self, address: str) -> Stored | Unread:
+        self.asked += 1
+        return self.stored
+
+
+def write(**apps: object) -> None:
+    Path("apps.json").write_text(json.dumps(apps))
+
+
+def definitions(*sources: str, server: Server | None = None) -> Definitions:
+    settings = Settings(apps=sources)
+    return Definitions(settings, fetch=server) if server else Definitions(settings)
+
+
+def test_a_changed_file_is_taken_up_by_the_next_look(here: Path, said: Callable[[], list[str]]) -> None:
+    write(a=A, b=A)
+    held = definitions("apps.json")
+    first = held.current
+    held.look()
+    assert held.current is first, "nothing has changed"
+    write(a=A | {"bash_cmd": "echo two"}, c=A)
+    held.look()
+    assert [*held.current] == ["a", "c"]
+    assert held.current.app("a").bash_cmd == "echo two"
+    assert first.app("a").bash_cmd == "echo one", "whoever has the old one keeps it"
+    assert said() == ["the definitions have changed: 2 apps; new: c; gone: b"]
+    held.look()
+    assert said() == []
+
+
+def test_a_touched_file_is_no_change(here: Path, said: Callable[[], list[str]]) -> None:
+    write(a=A)
+    held = definitions("apps.json")
+    first = held.current
+    write(a=A)
+    held.look()
+    assert held.current is first
+    assert said() == []
+
+
+def test_faults_leave_the_old_ones_and_are_told_once(here: Path, said: Callable[[], list[str]]) -> None:
+    write(a=A)
+    held = definitions("apps.json")
+    first = held.current
+    write(a=A | {"max_fail": 1}, b=A | {"colour": "red"})
+    for _ in range(3):
+        held.look()
+    assert held.current is first
+    assert said() == [
+        "the definitions stay as they were: apps.json: a: unknown word 'max_fail' (did you mean max_fails?)",
+        "the definitions stay as they were: apps.json: b: unknown word 'colour'",
+    ]
+
+
+def test_a_second_fault_is_told_and_the_first_not_again(here: Path, said: Callable[[], list[str]]) -> None:
+    write(a=A)
+    held = definitions("apps.json")
+    write(a=A | {"max_fail": 1})
+    held.look()
+    said()
+    write(a=A | {"max_fail": 1}, b=A | {"colour": 1})
+    held.look()
+    (line,) = said()
+    assert "b: unknown word 'colour'" in line
+
+
+def test_mended_definitions_are_taken_up(here: Path, said: Callable[[], list[str]]) -> None:
+    write(a=A)
+    held = definitions("apps.json")
+    Path("apps.json").write_text("{")
+    held.look()
+    said()
+    write(a=A, b=A)
+    held.look()
+    assert [*held.current] == ["a", "b"]
+    assert said() == ["the definitions have changed: 2 apps; new: b"]
+
+
+def test_a_fault_that_is_taken_back_changes_nothing(here: Path, said: Callable[[], list[str]]) -> None:
+    write(a=A)
+    held = definitions("apps.json")
+    first = held.current
+    Path("apps.json").unlink()
+    held.look()
+    assert "the file cannot be read: No such file" in said()[0]
+    write(a=A)
+    held.look()
+    assert held.current is first
+    assert said() == ["the definitions are again what they were"]
+    Path("apps.json").unlink()
+    held.look()
+    assert "No such file" in said()[0], "it is news again"
+
+
+def test_a_python_file_is_run_again(here: Path) -> None:
+    Path("one.py").write_text(PYTHON % ("one", 1))
+    held = definitions("one.py")
+    began_with = held.current.app("one").function
+    Path("one.py").write_text(PYTHON % ("one", 2))
+    held.look()
+    now = held.current.app("one").function
+    assert began_with is not None
+    assert now is not None
+    assert (began_with("x"), now("x")) == (1, 2)
+
+
+def test_a_folder_gains_and_loses_a_file(here: Path) -> None:
+    Path("folder").mkdir()
+    Path("folder/one.py").write_text(PYTHON % ("one", 1))
+    held = definitions("folder")
+    Path("folder/two.py").write_text(PYTHON % ("two", 2))
+    held.look()
+    assert [*held.current] == ["one", "two"]
+    Path("folder/one.py").unlink()
+    held.look()
+    assert [*held.current] == ["two"]
+
+
+def test_a_module_is_not_imported_anew_and_that_is_said_once(
+    here: Path, said: Callable[[], list[str]]
+) -> None:
+    Path("acme").mkdir()
+    Path("acme/__init__.py").write_text("")
+    Path("acme/pipelines.py").write_text("from acme import work\n" + PYTHON % ("one", 1))
+    Path("acme/work.py").write_text("N = 1")
+    held = definitions("acme.pipelines")
+    first = held.current
+    Path("acme/pipelines.py").write_text(PYTHON % ("renamed", 2))
+    Path("acme/work.py").write_text("N = 20")
+    for _ in range(3):
+        held.look()
+    assert held.current is first
+    assert said() == ["acme.pipelines, acme.work changed; restart the workers to take that up"]
+    Path("acme/work.py").unlink()
+    held.look()
+    Path("acme/work.py").write_text("N = 300")
+    held.look()
+    assert said() == ["acme.work changed; restart the workers to take that up"]
+
+
+def test_what_a_python_file_has_imported_is_not_taken_up(here: Path, said: Callable[[], list[str]]) -> None:
+    Path("helping.py").write_text("N = 1")
+    Path("one.py").write_text("import helping\n" + PYTHON % ("one", 1))
+    held = definitions("one.py")
+    Path("helping.py").write_text("N = 20")
+    held.look()
+    assert said() == ["helping changed; restart the workers to take that up"]
+
+
+def test_a_changed_text_in_redis_is_taken_up(said: Callable[[], list[str]]) -> None:
+    server = Server(json.dumps({"a": A}))
+    held = definitions(ADDRESS, server=server)
+    assert held.current.app("a").origin == "redis://host/0/apps"
+    server.stored = {"a": json.dumps(A), "b": json.dumps(A)}
+    held.look()
+    assert [*held.current] == ["a", "b"]
+    server.stored = {"b": json.dumps(A), "a": json.dumps(A)}
+    held.look()
+    assert said() == ["the definitions have changed: 2 apps; new: b"], "the order of fields means nothing"
+
+
+def test_a_load_takes_the_very_text_that_was_looked_at() -> None:
+    server = Server(json.dumps({"a": A}))
+    held = definitions(ADDRESS, server=server)
+    assert server.asked == 1
+    server.stored = json.dumps({"b": A})
+    held.look()
+    assert server.asked == 2
+
+
+def test_a_redis_that_is_away_leaves_the_old_ones(here: Path, said: Callable[[], list[str]]) -> None:
+    write(c=A)
+    server = Server(json.dumps({"a": A}))
+    held = definitions(ADDRESS, "apps.json", server=server)
+    first, stored = held.current, server.stored
+    server.stored = Unread("Redis does not answer")
+    for _ in range(3):
+        held.look()
+    write(c=A, d=A)
+    held.look()
+    assert held.current is first
+    assert said() == ["the definitions stay as they were: redis://host/0/apps: Redis does not answer"]
+    server.stored = stored
+    held.look()
+    assert [*held.current] == ["a", "c", "d"]
+
+
+def test_definitions_at_fault_from_the_start_are_an_error(here: Path) -> None:
+    write(a=A | {"max_fail": 1})
+    with pytest.raises(DefinitionError) as caught:
+        definitions("apps.json", ADDRESS, server=Server(Unread("Redis does not answer")))
+    assert [fault.source for fault in caught.value.faults] == ["apps.json", "redis://host/0/apps"]
+    assert "secret" not in caught.value.what

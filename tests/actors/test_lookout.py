@@ -1,0 +1,74 @@
+"""The thread that looks at the definitions, and has the queues of new apps served."""
+
+import json
+from pathlib import Path
+from threading import Event
+from threading import enumerate as enumerate_threads
+
+import pytest
+
+from actors.definitions import Definitions
+from actors.lookout import Lookout
+from actors.settings import Settings
+from jobs.errors import Unreachable
+
+A = {"job_id": "{x}", "bash_cmd": "true"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "apps.json"
+    path.write_text(json.dumps({"a": A}))
+    return path
+
+
+def test_every_app_is_served_and_none_where_queues_were_named(file: Path) -> None:
+    held, served = Definitions(Settings(apps=(str(file),))), set[str]()
+    file.write_text(json.dumps({"a": A, "b": A}))
+    Lookout(held, None).look()
+    assert "b" in held.current
+    Lookout(held, served.add).look()
+    assert served == {"a", "b"}
+
+
+def test_a_queue_that_cannot_be_served_is_told_once_and_tried_again(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file.write_text(json.dumps({"a": A, "b": A}))
+    is_up, served = Event(), list[str]()
+
+    def also_serve(queue: str) -> None:
+        if queue == "a" and not is_up.is_set():
+            raise Unreachable("RabbitMQ cannot be used.", advice="Start it.")
+        served.append(queue)
+
+    lookout = Lookout(Definitions(Settings(apps=(str(file),))), also_serve)
+    for _ in range(3):
+        lookout.look()
+    assert served == ["b", "b", "b"], "one that fails keeps no other waiting"
+    is_up.set()
+    lookout.look()
+    assert served[-2:] == ["a", "b"]
+    told = [record.getMessage() for record in caplog.records]
+    assert told == ["queue a is not served yet: RabbitMQ cannot be used. Start it."]
+
+
+def test_looking_goes_on_after_an_error_that_nobody_foresaw(
+    file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("actors.lookout.LOOK_EVERY_S", 0.001)
+    looks, third = [], Event()
+
+    def also_serve(queue: str) -> None:
+        looks.append(queue)
+        if len(looks) == 1:
+            raise RuntimeError("unforeseen")
+        if len(looks) == 3:
+            third.set()
+
+    lookout = Lookout(Definitions(Settings(apps=(str(file),))), also_serve)
+    lookout.start()
+    assert third.wait(10)
+    lookout.end()
+    assert "lookout" not in {thread.name for thread in enumerate_threads()}
+    assert caplog.text.count("the definitions could not be looked at") == 1

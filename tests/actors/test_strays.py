@@ -1,0 +1,86 @@
+"""A claim whose COMMIT went through and whose answer was lost: it is run again, and takes other jobs."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from actors.holdings import Holdings
+from actors.running import Running
+from broker.messages import Execute, Message
+from jobs.ref import Claim
+from jobs.states import State
+from ledger import workers
+from ledger.connection import Ledger, Tx
+from tests.world import LEASE_S, World
+
+T = TypeVar("T")
+
+
+class ForgetfulLedger(Ledger):
+    """The answer to every commit is lost, so everything is done twice."""
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        super().transact(work)
+        return super().transact(work)
+
+
+def strays(world: World, *known: Claim) -> list[Claim]:
+    return world.ledger.transact(lambda tx: workers.strays(tx, world.worker, list(known), grace_s=LEASE_S))
+
+
+def pass_time(world: World, seconds: float) -> None:
+    """In steps that a living worker survives."""
+    for _ in range(int(seconds / 5)):
+        world.tick(after_s=5)
+        world.beat(world.worker)
+
+
+def test_a_worker_learns_of_claims_that_it_knows_nothing_of_once_they_are_old(world: World) -> None:
+    world.apps("a")
+    world.submit("a", "1")
+    world.submit("a", "2")
+    known, unknown = world.claim("a/1"), world.claim("a/2")
+    assert known is not None
+    assert unknown is not None
+    assert strays(world, known.right) == []
+    pass_time(world, LEASE_S + 5)
+    assert strays(world, known.right) == [unknown.right]
+    assert strays(world, known.right, unknown.right) == []
+
+
+def test_jobs_that_a_repeated_claim_took_first_go_back_to_the_queue(world: World) -> None:
+    world.apps("a")
+    for key in "123":
+        world.submit("a", key)
+    first = world.offered[0]
+    forgetful = ForgetfulLedger(world.url, connections=1, clock=lambda: world.now)
+    sent: list[Message] = []
+    running = Running(forgetful, lambda: world.catalogue, Holdings(), world.worker, sent.extend)
+    running.execute(first, _Delivery())
+    forgetful.close()
+    assert sorted(world.states().values()) == [State.EXECUTED, State.READY, State.RUNNING]
+
+    pass_time(world, LEASE_S + 5)
+    sent.clear()
+    left = strays(world)
+    running = Running(world.ledger, lambda: world.catalogue, Holdings(), world.worker, sent.extend)
+    running.give_back(left)
+    assert [len(message.jobs) for message in sent if isinstance(message, Execute)] == [1]
+    assert State.RUNNING not in world.states().values()
+
+
+def test_a_claim_is_known_until_its_outcome_is_recorded() -> None:
+    holdings = Holdings()
+    claim = Claim(1, 1)
+    holdings.take([claim])
+    holdings.release([claim])
+    assert (holdings.claims(), holdings.known()) == ([], [claim])
+    holdings.forget([claim])
+    assert holdings.known() == []
+
+
+class _Delivery:
+    def acknowledge(self) -> None:
+        """Nobody asks."""
+
+    def give_back(self) -> None:
+        raise AssertionError("it is not draining")

@@ -1,0 +1,162 @@
+"""Queues that a running service takes on: an app was defined while it worked."""
+
+import threading
+
+import pytest
+
+from broker.carrier import Broker
+from broker.delivery import Delivery
+from broker.messages import PLANNER, Message, Plan
+from broker.service import serve
+from jobs.errors import BadSetting
+from tests.broker.conftest import Post, Ran, parcel, until
+
+
+class Stopping:
+    """An attendant that notes when it is told."""
+
+    def __init__(self) -> None:
+        self.told = threading.Event()
+
+    def started(self) -> None: ...
+
+    def stopping(self) -> None:
+        self.told.set()
+
+    def stopped(self) -> None: ...
+
+
+def test_a_queue_is_taken_on_with_what_waits_on_it(post: Post) -> None:
+    ran = Ran()
+    service = post.serve({"execute": ran})
+    post.broker.publish(parcel(post.other_app, 1, 2, 3))
+    post.broker.publish(parcel(post.app, 4))
+    until(lambda: ran.jobs == [4])
+    service.also_serve(post.other_app)
+    until(lambda: sorted(ran.jobs) == [1, 2, 3, 4])
+    post.broker.publish(parcel(post.other_app, 5))
+    until(lambda: 5 in ran.jobs)
+    assert post.broker.depth(post.other_app) == 0
+
+
+def test_the_first_app_of_a_service_that_had_none(post: Post) -> None:
+    ran, planned = Ran(), threading.Event()
+    handlers = {"execute": ran, "plan": lambda message, delivery: planned.set()}
+    service = post.serve(handlers, [PLANNER])
+    service.also_serve(post.app)
+    post.broker.publish([*parcel(post.app, 1, 2), Plan(submissions=("x",))])
+    until(lambda: sorted(ran.jobs) == [1, 2] and planned.is_set())
+
+
+def test_a_queue_is_taken_on_once(post: Post) -> None:
+    ran = Ran()
+    service = post.serve({"execute": ran})
+    for _ in range(3):
+        service.also_serve(post.app)
+        service.also_serve(post.other_app)
+    post.broker.publish(parcel(post.app, *range(20)) + parcel(post.other_app, *range(20, 40)))
+    until(lambda: len(ran.jobs) == 40)
+    assert sorted(ran.jobs) == list(range(40))
+
+
+def test_a_long_backlog_leaves_room_for_the_new_queue(post: Post) -> None:
+    ran, pause = Ran(), threading.Event()
+
+    def run(message: Message, delivery: Delivery) -> None:
+        delivery.acknowledge()
+        ran(message, delivery)
+        pause.wait(0.15)
+
+    post.broker.publish(parcel(post.app, *range(30)))
+    service = post.serve({"execute": run}, slots=1)
+    until(lambda: len(ran.jobs) >= 3)
+    post.broker.publish(parcel(post.other_app, 1000))
+    service.also_serve(post.other_app)
+    until(lambda: 1000 in ran.jobs)
+    behind = len(ran.jobs)
+    post.broker.purge(post.app)
+    assert behind < 30
+
+
+def test_the_slots_are_shared_with_the_new_queue(post: Post) -> None:
+    started, finish = Ran(), threading.Event()
+
+    def run(message: Message, delivery: Delivery) -> None:
+        started(message, delivery)
+        assert finish.wait(10)
+
+    service = post.serve({"execute": run}, slots=1)
+    post.broker.publish(parcel(post.app, 1))
+    until(lambda: started.jobs == [1])
+    post.broker.publish(parcel(post.other_app, 2))
+    service.also_serve(post.other_app)
+    until(lambda: post.broker.depth(post.other_app) == 1)
+    assert started.jobs == [1]
+    finish.set()
+    until(lambda: started.jobs == [1, 2])
+
+
+def test_a_service_that_has_ended_takes_nothing_on(post: Post) -> None:
+    ran = Ran()
+    service = post.serve({"execute": ran})
+    service.stop(grace_s=5)
+    post.broker.publish(parcel(post.other_app, 1))
+    service.also_serve(post.other_app)
+    until(lambda: post.broker.depth(post.other_app) == 1)
+    assert ran.jobs == []
+
+
+def test_a_service_does_not_end_in_the_middle_of_taking_a_queue_on(
+    memory: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """dramatiq goes through its consumers when it ends, and would fail if one were added meanwhile."""
+    broker, stopping, entered, go_on = _fresh(memory), Stopping(), threading.Event(), threading.Event()
+    service = serve(broker, {"execute": Ran()}, ["a"], control_slots=0, app_slots=2, attendant=stopping)
+    service.start()
+
+    def declare_slowly(queue: str) -> None:
+        entered.set()
+        assert go_on.wait(10)
+
+    monkeypatch.setattr(broker, "declare_queue", declare_slowly)
+    taking = threading.Thread(target=service.also_serve, args=["b"])
+    ending = threading.Thread(target=service.stop, kwargs={"grace_s": 5})
+    taking.start()
+    assert entered.wait(5)
+    ending.start()
+    assert not stopping.told.wait(0.2)
+    go_on.set()
+    assert stopping.told.wait(5)
+    taking.join(5)
+    ending.join(5)
+    assert not taking.is_alive()
+    assert not ending.is_alive()
+
+
+def test_a_queue_taken_on_outlives_the_connection(server: Post) -> None:
+    proxy, ran = server.proxy(), Ran()
+    service = server.serve({"execute": ran}, broker=server.connect(proxy.url))
+    service.also_serve(server.other_app)
+    for number in range(3):
+        server.broker.publish(parcel(server.other_app, number))
+        until(lambda number=number: number in ran.jobs)
+        proxy.cut()
+    server.broker.publish(parcel(server.app, 100))
+    until(lambda: 100 in ran.jobs)
+
+
+def test_a_queue_that_cannot_be_served_is_refused(post: Post) -> None:
+    service = post.serve({"execute": Ran()})
+    with pytest.raises(BadSetting, match="the ending is taken"):
+        service.also_serve(f"{post.app}.XQ")
+    without_slots = serve(_fresh(post), {"plan": Ran()}, [PLANNER], control_slots=1, app_slots=0)
+    with pytest.raises(BadSetting, match="no slot"):
+        without_slots.also_serve(post.app)
+
+
+def _fresh(post: Post) -> Broker:
+    """A broker that nobody has served on."""
+    if post.kind == "memory":
+        post = Post("memory", "memory://")
+        return post.broker
+    return post.connect()

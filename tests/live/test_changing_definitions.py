@@ -1,0 +1,80 @@
+"""Definitions are edited, in a file or in Redis, while workers run by them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from actors.client import Client
+from broker.connect import connect
+from jobs.submission import Submission, SubmissionState
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.live.fleet import fleet, wait_until
+
+WORKERS = 2
+
+
+class Source:
+    """Apps that write down what they have to say. ``redis`` empty: they are defined in a file."""
+
+    def __init__(self, folder: Path, redis: str) -> None:
+        self._file = folder / "apps.json"
+        self._effects = folder / "effects"
+        self._redis = redis
+
+    @property
+    def place(self) -> str:
+        return f"{self._redis}/definitions" if self._redis else str(self._file)
+
+    def define(self, **says: str) -> None:
+        apps = {
+            app: {"job_id": "{x}", "bash_cmd": f"echo {what} {{x}} >> {self._effects}"}
+            for app, what in says.items()
+        }
+        if not self._redis:
+            self._file.write_text(json.dumps(apps))
+            return
+        with Redis.from_url(self._redis) as client, client.pipeline() as at_once:
+            at_once.delete("definitions")
+            at_once.hset("definitions", mapping={app: json.dumps(words) for app, words in apps.items()})
+            at_once.execute()
+
+
+@pytest.fixture(params=["file", "redis"])
+def source(request: pytest.FixtureRequest, folder: Path) -> Source:
+    return Source(folder, request.getfixturevalue("redis") if request.param == "redis" else "")
+
+
+@pytest.mark.timeout(120)
+def test_workers_run_what_the_definitions_say_by_then(
+    ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, source: Source
+) -> None:
+    broker = connect(broker_url)
+    client = Client(ledger, broker.publish)
+
+    def run(app: str) -> None:
+        for id_ in client.submit_many([Submission(app=app, key=key) for key in ("1", "2")]):
+            assert client.wait(id_, timeout_s=30).state is SubmissionState.SUCCEEDED
+
+    source.define(told="one")
+    with fleet(WORKERS, folder, ledger=live_ledger_url, broker=broker_url, apps=source.place) as workers:
+        run("told")
+        wait_until(
+            lambda: workers.log().count("ready for action") == WORKERS, within_s=30, explain=workers.log
+        )
+        source.define(told="two", new="hello")
+        wait_until(
+            lambda: workers.log().count("the definitions have changed: 2 apps; new: new") == WORKERS,
+            within_s=30,
+            explain=workers.log,
+        )
+        client.submit(Submission(app="told", key="1", rerun="job"))
+        run("new")
+        wait_until(lambda: len(workers.lines()) == 5, within_s=30, explain=workers.log)
+        lines = sorted(" ".join(line) for line in workers.lines())
+        assert lines == ["hello 1", "hello 2", "one 1", "one 2", "two 1"]
+        assert workers.terminate() == [0] * WORKERS
+    assert ledger.transact(breaches) == []
+    broker.close()
