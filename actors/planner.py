@@ -126,10 +126,18 @@ def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> Sequence[Message]:
-    """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone."""
+    """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
+
+    One for an app that is not there may have come with the news of it, and these definitions may be a moment
+    old: it stays as it was received, and the groomer has it planned again.
+    """
     refuse = partial(submissions.refuse, tx)
     received = submissions.hold_received(tx, ids)
-    wanted = [(each.number, read) for each in received if (read := _reread(each, refuse))]
+    wanted = [
+        (each.number, read)
+        for each in received
+        if (read := _reread(each, refuse)) and (read.app in catalogue or not each.recent)
+    ]
     planned, ready = plan_together(tx, catalogue, wanted, refuse)
     submissions.settle(tx, planned)
     return announce(tx, ready)

@@ -23,6 +23,9 @@ _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 _GOOD = sql_list(State.SUCCEEDED, State.SKIPPED)
 
+#: For so long a submission may name an app that a planner's definitions are yet to hear of.
+NEWS_S = 5.0
+
 _RECEIVE = f"""
 INSERT INTO submission (id, app, state, request, push, reason, received_at, ended_at)
 SELECT id, app, state, request::jsonb, push, reason, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END
@@ -32,7 +35,7 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
 _HOLD_RECEIVED = f"""
-SELECT number, request FROM submission
+SELECT number, request, received_at > {NOW} - make_interval(secs => {NEWS_S}) AS recent FROM submission
 WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' ORDER BY number FOR UPDATE
 """
 _ACTIVATE = f"""
@@ -111,6 +114,7 @@ class Received(Struct, frozen=True):
 
     number: int
     request: Mapping[str, JSON]
+    recent: bool
 
 
 def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | None = None) -> set[str]:

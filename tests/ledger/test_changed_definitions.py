@@ -4,6 +4,7 @@ from typing import Any
 
 from jobs.outcome import Ending
 from jobs.states import State
+from jobs.submission import SubmissionState
 from tests.world import World
 
 
@@ -110,4 +111,22 @@ def test_an_app_that_has_left_pushes_nothing_and_holds_up_nobody(world: World) -
     world.finish("a")
     assert world.ready() == {"child"}
     world.finish("child")
-    assert world.submission(submission) == "succeeded"
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_a_submission_may_come_before_the_planner_has_heard_of_its_app(world: World) -> None:
+    world.define({"a": {"job_id": "{x}"}})
+    submission = world.submit("child")
+    assert world.submission(submission) is SubmissionState.RECEIVED
+    world.define(_needing("a"))
+    world.tick(after_s=3)
+    assert world.ready() == {"a"}
+
+
+def test_an_app_that_does_not_come_is_refused(world: World) -> None:
+    world.define({"a": {"job_id": "{x}"}})
+    submission = world.submit("chlid")
+    world.tick(after_s=3)
+    assert world.submission(submission) is SubmissionState.RECEIVED
+    world.tick(after_s=3)
+    assert world.reason(submission).startswith("There is no app 'chlid'")
