@@ -10,6 +10,7 @@ import msgspec
 
 from actors import executor
 from actors.assign import assign
+from actors.attaching import Attaching
 from actors.holdings import Holdings
 from actors.transacting import Transacting
 from broker.delivery import Delivery
@@ -30,16 +31,20 @@ RECORD_WITHIN_S = 0.1
 OFFER_AGAIN_S = 1.0
 
 _NOT_STARTED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it began")
+_NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker never learned that it had claimed it")
 _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
 
 
 class Running:
-    """``send`` publishes hints; it may fail without harm."""
+    """``catalogue`` gives the definitions of the moment; a parcel keeps those that it was claimed by.
+
+    ``send`` publishes hints; it may fail without harm.
+    """
 
     def __init__(
         self,
         ledger: Ledger,
-        catalogue: Catalogue,
+        catalogue: Callable[[], Catalogue],
         holdings: Holdings,
         worker: UUID,
         send: Callable[[Sequence[Message]], None],
@@ -50,16 +55,34 @@ class Running:
         self._worker = worker
         self._send = send
         self._ending = Event()
+        self._left_alone: set[str] = set()
 
     def execute(self, message: Execute, delivery: Delivery) -> None:
         """See to one parcel. Its message is done with once the jobs are claimed: from then on a lease protects them."""
         if self._holdings.draining:
             delivery.give_back()
             return
-        claimed, messages = executor.claim(self._ledger, self._catalogue, message, self._worker)
+        catalogue = self._catalogue()
+        if message.app not in catalogue:
+            self._leave_alone(message.app)
+            delivery.acknowledge()
+            return
+        claimed, messages = executor.claim(self._ledger, catalogue, message, self._worker)
         delivery.acknowledge()
         self._send(messages)
-        self._run_all(claimed, self._holdings.take(job.right for job in claimed))
+        stops = self._holdings.take(job.right for job in claimed)
+        try:
+            self._run_all(catalogue, claimed, stops)
+        finally:
+            self._holdings.forget(stops)
+
+    def give_back(self, strays: list[Claim]) -> None:
+        """Return claims that nobody in this process knows of (see ``ledger.workers.strays``)."""
+        _LOG.warning(
+            "%d claims of this worker are unknown to it; their jobs go back to the queue", len(strays)
+        )
+        messages, _ = executor.record(self._ledger, dict.fromkeys(strays, _NOT_KNOWN))
+        self._send(messages)
 
     def give_up(self) -> None:
         """The process is about to end: hand back what still runs, and offer nothing more to a ledger that is away.
@@ -70,11 +93,17 @@ class Running:
         if left := self._holdings.claims():
             self._record(dict.fromkeys(left, _NOT_ENDED))
 
-    def _run_all(self, claimed: list[Claimed], stops: dict[Claim, Event]) -> None:
+    def _leave_alone(self, app: str) -> None:
+        """Its jobs stay ready: the groomer repeats the hint, for when the app is back or another worker has it."""
+        if app not in self._left_alone:
+            self._left_alone.add(app)
+            _LOG.warning("%s has left the definitions; its jobs are not claimed here and stay ready", app)
+
+    def _run_all(self, catalogue: Catalogue, claimed: list[Claimed], stops: dict[Claim, Event]) -> None:
         outcomes: dict[Claim, Outcome] = {}
         recorded_at = time.monotonic()
         for job in claimed:
-            outcome = self._run(job, stops[job.right])
+            outcome = self._run(catalogue, job, stops[job.right])
             self._holdings.release([job.right])
             if outcome is None:
                 self._send([Executed(jobs=(job.id,))])
@@ -85,16 +114,22 @@ class Running:
                 outcomes, recorded_at = {}, time.monotonic()
         self._record(outcomes)
 
-    def _run(self, job: Claimed, stop: Event) -> Outcome | None:
+    def _run(self, catalogue: Catalogue, job: Claimed, stop: Event) -> Outcome | None:
         """What came of it; None where the run committed its own success."""
         if stop.is_set() or self._holdings.draining:
             return _NOT_STARTED
         transacting = Transacting(self._ledger, job.right)
         began = time.monotonic()
         try:
-            assignment = assign(self._catalogue, job)
+            assignment = assign(catalogue, job)
             runner = runner_for(assignment.app)
-            outcome = runner.run(assignment, stop=stop, report=_unheard, transaction=transacting.open)
+            outcome = runner.run(
+                assignment,
+                stop=stop,
+                report=_unheard,
+                transaction=transacting.open,
+                attachment=Attaching(self._ledger, job, stop),
+            )
         except SluiceError as error:
             return Outcome(ending=Ending.ERROR, error=f"{error.what} {error.advice}".strip())
         took_s = time.monotonic() - began

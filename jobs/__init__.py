@@ -18,5 +18,6 @@ It must not know the other rooms: not the ledger, not the broker, not who plans 
 # The module jobs.app is loaded first: loading it later would put it in the decorator's place.
 from jobs import app as _app_module  # noqa: F401 - for its place alone # isort: skip
 from jobs.api import app
+from jobs.managed import ManagesJobs, Status
 
-__all__ = ["app"]
+__all__ = ["ManagesJobs", "Status", "app"]

@@ -9,6 +9,7 @@ from jobs.errors import BadKey
 from jobs.gate import When
 from jobs.identifiers import Identifier, Text, Value
 from jobs.policy import Policy
+from jobs.spark import Spark
 from jobs.template import Template
 from jobs.two_way import TwoWay
 from jobs.values import Values
@@ -53,6 +54,7 @@ class Filter(Struct, frozen=True, kw_only=True):
 class App(Struct, frozen=True, kw_only=True):
     """``origin`` is the source that defines it, for messages to people. ``function`` is the user's callable;
     ``function_path`` is ``module:name`` or ``path/to/file.py:name``, by which a child process finds it.
+    ``manager`` is the user's class that ``job_type`` names, where that is a path (``jobs.managed``).
 
     ``identifiers`` has the kind of each identifier of the template that is not text. ``digest`` changes
     with what the app does, not with how often it is tried, how long it may take, or when.
@@ -71,6 +73,8 @@ class App(Struct, frozen=True, kw_only=True):
     function_path: str | None = None
     isolate: bool = False
     bash_cmd: str | None = None
+    manager: type | None = None
+    spark: Spark | None = None
     digest: str = ""
 
     @property

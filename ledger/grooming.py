@@ -10,7 +10,7 @@ from enum import StrEnum
 from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
-from ledger.release import Ready, release
+from ledger.release import READY_COLUMNS, Ready, release
 from ledger.sql import NOW, move
 from ledger.submissions import UNWATCHED, owe
 
@@ -36,7 +36,7 @@ _REQUEUE_TIMED_OUT = move(
     REQUEUE,
     By.GROOMER,
     condition=f"{_STILL_LATE} AND job.timeouts < job.max_timeouts",
-    sets="timeouts = job.timeouts + 1, round = job.round + 1",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1, handle = NULL",
     note="'timed out'",
 )
 _TIME_OUT = move(
@@ -68,7 +68,7 @@ _GIVE_UP = move(
 
 _DUE = f"""
 SELECT id FROM job WHERE state = '{State.WAITING}' AND open AND (not_before IS NULL OR not_before <= {NOW})
-ORDER BY priority DESC, id LIMIT %(limit)s
+ORDER BY priority DESC, urgent_by, id LIMIT %(limit)s
 """
 _FORGOTTEN = f"""
 announced_at < {NOW} - make_interval(
@@ -80,7 +80,7 @@ _ANNOUNCE = {
     WHERE id IN (
         SELECT id FROM job WHERE state = '{state}' AND ({_FORGOTTEN} OR announced_at < %(before)s::timestamptz)
         ORDER BY announced_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
-    RETURNING id, app, round, priority, losses > 0
+    RETURNING {READY_COLUMNS}
     """
     for state in (State.READY, State.EXECUTED)
 }

@@ -50,7 +50,7 @@ _REVIVE = move(
     REVIVE,
     By.PLANNER,
     sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = false, announced_at = NULL, event = NULL, "
-    "not_before = NULL",
+    "not_before = NULL, urgent_by = NULL, handle = NULL",
 )
 _WAITING_CHILDREN = f"""
 SELECT DISTINCT need.child FROM need JOIN job ON job.id = need.child

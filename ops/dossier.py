@@ -20,6 +20,7 @@ def as_document(found: Dossier) -> dict[str, Any]:
         "priority": job.priority,
         "not_before": job.not_before,
         "end_before": job.end_before,
+        "handle": job.handle,
         "submissions": found.submissions,
         "rounds": [round_document(each) for each in found.rounds],
         "history": [

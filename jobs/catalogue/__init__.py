@@ -5,14 +5,15 @@ before there is a job. ``load`` reads sources and checks them as a whole; a ``Ca
 fault: every parent exists, nothing runs in a circle, every value fits its identifier, and whose jobs need
 whose can be read from either end. In the order of the work:
 
-    sources       which file, module or folder; ``documents`` and ``functions`` read them
+    sources       which file, module, folder or address; ``documents`` and ``functions`` read them
     words         one app's words, each checked by itself        → ``draft``
     kinds, typed  what each identifier is, over all linked apps  → ``jobs.app.App``
     linking       what each group comes to                       → ``links``
     definitions   the catalogue
 
 Faults are gathered, not raised one by one. It knows nothing of jobs that exist, of clocks or of the
-environment: defaults and the delimiter are arguments.
+environment: defaults, the delimiter and the way to a server (``remote``) are arguments. ``snapshot`` tells
+whoever loads again whether there is a reason to.
 """
 
 from jobs.catalogue.definitions import Catalogue

@@ -12,7 +12,7 @@ _SPELLED_OUT = frozenset({"job_id", "job_id_template"})
 
 
 def digest(draft: Draft) -> str:
-    """Over the words of the definition, the template even where it is a default, and the function's text.
+    """Over the words of the definition, the template even where it is a default, and the text of what does the work.
 
     Words that say only how often, how long or when a job is tried are left out, and so are paths. The
     order of the groups counts, that of words does not.
@@ -26,7 +26,7 @@ def digest(draft: Draft) -> str:
         "words": _plain(words),
         "groups": list(draft.groups),
         "template": draft.template and [draft.template.text, draft.template.delimiter],
-        "function": source_of(draft.work.function) if draft.work.function else None,
+        "function": source_of(draft.work.function) if draft.work.function else draft.work.source,
     }
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -13,6 +13,7 @@ from jobs.catalogue.faults import At
 from jobs.gate import When
 from jobs.identifiers import Identifier
 from jobs.policy import Policy
+from jobs.spark import Spark
 from jobs.template import Template
 from jobs.two_way import TwoWay
 
@@ -52,13 +53,16 @@ class Mention(Struct, frozen=True, kw_only=True):
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """What a job of the app does."""
+    """What a job of the app does. ``source`` is the text of what does it, where there is no function to ask for it."""
 
     job_type: str
     function: Callable[..., Any] | None = None
     function_path: str | None = None
     isolate: bool = False
     bash_cmd: str | None = None
+    manager: type | None = None
+    spark: Spark | None = None
+    source: str = ""
 
 
 class Draft(Struct, frozen=True, kw_only=True):

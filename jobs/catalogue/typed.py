@@ -48,6 +48,8 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[Spot, Settled]) -> Ap
         function_path=draft.work.function_path,
         isolate=draft.work.isolate,
         bash_cmd=draft.work.bash_cmd,
+        manager=draft.work.manager,
+        spark=draft.work.spark,
     )
 
 

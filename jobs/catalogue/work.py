@@ -4,12 +4,18 @@ from collections.abc import Mapping
 
 from jobs.catalogue.draft import Entry, Work
 from jobs.catalogue.faults import At, nearest
-from jobs.catalogue.functions import find_function
+from jobs.catalogue.functions import find_function, source_of
+from jobs.catalogue.managed import as_manager, find_manager
+from jobs.catalogue.spark import SPARK_WORDS, read_spark
+from jobs.runners.braces import OF_EVERY_JOB
 from jobs.runners.placeholders import placeholders
 from jobs.template import Template
 
-JOB_TYPES = ("bash", "python")
-WORK_WORDS = ("job_type", "bash_cmd", "function", "isolate")
+#: Besides these there are the users' own: the path of a job manager.
+JOB_TYPES = ("bash", "python", "pyspark")
+WORK_WORDS = ("job_type", "bash_cmd", "function", "isolate", *SPARK_WORDS)
+#: What a job does is said in the words of its own type.
+_WORDS_OF = {"bash": ("bash_cmd", "isolate"), "python": ("function", "isolate"), "pyspark": SPARK_WORDS}
 
 
 def read_work(words: Mapping[str, object], entry: Entry, template: Template | None, at: At) -> Work:
@@ -19,26 +25,53 @@ def read_work(words: Mapping[str, object], entry: Entry, template: Template | No
         at.add(f"isolate: {isolate!r} is neither true nor false")
         isolate = False
     job_type = _job_type(words, entry, at)
+    _refuse_words_of_others(words, entry, job_type, at)
     if job_type == "python":
         return _python(words, entry, at, isolate=isolate)
-    if "function" in words or entry.function:
-        at.add(f"an app of job_type {job_type} has no function")
-    return Work(job_type=job_type, bash_cmd=_command(words, template, at), isolate=isolate)
+    if job_type == "pyspark":
+        return read_spark(words, entry, template, at)
+    if job_type == "bash":
+        return Work(job_type=job_type, bash_cmd=_command(words, template, at), isolate=isolate)
+    return _managed(words, entry, job_type, at)
 
 
 def _job_type(words: Mapping[str, object], entry: Entry, at: At) -> str:
-    default = "python" if entry.function or "function" in words else "bash"
+    default = _default_type(words, entry)
     job_type = words.get("job_type", default)
-    if isinstance(job_type, str) and job_type in JOB_TYPES:
+    if isinstance(job_type, str) and (job_type in JOB_TYPES or ":" in job_type):
         return job_type
-    known = ", ".join(JOB_TYPES)
+    known = f"{', '.join(JOB_TYPES)}, and module:Class for a job manager"
     at.add(f"job type {job_type} is not available{nearest(job_type, JOB_TYPES)}; there are {known}")
     return default
 
 
+def _default_type(words: Mapping[str, object], entry: Entry) -> str:
+    """A class that is decorated is a job manager, and needs no further word."""
+    if isinstance(entry.function, type) and entry.function_path:
+        return entry.function_path
+    return "python" if entry.function or "function" in words else "bash"
+
+
+def _refuse_words_of_others(words: Mapping[str, object], entry: Entry, job_type: str, at: At) -> None:
+    own = _WORDS_OF.get(job_type, ())
+    for word in dict.fromkeys(word for others in _WORDS_OF.values() for word in others):
+        if word in words and word not in own:
+            at.add(f"an app of job_type {job_type} has no {word}")
+    has_place = job_type in {"python", "pyspark", entry.function_path}
+    if entry.function and not has_place and "function" not in words:
+        at.add(f"an app of job_type {job_type} has no function")
+
+
+def _refuse_surroundings(words: Mapping[str, object], advice: str, at: At) -> None:
+    """What runs in a thread of the worker has the worker's own."""
+    for word in ("env", "cwd"):
+        if words.get(word):
+            at.add(f"{word}: it runs in a thread of the worker, which cannot have one of its own; {advice}")
+
+
 def _python(words: Mapping[str, object], entry: Entry, at: At, *, isolate: bool) -> Work:
-    if "bash_cmd" in words:
-        at.add("an app of job_type python has no bash_cmd")
+    if not isolate:
+        _refuse_surroundings(words, "set isolate: true", at)
     function, path = entry.function, entry.function_path
     if "function" in words:
         written = words["function"]
@@ -53,6 +86,16 @@ def _python(words: Mapping[str, object], entry: Entry, at: At, *, isolate: bool)
     return Work(job_type="python", function=function, function_path=path, isolate=isolate)
 
 
+def _managed(words: Mapping[str, object], entry: Entry, path: str, at: At) -> Work:
+    _refuse_surroundings(words, "give it to what the job manager starts", at)
+    try:
+        found = as_manager(entry.function, path) if entry.function_path == path else find_manager(path)
+    except ValueError as error:
+        at.add(f"job_type: {error}")
+        return Work(job_type=path)
+    return Work(job_type=path, manager=found, source=source_of(found))
+
+
 def _command(words: Mapping[str, object], template: Template | None, at: At) -> str | None:
     command = words.get("bash_cmd")
     if command is None:
@@ -61,11 +104,11 @@ def _command(words: Mapping[str, object], template: Template | None, at: At) -> 
         at.add(f"bash_cmd: {command!r} is not a command")
         return None
     try:
-        names = list(placeholders(command))
+        names = placeholders(command)
     except ValueError as error:
         at.add(f"bash_cmd: {error}; the shell's own braces are written {{{{ and }}}}")
         return None
-    known = ("app_name", "job_id", *(template.names if template else names))
+    known = (*OF_EVERY_JOB, *(template.names if template else names))
     for name in names:
         if name not in known:
             at.add(

@@ -9,13 +9,15 @@ What holds:
   people. What raises is our own fault or the callback's that was handed in.
 - When ``stop`` is set (cancelled, claim lost, worker leaving) the work is ended as fast as it can be, and
   handed back. A process group gets SIGTERM, and SIGKILL after a short grace; a thread can only be told.
-- ``timeout_s`` is enforced here for processes, and by the ledger's groomer for all.
-- Nothing that was started outlives the run, nor the worker; memory does not grow with what is printed.
+- ``timeout_s`` is enforced here for processes and for work elsewhere, and by the ledger's groomer for all.
+- Nothing that was started here outlives the run, nor the worker; memory does not grow with what is printed.
+  Work elsewhere does outlive the worker, and its handle leads the next claim to it.
 
 Knows nothing of ledger, broker and rounds to come: what follows from an outcome is judged elsewhere.
 
     python.py   functions in this thread            isolate.py, child.py   functions in a process
     bash.py     commands                            process.py             process groups
+    managed.py  work elsewhere                      spark.py, session.py   what a function gets of Spark
 """
 
 import threading
@@ -23,10 +25,12 @@ from typing import Protocol
 
 from jobs.app import App
 from jobs.job import Acknowledge, Assignment, Report, Transaction
+from jobs.managed import Attachment
 from jobs.outcome import Outcome
 from jobs.runners.bash import BashRunner
 from jobs.runners.ending import failed
 from jobs.runners.isolate import IsolateRunner
+from jobs.runners.managed import ManagedRunner
 from jobs.runners.python import PythonRunner
 
 
@@ -41,6 +45,7 @@ class Runner(Protocol):
         report: Report,
         transaction: Transaction | None = None,
         acknowledge: Acknowledge | None = None,
+        attachment: Attachment | None = None,
     ) -> Outcome:
         """Run the claim to its end. Callbacks are called in this thread or the job's; they must not raise."""
         ...
@@ -50,8 +55,10 @@ def runner_for(app: App) -> Runner:
     """The runner of this app's job type."""
     if app.job_type == "bash":
         return BashRunner()
-    if app.job_type == "python" and app.isolate:
+    if app.job_type == "pyspark" or (app.job_type == "python" and app.isolate):
         return IsolateRunner()
+    if app.manager is not None:
+        return ManagedRunner(app.manager)
     if app.job_type == "python" and app.function is not None:
         return PythonRunner(app.function)
     if app.job_type == "python":

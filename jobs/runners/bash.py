@@ -6,6 +6,7 @@ import threading
 
 from jobs.job import Assignment
 from jobs.outcome import Outcome
+from jobs.runners.braces import values_of
 from jobs.runners.ending import failed, of_command
 from jobs.runners.environment import command_environment
 from jobs.runners.group import Command
@@ -33,15 +34,7 @@ def _command(assignment: Assignment, bash_cmd: str) -> Command:
     """``--`` keeps a command that begins with ``-`` from being read as an option of the shell."""
     shell = shutil.which("bash") or "/bin/sh"
     return Command(
-        argv=(shell, "-c", "--", fill(bash_cmd, _values(assignment))),
+        argv=(shell, "-c", "--", fill(bash_cmd, values_of(assignment))),
         env=command_environment(assignment, os.environ),
         cwd=assignment.policy.cwd,
     )
-
-
-def _values(assignment: Assignment) -> dict[str, object]:
-    """What the placeholders stand for. The identifiers of the app come last: its author chose those names."""
-    values: dict[str, object] = {"app_name": assignment.name.app, "job_id": assignment.name.key}
-    if assignment.span is not None:
-        values["start"], values["end"] = assignment.span
-    return values | dict(assignment.ids)

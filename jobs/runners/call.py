@@ -66,8 +66,10 @@ class Call:
 
 
 def perform(call: Call, job: Job, finish: Finish | None = None) -> Outcome:
-    """Call the function to its end. ``finish`` sees to what it returned and may complain of it; without one
-    that is awaited where it has to be. ``output`` is left to the runner."""
+    """Call the function to its end. ``output`` is left to the runner.
+
+    What it returned is for ``finish``; without one it is awaited where it has to be, and dropped.
+    """
     try:
         first, named = call.arguments(job)
     except BadRequest as fault:
@@ -105,11 +107,12 @@ def settled(result: object) -> object:
 
 def _finish(result: object) -> str | None:
     """Run what an ``async def`` returned; or say why what was returned means that nothing ran."""
-    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+    if inspect.isawaitable(result):
+        settled(result)
+    elif inspect.isgenerator(result) or inspect.isasyncgen(result):
         return (
             "The function is a generator (it has a yield), so its body did not run. Make it a plain function."
         )
-    settled(result)
     return None
 
 

@@ -16,6 +16,7 @@ from jobs.runners.call import Call, account, perform
 from jobs.runners.ending import failed
 from jobs.runners.excerpt import legible
 from jobs.runners.joblog import job_log
+from jobs.runners.session import missing_spark, perform_on_spark
 from jobs.runners.wire import Acknowledged, Ended, Errand, Event, Progress, Said
 
 
@@ -52,7 +53,10 @@ def _run(errand: Errand, voice: _Voice) -> Outcome:
     signal.signal(signal.SIGTERM, lambda *_: cancelled.set())
     try:
         _settle(errand)
-        call = Call(resolve_function(errand.function_path))
+        lacking = missing_spark() if errand.spark else None
+        if lacking:
+            return failed(lacking)
+        function = resolve_function(errand.function_path)
         if errand.cwd is not None:
             os.chdir(errand.cwd)
     except SluiceError as fault:
@@ -60,7 +64,8 @@ def _run(errand: Errand, voice: _Voice) -> Outcome:
     except BaseException as error:
         # Importing the user's module may do anything, as its function may.
         return failed(account(error))
-    return perform(call, _job(errand, voice, cancelled))
+    job = _job(errand, voice, cancelled)
+    return perform_on_spark(errand.spark, function, job) if errand.spark else perform(Call(function), job)
 
 
 def _settle(errand: Errand) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from jobs.job import Acknowledge, Assignment, Report, Transaction
+from jobs.job import Acknowledge, Assignment, Echo, Report, Transaction
 from jobs.outcome import Ending, Outcome
 from jobs.runners.ending import failed, of_exit, of_halt, violent_end
 from jobs.runners.environment import function_environment
@@ -22,6 +22,7 @@ from jobs.runners.group import Command
 from jobs.runners.joblog import Tell, worker_log
 from jobs.runners.limits import Halt, Limits
 from jobs.runners.process import Exit, run_group
+from jobs.runners.spark import for_run
 from jobs.runners.wire import LINE_BYTES_MAX, Acknowledged, Ended, Errand, Event, Progress, Said
 
 #: What a child has for leaving (exit hooks, threads of its own) once its function has ended.
@@ -31,7 +32,10 @@ _EVENTS = msgspec.json.Decoder(Event)
 
 
 class IsolateRunner:
-    """Runs a function by its path. There is no ``job.transaction()``: the connection is the worker's."""
+    """Runs a function by its path, and the ``main`` of Spark's jobs: in a thread their Spark would outlive them.
+
+    There is no ``job.transaction()``: the connection is the worker's.
+    """
 
     def run(
         self,
@@ -41,6 +45,7 @@ class IsolateRunner:
         report: Report,
         transaction: Transaction | None = None,  # noqa: ARG002  # It cannot travel.
         acknowledge: Acknowledge | None = None,
+        **_: object,
     ) -> Outcome:
         limits = Limits(stop, assignment.timeout_s)
         if assignment.app.function_path is None:
@@ -49,8 +54,9 @@ class IsolateRunner:
             )
         errand = _errand(assignment, assignment.app.function_path, acknowledges=acknowledge is not None)
         ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
+        environment = function_environment(assignment, os.environ)
         try:
-            exit_ = _run_child(errand, function_environment(assignment, os.environ), limits, ear)
+            exit_ = _run_child(errand, environment, limits, ear, assignment.echo)
         except (OSError, ValueError, TypeError) as error:
             return failed(f"The child process could not be started: {error}.")
         return _outcome(exit_, ear.ended, assignment)
@@ -63,10 +69,13 @@ def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -
         cwd=assignment.policy.cwd,
         python_path={**os.environ, **assignment.policy.env}.get("PYTHONPATH"),
         acknowledges=acknowledges,
+        spark=assignment.app.spark and for_run(assignment.app.spark, assignment),
     )
 
 
-def _run_child(errand: Errand, environment: Mapping[str, str], limits: Limits, ear: "_Ear") -> Exit:
+def _run_child(
+    errand: Errand, environment: Mapping[str, str], limits: Limits, ear: "_Ear", echo: Echo
+) -> Exit:
     """``-P`` and our own path make the child import what the worker would, wherever it is started."""
     with tempfile.TemporaryFile() as file:  # Unlike a pipe it takes any size before there is a reader.
         file.write(msgspec.json.encode(errand))
@@ -79,7 +88,7 @@ def _run_child(errand: Errand, environment: Mapping[str, str], limits: Limits, e
             },
             inherit=(file.fileno(),),
         )
-        return run_group(command, limits, hear=ear.hear)
+        return run_group(command, limits, hear=ear.hear, echo=echo)
 
 
 class _Ear:

@@ -63,7 +63,15 @@ class ManagedRunner:
         except BaseException as error:
             # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
             return failed(account(error))
-        watch = _Watch(manager, attachment or _Unattached(), limits, stop, job, report, pause_s)
+        watch = _Watch(
+            manager,
+            job,
+            attachment=attachment or _Unattached(),
+            limits=limits,
+            stop=stop,
+            report=report,
+            pause_s=pause_s,
+        )
         return replace(watch.outcome(), output=output.text())
 
 
@@ -88,18 +96,19 @@ class _Watch:
     def __init__(
         self,
         manager: ManagesJobs,
+        job: Job,
+        *,
         attachment: Attachment,
         limits: Limits,
         stop: threading.Event,
-        job: Job,
         report: Report,
         pause_s: float,
     ) -> None:
         self._manager = manager
+        self._job = job
         self._attachment = attachment
         self._limits = limits
         self._stop = stop
-        self._job = job
         self._report = report
         self._pause_s = pause_s
         self._said = ""
@@ -111,6 +120,10 @@ class _Watch:
             return self._look_until_the_end(found)
         if self._limits.reached() is not None:
             return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")
+        return self._begin()
+
+    def _begin(self) -> Outcome:
+        """Start the work; from then on its handle is the first thing that is seen to."""
         try:
             started = settled(self._manager.run(self._job))
         except BaseException as error:
@@ -120,7 +133,8 @@ class _Watch:
         try:
             handle = _portable(started)
         except ValueError as fault:
-            return self._give_up(started, f"The handle that run() returned cannot be kept: {fault}.")
+            trouble = self._cancel(started)
+            return failed(_joined(f"The handle that run() returned cannot be kept: {fault}.", trouble))
         if not self._attachment.keep(handle):
             return self._leave(handle, Halt.STOPPED)
         return self._look_until_the_end(handle)
@@ -183,8 +197,10 @@ class _Watch:
             return Outcome(ending=ending, error=_joined(error, trouble))
         return Outcome(ending=ending, error=f"{error} What it started goes on: {_shown(handle)}")
 
-    def _give_up(self, handle: object, error: str) -> Outcome:
-        """The run is in error and its handle will be forgotten, so the work may not go on."""
+    def _give_up(self, handle: JSON, error: str) -> Outcome:
+        """The run is in error and its handle will be forgotten, so its work may not go on; another claim's may."""
+        if self._attachment.keeper(handle) is Keeper.ANOTHER:
+            return failed(error)
         return failed(_joined(error, self._cancel(handle)))
 
     def _cancel(self, handle: object) -> str | None:

@@ -15,7 +15,8 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-_PIECES = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<name>[^{}]*)\}|(?P<stray>[{}])|(?P<text>[^{}]+)")
+from jobs.runners.braces import pieces
+
 _HARMLESS = re.compile(r"[A-Za-z0-9_@%+:,./-]+")
 #: What ends each state of a shell's reading, or begins another; ``#`` is a comment.
 _MARKS = {
@@ -27,13 +28,9 @@ _MARKS = {
 _REFERENCES = {"": '"${%s}"', '"': "${%s}", "'": "'\"${%s}\"'", "#": "${%s}"}
 
 
-def placeholders(command: str) -> Iterator[str]:
-    """The names a command asks for, with repeats; ValueError for a brace neither doubled nor closed."""
-    for piece in _PIECES.finditer(command):
-        if piece["stray"]:
-            raise ValueError(f"a single {piece['stray']} at character {piece.start() + 1}; write it twice")
-        if piece["name"] is not None:
-            yield piece["name"]
+def placeholders(command: str) -> list[str]:
+    """The names a command asks for, with repeats; ValueError where no values could be put in."""
+    return [piece["name"] for piece, _ in _read(command) if piece["name"] is not None]
 
 
 def fill(command: str, values: Mapping[str, object]) -> str:
@@ -41,22 +38,30 @@ def fill(command: str, values: Mapping[str, object]) -> str:
     _check(command, values)
     variables: dict[str, str] = {}
     parts: list[str] = []
-    quotes = ""
-    for piece in _PIECES.finditer(command):
+    for piece, quotes in _read(command):
         name = piece["name"]
         if name is None:
-            quotes = _quotes_after(command, piece.span(), quotes)
             parts.append(piece["brace"][0] if piece["brace"] else piece["text"])
-        elif quotes in {"", '"'} and _behind_dollar(command[: piece.start()]):
-            raise ValueError(
-                f"${{{name}}}: write {{{name}}} for the value, ${{{{{name}}}}} for a shell variable"
-            )
         elif _harmless(str(values[name]), before=command[piece.end() : piece.end() + 1]):
             parts.append(str(values[name]))
         else:
             parts.append(_REFERENCES[quotes] % variables.setdefault(name, f"sluice_{len(variables)}"))
     assignments = (f"{variable}={shlex.quote(str(values[name]))}; " for name, variable in variables.items())
     return "".join(assignments) + "".join(parts)
+
+
+def _read(command: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Its parts, each with the quotes that it stands in; ValueError for one that cannot be meant."""
+    quotes = ""
+    for piece in pieces(command):
+        name = piece["name"]
+        if name is not None and quotes in {"", '"'} and _behind_dollar(command[: piece.start()]):
+            raise ValueError(
+                f"${{{name}}}: write {{{name}}} for the value, ${{{{{name}}}}} for a shell variable"
+            )
+        yield piece, quotes
+        if name is None:
+            quotes = _quotes_after(command, piece.span(), quotes)
 
 
 def _check(command: str, values: Mapping[str, object]) -> None:

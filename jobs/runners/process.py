@@ -47,9 +47,7 @@ class Exit(Struct, frozen=True, kw_only=True):
     stderr: Excerpt
 
 
-def run_group(
-    command: Command, limits: Limits, *, hear: Sink | None = None, echo: Echo = SILENCE
-) -> Exit:
+def run_group(command: Command, limits: Limits, *, hear: Sink | None = None, echo: Echo = SILENCE) -> Exit:
     """Run the command to its end, or to its limits.
 
     With ``hear`` the process gets a pipe to tell us things by; its number is the last word of ``argv``.

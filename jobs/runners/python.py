@@ -35,6 +35,7 @@ class PythonRunner:
         report: Report,
         transaction: Transaction | None = None,
         acknowledge: Acknowledge | None = None,
+        **_: object,
     ) -> Outcome:
         if assignment.policy.env or assignment.policy.cwd:
             return failed(

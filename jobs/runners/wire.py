@@ -4,19 +4,24 @@ from msgspec import Struct
 
 from jobs.job import Claimed
 from jobs.outcome import Ending
+from jobs.spark import Spark
 
 #: A longer line is none of ours: texts are cut before they are sent.
 LINE_BYTES_MAX = 1024 * 1024
 
 
 class Errand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the child is to do. ``python_path`` is the PYTHONPATH that user code and its own children see."""
+    """What the child is to do. ``python_path`` is the PYTHONPATH that user code and its own children see.
+
+    With ``spark`` the function is called in a session of Spark's.
+    """
 
     claimed: Claimed
     function_path: str
     cwd: str | None
     python_path: str | None
     acknowledges: bool
+    spark: Spark | None = None
 
 
 class Progress(Struct, frozen=True, forbid_unknown_fields=True, tag="progress"):

@@ -6,11 +6,12 @@ from msgspec import Struct
 
 from jobs.ref import JobName
 from jobs.states import State
+from jobs.submission import JSON
 from ledger.connection import Tx
 
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
-       deadline, created_at, changed_at, announced_at, worker::text, event
+       deadline, created_at, changed_at, announced_at, worker::text, event, handle
 FROM job WHERE app = %(app)s AND version = '' AND key = %(key)s
 """
 _ROUNDS = """
@@ -60,6 +61,7 @@ class Job(Struct, frozen=True):
     announced_at: datetime | None
     worker: str | None
     event: str | None
+    handle: JSON = None
 
     @property
     def name(self) -> JobName:

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from actors.definitions import Definitions
 from actors.process import Process
 from actors.settings import Settings
 from broker.connect import connect
-from jobs.catalogue import load
 from jobs.states import State
 from jobs.submission import Submission, SubmissionState
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.world import empty
 
-SETTINGS = Settings(tick_s=0.1, lease_s=3.0, grace_s=5.0)
+SETTINGS = Settings(apps=("jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def process(ledger_url: str) -> Iterator[Process]:
     ledger = Ledger(ledger_url)
     ledger.transact(empty)
     broker = connect("memory://")
-    made = Process(SETTINGS, load(["jobs.examples.shops"]), ledger, broker, threads=4)
+    made = Process(SETTINGS, Definitions(SETTINGS), ledger, broker, threads=4)
     made.start()
     yield made
     made.stop()

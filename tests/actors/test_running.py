@@ -13,7 +13,7 @@ from jobs.catalogue import load
 from jobs.ref import Claim
 from jobs.states import State
 from ledger import workers
-from tests.world import LEASE_S, World
+from tests.world import LEASE_S, World, catalogue_of
 
 SOURCE = """
 from jobs import app
@@ -69,16 +69,22 @@ class Bench:
                 tx, self.worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S
             )
         )
-        self.running = Running(world.ledger, world.catalogue, self.holdings, self.worker, self.sent.extend)
+        self.running = Running(
+            world.ledger, lambda: world.catalogue, self.holdings, self.worker, self.sent.extend
+        )
         world.ledger.transact(lambda tx: tx.write("CREATE TABLE IF NOT EXISTS effect (key text)"))
         world.ledger.transact(lambda tx: tx.write("DELETE FROM effect"))
 
     def run(self, app: str) -> Acknowledged:
         self.world.submit(app)
-        known = self.world.known(app)
+        return self.hint(app)
+
+    def hint(self, app: str, *keys: str) -> Acknowledged:
+        """Have the executor hear of jobs that are ready, in one parcel."""
         delivery = Acknowledged()
-        message = Execute(app=app, jobs=(Turn(known.id, self.world.round(app)),))
-        self.running.execute(message, delivery)
+        jobs = [f"{app}/{key}" for key in keys or ("1",)]
+        turns = tuple(Turn(self.world.known(job).id, self.world.round(job)) for job in jobs)
+        self.running.execute(Execute(app=app, jobs=turns), delivery)
         return delivery
 
     def effects(self) -> int:
@@ -122,6 +128,37 @@ def test_a_process_that_drains_gives_messages_back_unclaimed(bench: Bench) -> No
     bench.holdings.drain()
     assert bench.run("later").verdicts == ["given back"]
     assert bench.world.state("later") is State.READY
+
+
+def test_jobs_of_an_app_that_has_left_the_definitions_are_not_claimed(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.world.submit("later")
+    defined, bench.world.catalogue = bench.world.catalogue, catalogue_of({})
+    assert [bench.hint("later").verdicts for _ in range(2)] == [["acknowledged"]] * 2
+    assert bench.world.state("later") is State.READY
+    assert [record.getMessage() for record in caplog.records] == [
+        "later has left the definitions; its jobs are not claimed here and stay ready"
+    ]
+    bench.world.catalogue = defined
+    bench.hint("later")
+    assert bench.world.state("later") is State.EXECUTED
+
+
+def test_a_parcel_is_run_by_the_definitions_it_was_claimed_by(bench: Bench) -> None:
+    """They change while it runs: each time they are asked for, they say something else."""
+    world = bench.world
+    words = [{"job_id": "{x}", "bash_cmd": f"echo {said}"} for said in ("one", "two", "three")]
+    versions = iter([catalogue_of({"told": each}) for each in words])
+    bench.running = Running(
+        world.ledger, lambda: next(versions), bench.holdings, bench.worker, bench.sent.extend
+    )
+    world.define({"told": words[0]})
+    world.submit("told", None, keys=["1", "2", "3"])
+    bench.hint("told", "1", "2")
+    bench.hint("told", "3")
+    outputs = world.ledger.transact(lambda tx: tx.column("SELECT output FROM round ORDER BY job"))
+    assert outputs == ["one\n", "one\n", "two\n"]
 
 
 def test_claims_that_do_not_stand_any_more_are_told_to_stop() -> None:

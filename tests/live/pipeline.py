@@ -1,4 +1,7 @@
-"""Three apps in a row, and a slow one. Each run leaves one line outside the ledger: what really ran can be counted."""
+"""Three apps in a row, slow ones, and one whose work is elsewhere.
+
+Each run leaves one line outside the ledger: what really ran can be counted.
+"""
 
 import os
 import time
@@ -47,3 +50,21 @@ def remote(job: Job) -> None:
     """The same, in a process of its own, which has to be killed to stop."""
     _note(job)
     time.sleep(600)
+
+
+@app(name="far", job_id="{x}", max_losses=1000)
+class Elsewhere:
+    """Starts work that needs no process of ours: it ends when a file with its key in its name appears."""
+
+    poll_s = 0.05
+
+    def run(self, job: Job) -> dict[str, str]:
+        _note(job)
+        return {"key": job.key, "token": job.token}
+
+    def check(self, handle: dict[str, str]) -> str:
+        is_over = Path(f"{os.environ['EFFECTS']}.{handle['key']}").exists()
+        return "succeeded" if is_over else "running"
+
+    def cancel(self, handle: dict[str, str]) -> None:
+        Path(f"{os.environ['EFFECTS']}.{handle['key']}.ended").touch()

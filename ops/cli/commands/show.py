@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from jobs.states import State
 from ledger.reads.dossier import Child, Dossier, Parent, Round
 from ops.cli.command import Options
@@ -52,6 +54,8 @@ def _facts(found: Dossier) -> Iterator[str]:
         yield f"not before {moment(job.not_before)} UTC"
     if job.end_before:
         yield f"end before {moment(job.end_before)} UTC"
+    if job.handle is not None:
+        yield f"its work elsewhere: {msgspec.json.encode(job.handle).decode()}"
     if found.submissions:
         yield f"wanted by {', '.join(found.submissions)}"
 

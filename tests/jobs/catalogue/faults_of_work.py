@@ -3,6 +3,24 @@
 from tests.jobs.catalogue.faulty_apps import Fault, app
 from tests.planner.definitions import DATED
 
+#: A module of the standard library with a ``main``.
+SPARK = {"job_type": "pyspark", "pymodule": "timeit"}
+
+
+class Grid:
+    """A job manager, as far as anybody can see before there is a job."""
+
+    def run(self, job: object) -> str: ...
+
+    def check(self, handle: str) -> str: ...
+
+    def cancel(self, handle: str) -> None: ...
+
+
+class Demanding(Grid):
+    def __init__(self, address: str) -> None: ...
+
+
 FAULTS_OF_WORK: dict[str, Fault] = {
     # The top of a source.
     "a default that is no text": ({"default_job_id": 7, "a": DATED}, "default_job_id: 7 is not a text"),
@@ -15,13 +33,40 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     "two names of one word": (app(job_id_template="{date}"), "job_id and job_id_template are two names"),
     # Work.
     "a job type that is not there": (
-        app(job_type="pyspark"),
-        "job type pyspark is not available; there are bash,",
+        app(job_type="pyspork"),
+        "job type pyspork is not available (did you mean pyspark?); there are bash,",
     ),
-    "a job type of the user's": (app(job_type="acme:Grid"), "job type acme:Grid is not available"),
+    "a job manager that is not there": (
+        app(job_type="acme:Grid"),
+        "job_type: there is no Python module 'acme'",
+    ),
+    "a job manager of no name": (app(job_type="acme:"), "job_type: 'acme:' is not the path of"),
+    "a job manager that its module lacks": (app(job_type="os:Grid"), "job_type: os has no class 'Grid'"),
+    "a job manager that is no class": (app(job_type="os.path:join"), "os.path:join is no class"),
+    "a job manager without its functions": (
+        app(job_type="sched:scheduler"),
+        "sched:scheduler is no job manager: it has no check",
+    ),
+    "a command for a job manager": (
+        app(job_type=f"{__name__}:Grid", bash_cmd="true"),
+        f"job_type {__name__}:Grid has no bash_cmd",
+    ),
+    "a job manager in a process": (app(job_type=f"{__name__}:Grid", isolate=True), "has no isolate"),
+    "a job manager that wants arguments": (
+        app(job_type=f"{__name__}:Demanding"),
+        "cannot be made without arguments",
+    ),
+    "a folder for a job manager": (
+        app(job_type=f"{__name__}:Grid", cwd="/tmp"),
+        "cwd: it runs in a thread of the worker, which cannot have one of its own; give it to what",
+    ),
     "a placeholder that does not exist": (
         app(bash_cmd="echo {dat}"),
         "bash_cmd: there is no {dat} (did you mean date?); there are app_name, job_id, date, x",
+    ),
+    "a placeholder that a shell would read": (
+        app(bash_cmd="echo ${date}"),
+        "bash_cmd: ${date}: write {date} for the value, ${{date}} for a shell variable",
     ),
     "a single brace": (app(bash_cmd="awk '{print $1'"), "bash_cmd: a single {"),
     "a command that is no text": (app(bash_cmd=["echo"]), "bash_cmd: ['echo'] is not a command"),
@@ -35,6 +80,58 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     ),
     "no function": (app(job_type="python"), "job_type python needs its function"),
     "a function that does not exist": (app(function="os.path:joyn"), "os.path has no function 'joyn'"),
+    "an environment for a thread": (
+        app(function="os.path:join", env={"A": "1"}),
+        "env: it runs in a thread of the worker, which cannot have one of its own; set isolate: true",
+    ),
+    "a folder for a thread": (app(function="os.path:join", cwd="/tmp"), "cwd: it runs in a thread"),
+    # Spark.
+    "a job of Spark without its module": (app(job_type="pyspark"), "job_type pyspark needs its pymodule"),
+    "a module that is not there": (
+        app(job_type="pyspark", pymodule="acme.features"),
+        "pymodule: there is no Python module 'acme.features' here or on the path",
+    ),
+    "a file that is not there": (
+        app(job_type="pyspark", pymodule="acme/features.py"),
+        "pymodule: there is no Python file acme/features.py",
+    ),
+    "a module without main": (
+        app(job_type="pyspark", pymodule="this"),
+        "pymodule: this has no function 'main'",
+    ),
+    "a module that is no text": (
+        app(job_type="pyspark", pymodule="sys"),
+        "pymodule: there is no Python module",
+    ),
+    "a word of Spark for a command": (app(spark_conf={}), "an app of job_type bash has no spark_conf"),
+    "a command for Spark": (app(bash_cmd="true", **SPARK), "an app of job_type pyspark has no bash_cmd"),
+    "a property that is no text": (
+        app(spark_conf={"spark.cores.max": 4}, **SPARK),
+        "spark_conf: the value of spark.cores.max, 4, is not a text",
+    ),
+    "properties that are no mapping": (
+        app(spark_conf=["a=b"], **SPARK),
+        "spark_conf: ['a=b'] is not a mapping",
+    ),
+    "a file that Spark does not ship": (
+        app(uris=["a.tar"], **SPARK),
+        "uris: 'a.tar' is none of .py, .zip, .egg, .jar",
+    ),
+    "a path with a placeholder that does not exist": (
+        app(read_fp="in/{dat}", **SPARK),
+        "read_fp: there is no {dat} (did you mean date?)",
+    ),
+    "a path with a single brace": (app(write_fp="out/{date", **SPARK), "write_fp: a single {"),
+    "a share above one": (
+        app(read_fp="in", sample=2, **SPARK),
+        "sample: 2 is not a share above 0 and up to 1",
+    ),
+    "no partitions": (app(read_fp="in", minPartitions=0, **SPARK), "minPartitions: 0 is not a whole number"),
+    "mapjson that is no truth": (
+        app(read_fp="in", mapjson=1, **SPARK),
+        "mapjson: 1 is neither true nor false",
+    ),
+    "a word about what is not read": (app(mapjson=True, **SPARK), "mapjson: there is no read_fp"),
     "isolate that is no truth": (app(isolate="yes"), "isolate: 'yes' is neither true nor false"),
     # Policy.
     "a negative count": (app(max_fails=-1), "max_fails: -1 is not a whole number from 0 on"),

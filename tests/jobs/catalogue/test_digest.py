@@ -1,5 +1,6 @@
 """An app's digest says whether it still does the same."""
 
+import json
 from textwrap import dedent
 
 import pytest
@@ -18,7 +19,10 @@ def test_it_follows_what_the_app_does() -> None:
     base = _digest("@app(job_id='{n}')\ndef a(n): return 1")
     assert base == _digest("# A comment.\n\n@app(job_id='{n}')\ndef a(n): return 1")
     assert base != _digest("@app(job_id='{n}')\ndef a(n): return 2")
-    assert base != _digest("@app(job_id='{n}', env={'A': '1'})\ndef a(n): return 1")
+    isolated = [
+        _digest(f"@app(job_id='{{n}}', isolate=True, env={{'A': '{text}'}})\ndef a(n): ...") for text in "12"
+    ]
+    assert isolated[0] != isolated[1]
     assert base != _digest("@app(job_id='{m}')\ndef a(n): return 1")
 
 
@@ -26,6 +30,41 @@ def test_it_does_not_follow_how_often_or_how_long() -> None:
     base = _digest("@app(job_id='{n}')\ndef a(n): return 1")
     policy = "max_fails=3, timeout='2s', priority=5, retry={'rule': 'random', 'seconds': 1}"
     assert base == _digest(f"@app(job_id='{{n}}', {policy})\ndef a(n): return 1")
+
+
+def _declared(**words: object) -> str:
+    return load([write("a.json", json.dumps({"a": {"job_id": "{n}", **words}}))]).app("a").digest
+
+
+def test_it_follows_the_job_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = """
+        class Grid:
+            def run(self, job): return {}
+            def check(self, handle): ...
+            def cancel(self, handle): ...
+    """
+
+    def digest(folder: str, text: str) -> str:
+        write(f"{folder}/grid.py", text)
+        monkeypatch.chdir(folder)
+        try:
+            return _declared(job_type="grid.py:Grid")
+        finally:
+            monkeypatch.chdir("..")
+
+    base = digest("one", grid.format(1))
+    assert base == digest("two", f"\n        # Moved.\n{grid.format(1)}")
+    assert base != digest("three", grid.format(2))
+
+
+def test_it_follows_the_module_of_a_job_of_spark() -> None:
+    def digest(text: str, **words: object) -> str:
+        return _declared(job_type="pyspark", pymodule=write("m.py", text), **words)
+
+    base = digest("def main(sc): return 1")
+    assert base == digest("def main(sc): return 1")
+    assert base != digest("def main(sc): return 2")
+    assert base != digest("def main(sc): return 1", spark_conf={"spark.cores.max": "4"})
 
 
 def test_it_follows_the_order_of_groups_and_not_of_words() -> None:

@@ -11,6 +11,7 @@ import psutil
 
 from jobs.app import App
 from jobs.job import Acknowledge, Assignment, Transaction, idempotency_token
+from jobs.managed import Attachment
 from jobs.outcome import Ending, Outcome
 from jobs.policy import Policy
 from jobs.ref import JobName
@@ -86,6 +87,7 @@ class Bench:
         *,
         transaction: Transaction | None = None,
         acknowledge: Acknowledge | None = None,
+        attachment: Attachment | None = None,
     ) -> Outcome:
         return runner_for(assignment.app).run(
             assignment,
@@ -93,6 +95,7 @@ class Bench:
             report=lambda done, total: self.progress.append((done, total)),
             transaction=transaction,
             acknowledge=acknowledge,
+            attachment=attachment,
         )
 
     def bash(self, command: str | None, *, policy: Policy | None = None, **words: Any) -> Outcome:
@@ -121,6 +124,10 @@ def python_app(function: Callable[..., Any] | None, policy: Policy | None = None
 def isolated_app(name: str, policy: Policy | None = None) -> App:
     path = f"{FUNCTIONS}:{name}"
     return _app(job_type="python", isolate=True, function_path=path, policy=policy or Policy())
+
+
+def managed_app(manager: type, policy: Policy | None = None) -> App:
+    return _app(job_type="elsewhere:Grid", manager=manager, policy=policy or Policy())
 
 
 def _app(**words: Any) -> App:

@@ -8,22 +8,26 @@ from jobs.outcome import Ending
 from jobs.runners import runner_for
 from jobs.runners.bash import BashRunner
 from jobs.runners.isolate import IsolateRunner
+from jobs.runners.managed import ManagedRunner
 from jobs.runners.python import PythonRunner
 from jobs.template import Template
-from tests.jobs.runners.runner_bench import Bench, bash_app, isolated_app, python_app
+from tests.jobs.runners.elsewhere import Place
+from tests.jobs.runners.runner_bench import Bench, bash_app, isolated_app, managed_app, python_app
 
 
 def test_the_runner_fits_the_app() -> None:
     assert isinstance(runner_for(bash_app("true")), BashRunner)
     assert isinstance(runner_for(python_app(print)), PythonRunner)
     assert isinstance(runner_for(isolated_app("nothing")), IsolateRunner)
+    assert isinstance(runner_for(managed_app(Place().grid)), ManagedRunner)
 
 
 @pytest.mark.parametrize(
     ("job_type", "reason"),
     [
         ("python", "etl has no function, so there is nothing to run."),
-        ("pyspark", "etl has the job type pyspark, which no runner here knows."),
+        ("pyspark", "etl cannot be isolated: its function is not at the top of a module."),
+        ("cobol", "etl has the job type cobol, which no runner here knows."),
     ],
 )
 def test_the_jobs_of_an_app_that_cannot_be_run_fail_with_a_reason(

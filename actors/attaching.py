@@ -1,0 +1,49 @@
+"""One run's tie to work that it started elsewhere (see ``jobs.managed``): the ledger's word, or the lifeline's."""
+
+import logging
+from threading import Event
+
+from jobs.errors import Unreachable
+from jobs.managed import Keeper
+from jobs.submission import JSON
+from ledger import handles
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+
+_LOG = logging.getLogger("sluice.executor")
+
+#: While the ledger is away a handle is offered again this often, until the lifeline does not trust the lease any more.
+OFFER_AGAIN_S = 1.0
+
+
+class Attaching:
+    """``stop`` is the run's own. While it is not set, the lifeline trusts that the claim stands."""
+
+    def __init__(self, ledger: Ledger, job: Claimed, stop: Event) -> None:
+        self.handle = job.handle
+        self._ledger = ledger
+        self._job = job
+        self._stop = stop
+
+    def keep(self, handle: JSON) -> bool:
+        while True:
+            try:
+                return self._ledger.transact(lambda tx: handles.keep(tx, self._job.right, handle))
+            except Unreachable as error:
+                _LOG.warning("what %s has started waits to be written down: %s", self._job.name, error)
+                if self._stop.wait(OFFER_AGAIN_S):
+                    return False
+
+    def keeper(self, handle: JSON) -> Keeper:
+        """Without the ledger nobody can say; then work is ended for its own timeout only, and not because of a stop."""
+        try:
+            return self._ledger.transact(lambda tx: handles.keeper(tx, self._job.right, handle))
+        except Unreachable as error:
+            _LOG.warning("whose the work of %s is now cannot be told: %s", self._job.name, error)
+            return Keeper.ANOTHER if self._stop.is_set() else Keeper.OURS
+
+    def ended(self, handle: JSON) -> None:
+        try:
+            self._ledger.transact(lambda tx: handles.forget(tx, self._job.right, handle))
+        except Unreachable as error:
+            _LOG.warning("the work of %s was ended, and its handle stays: %s", self._job.name, error)

@@ -1,0 +1,17 @@
+"""How urgent a job is: which of two that may run is run first."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple, Self
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+class Urgency(NamedTuple):
+    """Sorts first what is to be run first: the higher priority, then the earlier deadline; none is the last."""
+
+    rank: int
+    by: datetime
+
+    @classmethod
+    def of(cls, priority: int, urgent_by: datetime | None) -> Self:
+        return cls(-priority, urgent_by or _NEVER)

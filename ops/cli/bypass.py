@@ -1,0 +1,173 @@
+"""``sluice run --bypass``: a job's code here and now, for whoever tries out an app or mends one by hand.
+
+Nothing else takes part: no ledger, no broker, no parents. A key has to fit the template of its app; ``valid_if_or``,
+dependencies, retries, priorities and times are not asked. The kwargs count, and of the policy what a run itself is
+under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``.
+
+The job has its usual token, so that the outside world takes it for the same job. Its claim is 0, which is lower than
+any that the ledger gives.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from threading import Event, Thread
+from typing import NoReturn, TextIO
+
+from msgspec.structs import replace
+
+from jobs.app import App
+from jobs.catalogue import parse_policy
+from jobs.errors import BadRequest
+from jobs.job import Assignment, Echo, idempotency_token
+from jobs.outcome import Ending, Outcome
+from jobs.ref import JobName
+from jobs.runners import runner_for
+from jobs.submission import Submission
+from ops.cli.asking import submission_of
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE, FAILED, INTERRUPTED
+from ops.cli.page import Block, Line, Verbatim
+from ops.times import span
+from ops.words import first_line
+
+#: What an interrupted job has for ending by itself; a process is killed before that.
+GRACE_S = 5.0
+#: What these ask for is the planner's, and it is not there.
+_OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun")
+
+
+def bypass(desk: Desk, options: Options) -> int:
+    """Run the keys one after another; those behind one that was interrupted are not begun."""
+    assignments = list(_assignments(desk, options))
+    stop = Event()
+    ended: list[tuple[JobName, Outcome]] = []
+    for assignment in assignments:
+        if not stop.is_set():
+            outcome = _run(assignment, stop)
+            ended.append((assignment.name, outcome))
+            desk.output.note(*_told(assignment.name, outcome, in_full=not desk.output.as_json))
+    desk.output.answer({"jobs": [_document(name, outcome) for name, outcome in ended]})
+    if stop.is_set():
+        return INTERRUPTED
+    return DONE if all(outcome.ending is Ending.DONE for _, outcome in ended) else FAILED
+
+
+def _assignments(desk: Desk, options: Options) -> Iterator[Assignment]:
+    """BadRequest for whatever cannot be run; nothing has been by then."""
+    useless = [
+        f"--{word.replace('_', '-')}" for word in _OF_THE_PLANNER if getattr(options, word) is not None
+    ]
+    if useless:
+        raise BadRequest(
+            f"--bypass has no use for {', '.join(useless)}.", advice="It runs the keys that are named."
+        )
+    submission = submission_of(options)
+    app = desk.catalogue.app(submission.app)
+    if submission.named_keys is None:
+        raise BadRequest(
+            "--bypass runs the keys that are named, and none is.",
+            where=app.name,
+            advice=f"Write one, like sluice run --bypass {app.name} {app.example_key}",
+        )
+    echo = Echo() if desk.output.as_json else _echo()
+    for key in submission.named_keys:
+        yield _assignment(app, key, submission, echo)
+
+
+def _assignment(app: App, key: str, submission: Submission, echo: Echo) -> Assignment:
+    ids = app.read_key(key)
+    name = JobName(app.name, app.write_key(ids))
+    return Assignment(
+        name=name,
+        ids=ids,
+        kwargs=submission.kwargs,
+        round=0,
+        claim=0,
+        token=idempotency_token(name.app, "", name.key),
+        app=app,
+        policy=app.policy.overridden(parse_policy(submission.policy)),
+        echo=echo,
+    )
+
+
+def _echo() -> Echo:
+    """Show what the job prints while it runs. Its log lines are among that, so our own log need not repeat them."""
+    logging.getLogger("sluice.job").setLevel(logging.CRITICAL)
+    return Echo(_writer(sys.stdout), _writer(sys.stderr))
+
+
+def _writer(stream: TextIO) -> Callable[[bytes], object]:
+    def write(chunk: bytes) -> None:
+        stream.flush()
+        stream.buffer.write(chunk)
+        stream.buffer.flush()
+
+    return write
+
+
+def _run(assignment: Assignment, stop: Event) -> Outcome:
+    """In a thread, as a worker does it; so an interrupt finds somebody here who can tell it to stop."""
+    began = time.monotonic()
+    ended: Future[Outcome] = Future()
+    Thread(target=lambda: _settle(ended, assignment, stop), daemon=True).start()
+    try:
+        outcome = ended.result()
+    except KeyboardInterrupt:
+        stop.set()
+        outcome = _within_the_grace(ended)
+    return replace(outcome, took_s=time.monotonic() - began)
+
+
+def _settle(ended: Future[Outcome], assignment: Assignment, stop: Event) -> None:
+    try:
+        runner = runner_for(assignment.app)
+        outcome = runner.run(assignment, stop=stop, report=_unheard, transaction=_no_transaction)
+    except BaseException as error:
+        # A pipe that nobody reads any more, or a fault of ours; either is the command's to tell.
+        ended.set_exception(error)
+    else:
+        ended.set_result(outcome)
+
+
+def _within_the_grace(ended: Future[Outcome]) -> Outcome:
+    try:
+        return ended.result(GRACE_S)
+    except TimeoutError:
+        return Outcome(
+            ending=Ending.HANDED_BACK, error="It was told to stop and did not; it ends with this command."
+        )
+
+
+def _unheard(done: int, total: int | None) -> None:
+    """Nobody watches the progress."""
+
+
+def _no_transaction() -> NoReturn:
+    raise BadRequest(
+        "job.transaction() needs the ledger, and --bypass runs without one.", advice="Leave it out."
+    )
+
+
+def _told(name: JobName, outcome: Outcome, *, in_full: bool) -> Iterator[Block]:
+    """The error is the author's own: with its traceback, unless the document has that."""
+    is_done = outcome.ending is Ending.DONE
+    ending = str(outcome.ending).replace("_", " ")
+    yield Line(f"{name}: {ending} in {span(outcome.took_s)}", "green" if is_done else "red")
+    if outcome.error and not is_done:
+        yield Verbatim(outcome.error.rstrip("\n") if in_full else first_line(outcome.error), "red")
+
+
+def _document(name: JobName, outcome: Outcome) -> dict[str, object]:
+    return {
+        "app": name.app,
+        "key": name.key,
+        "ending": outcome.ending,
+        "exit_code": outcome.exit_code,
+        "error": outcome.error,
+        "took_s": outcome.took_s,
+        "output": outcome.output,
+    }

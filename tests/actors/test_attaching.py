@@ -1,0 +1,186 @@
+"""Work elsewhere, between a claim and its outcome: whose it is when its run has to end."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any, cast
+
+import pytest
+
+from actors.attaching import Attaching
+from actors.holdings import Holdings
+from actors.running import Running
+from broker.messages import Execute, Message, Turn
+from jobs.catalogue import load
+from jobs.errors import Unreachable
+from jobs.managed import Keeper
+from jobs.states import State
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from tests.world import LEASE_S, World
+
+GRID = """
+asked = []
+answers = []
+meanwhile = lambda: None
+
+class Grid:
+    poll_s = 0.01
+
+    def run(self, job):
+        asked.append("run")
+        return {"token": job.token}
+
+    def check(self, handle):
+        asked.append("check")
+        meanwhile()
+        return answers.pop(0) if answers else "running"
+
+    def cancel(self, handle):
+        asked.append("cancel")
+"""
+
+
+class Acknowledged:
+    """The message has done its work."""
+
+    def acknowledge(self) -> None: ...
+
+    def give_back(self) -> None: ...
+
+
+class Site:
+    """A grid, and workers that run its one job; ``meanwhile`` is what happens while the grid is asked."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        (folder / "grid.py").write_text(GRID)
+        (folder / "apps.toml").write_text(
+            f'[far]\njob_id = "{{x}}"\njob_type = "{folder}/grid.py:Grid"\nmax_fails = 1\n'
+        )
+        world.catalogue = load([str(folder / "apps.toml")])
+        self.world = world
+        self.grid: Any = vars(sys.modules[self._grid().__module__])
+        self.id = world.submit("far")
+        self.holdings = Holdings()
+
+    @property
+    def asked(self) -> list[str]:
+        """What the grid was asked, without repeats in a row."""
+        asked: list[str] = self.grid["asked"]
+        return [each for place, each in enumerate(asked) if each != "".join(asked[place - 1 : place])]
+
+    @property
+    def handle(self) -> Any:
+        return self.world.field("far", "handle")
+
+    def run(self, *answers: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Have a new worker run the job, to its end or to its being stopped."""
+        self.grid["answers"][:] = answers
+        self.grid["meanwhile"] = meanwhile
+        sent: list[Message] = []
+        running = Running(
+            self.world.ledger, lambda: self.world.catalogue, self.holdings, self.world.hire(), sent.extend
+        )
+        turn = Turn(self.world.known("far").id, self.world.round("far"))
+        running.execute(Execute(app="far", jobs=(turn,)), Acknowledged())
+        self.world.queue.extend(sent)
+        self.world.deliver()
+
+    def _grid(self) -> type:
+        found = self.world.catalogue.app("far").manager
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def site(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return Site(world, tmp_path)
+
+
+def test_the_ledger_has_the_handle_while_the_work_goes_on_and_not_after(site: Site) -> None:
+    seen: list[Any] = []
+    site.run("succeeded", meanwhile=lambda: seen.append(site.handle))
+    (handle,) = seen
+    assert len(handle["token"]) == 32
+    assert site.handle is None
+    assert site.world.state("far") is State.SUCCEEDED
+
+
+def test_a_worker_that_leaves_hands_the_job_back_and_the_next_finds_the_work(site: Site) -> None:
+    site.run(meanwhile=site.holdings.stop_all)
+    assert site.world.state("far") is State.READY
+    site.run("running", "succeeded")
+    assert site.asked == ["run", "check"]
+    assert site.world.state("far") is State.SUCCEEDED
+
+
+def test_a_cancelled_job_has_its_work_ended(site: Site) -> None:
+    def cancel() -> None:
+        site.world.cancel(site.id)
+        site.holdings.stop_all()
+
+    site.run(meanwhile=cancel)
+    assert site.asked == ["run", "check", "cancel"]
+    assert site.world.state("far") is State.CANCELLED
+    assert site.handle is None
+
+
+def test_a_worker_that_was_thought_dead_keeps_its_hands_off(site: Site) -> None:
+    def lose() -> None:
+        site.world.tick(after_s=LEASE_S + 1)
+        site.holdings.stop_all()
+
+    site.run(meanwhile=lose)
+    assert site.asked == ["run", "check"]
+    site.run("succeeded")
+    assert site.asked == ["run", "check"]
+    assert site.world.state("far") is State.SUCCEEDED
+
+
+def test_a_failed_round_is_started_anew(site: Site) -> None:
+    site.run("failed")
+    site.world.tick(after_s=1)
+    site.run("succeeded")
+    assert site.asked == ["run", "check", "run", "check"]
+
+
+# Without the ledger.
+
+
+class _Away:
+    """A ledger out of reach for so many times, and then one that accepts."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def transact(self, _: object) -> bool:
+        self.times -= 1
+        if self.times >= 0:
+            raise Unreachable("The ledger does not answer.")
+        return True
+
+
+def _attaching(times: int, stop: Event) -> Attaching:
+    job = Claimed(1, "far", "1", 0, 1, None, None, None, None)
+    return Attaching(cast(Ledger, _Away(times)), job, stop)
+
+
+def test_a_handle_is_offered_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.attaching.OFFER_AGAIN_S", 0.001)
+    assert _attaching(3, Event()).keep("w1")
+
+
+def test_a_handle_is_not_offered_any_more_once_the_lease_is_not_trusted() -> None:
+    stop = Event()
+    stop.set()
+    assert not _attaching(99, stop).keep("w1")
+
+
+def test_while_nobody_can_say_whose_the_work_is_the_lifelines_word_counts() -> None:
+    stop = Event()
+    assert _attaching(99, stop).keeper("w1") is Keeper.OURS
+    stop.set()
+    assert _attaching(99, stop).keeper("w1") is Keeper.ANOTHER
+    _attaching(99, stop).ended("w1")

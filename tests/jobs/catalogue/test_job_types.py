@@ -1,0 +1,118 @@
+"""What the words of each job type come to."""
+
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from jobs.catalogue import load
+from jobs.spark import Spark
+from tests.jobs.catalogue.sources import faults, write
+
+pytestmark = pytest.mark.usefixtures("here")
+
+GRID = """
+    class Grid:
+        def run(self, job): return job.token
+        def check(self, handle): return "succeeded"
+        def cancel(self, handle): ...
+"""
+
+
+@pytest.mark.parametrize("place", ["acme.grid", "acme/grid.py"])
+def test_a_job_manager_is_found_by_module_and_by_file(place: str) -> None:
+    write("acme/__init__.py", "")
+    write("acme/grid.py", GRID)
+    app = load([write("a.toml", f'[a]\njob_id = "{{n}}"\njob_type = "{place}:Grid"')]).app("a")
+    assert app.manager is not None
+    assert app.manager().check("1") == "succeeded"
+    assert app.job_type == f"{place}:Grid"
+    assert (app.function, app.bash_cmd, app.spark) == (None, None, None)
+
+
+def test_a_decorated_class_is_a_job_manager(here: Path) -> None:
+    head = 'from jobs import app\n@app(job_id="{n}", timeout="6h")'
+    app = load([write("grid.py", f"{head}{dedent(GRID)}")]).app("Grid")
+    assert app.manager is not None
+    assert app.manager().check("1") == "succeeded"
+    assert (app.job_type, app.policy.timeout_s) == (f"{here}/grid.py:Grid", 6 * 3600)
+    other = load([write("a.toml", '[b]\njob_id = "{n}"\njob_type = "grid.py:Grid"')]).app("b")
+    assert other.manager is not None
+
+
+def test_a_decorated_class_that_is_no_job_manager_is_told_what_it_lacks() -> None:
+    text = 'from jobs import app\n@app(job_id="{n}")\nclass Grid:\n    def run(self, job): ...\n'
+    ((_, app, what),) = faults(write("grid.py", text))
+    assert app == "Grid"
+    assert what.endswith("grid.py:Grid is no job manager: it has no check, cancel")
+
+
+def test_a_job_manager_whose_module_breaks_is_told_with_its_line() -> None:
+    write("broken_grid.py", "\nimport nothing_of_that_name\n")
+    ((_, _, what),) = faults(write("a.toml", '[a]\njob_id = "{n}"\njob_type = "broken_grid:Grid"'))
+    assert "broken_grid.py, line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'" in what
+
+
+def test_a_function_has_no_job_manager() -> None:
+    write("grid.py", GRID)
+    text = 'from jobs import app\n@app(job_id="{n}", job_type="grid:Grid")\ndef a(n): ...\n'
+    assert [what for *_, what in faults(write("a.py", text))] == [
+        "an app of job_type grid:Grid has no function"
+    ]
+
+
+def test_a_job_of_spark_has_its_words_and_its_module_is_not_run() -> None:
+    write("acme/__init__.py", "raise AssertionError('it was imported')")
+    write("acme/features.py", "import pyspark\nraise AssertionError('it was run')\ndef main(textFile): ...")
+    source = write(
+        "a.toml",
+        """
+        [a]
+        job_id = "{date}"
+        job_type = "pyspark"
+        pymodule = "acme.features"
+        spark_conf = { "spark.master" = "yarn" }
+        uris = ["s3://jars/x.jar", "extra.py"]
+        read_fp = "s3://in/{date}/*"
+        write_fp = "s3://out/{app_name}/{job_id}"
+        mapjson = true
+        minPartitions = 8
+        sample = 0.25
+        env = { COLOUR = "red" }
+        env_from_os = ["HOME"]
+        """,
+    )
+    app = load([source]).app("a")
+    assert (app.job_type, app.function_path, app.function) == ("pyspark", "acme.features:main", None)
+    assert app.spark == Spark(
+        conf={"spark.master": "yarn"},
+        uris=("s3://jars/x.jar", "extra.py"),
+        read_fp="s3://in/{date}/*",
+        write_fp="s3://out/{app_name}/{job_id}",
+        mapjson=True,
+        min_partitions=8,
+        sample=0.25,
+    )
+    assert "pyspark" not in sys.modules or "acme" not in sys.modules
+
+
+def test_a_decorated_function_may_be_a_job_of_spark(here: Path) -> None:
+    text = 'from jobs import app\n@app(job_id="{n}", job_type="pyspark", read_fp="in")\ndef totals(textFile, n): ...\n'
+    app = load([write("a.py", text)]).app("totals")
+    assert (app.job_type, app.function_path) == ("pyspark", f"{here}/a.py:totals")
+    assert app.spark == Spark(read_fp="in")
+
+
+@pytest.mark.parametrize(
+    "text", ["if True:\n  def main(sc): ...", "from m import *", "from m import x as main", "main = 1"]
+)
+def test_main_may_be_bound_in_any_way(text: str) -> None:
+    write("m.py", text)
+    assert load([write("a.toml", '[a]\njob_id = "{n}"\njob_type = "pyspark"\npymodule = "m"')]).app("a").spark
+
+
+def test_a_module_of_spark_that_is_not_python_is_told_with_its_line() -> None:
+    write("m.py", "x = 1\ndef main(:\n")
+    ((_, _, what),) = faults(write("a.toml", '[a]\njob_id = "{n}"\njob_type = "pyspark"\npymodule = "m.py"'))
+    assert what.startswith("pymodule: m.py, line 2: ")

@@ -1,0 +1,70 @@
+"""Definitions that were sound until one thing in them was changed: whatever it is, they load or are told apart."""
+
+import json
+import random
+import tempfile
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from jobs.catalogue import load
+from jobs.errors import DefinitionError
+from tests.jobs.catalogue.test_nonsense import NEAR, VALUES
+from tests.planner.drawn_definitions import Words, drawn_apps
+
+#: Where something stands in a document: the mapping or list that holds it, and its place there.
+Spot = tuple[Any, Any]
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn_apps(), st.randoms(use_true_random=False), VALUES, st.integers(1, 3))
+def test_every_fault_of_a_changed_definition_names_its_source_and_an_app(
+    drawn: dict[str, Words], dice: random.Random, value: Any, times: int
+) -> None:
+    for _ in range(times):
+        change(drawn, dice, value)
+    note(str(drawn))
+    for fault in faults(drawn):
+        assert fault.source.endswith("apps.json")
+        assert fault.app in drawn
+        assert fault.what
+
+
+def change(document: dict[str, Any], dice: random.Random, value: Any) -> None:
+    """Replace, drop, rename or repeat something, at any depth."""
+    holder, place = dice.choice([*spots(document)])
+    match dice.choice(["replace", "drop", "rename", "repeat"]):
+        case "replace":
+            holder[place] = deepcopy(value)
+        case "drop":
+            del holder[place]
+        case "rename" if isinstance(holder, dict):
+            holder[dice.choice(NEAR)] = holder.pop(place)
+        case _ if isinstance(holder, list):
+            holder.append(deepcopy(holder[place]))
+    if not document:
+        document["app0"] = deepcopy(value)
+
+
+def spots(document: Any) -> Iterator[Spot]:
+    """Everything in it that can be changed."""
+    if isinstance(document, dict | list):
+        places = document if isinstance(document, dict) else range(len(document))
+        for place in places:
+            yield document, place
+            yield from spots(document[place])
+
+
+def faults(apps: dict[str, Any]) -> tuple[Any, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "apps.json"
+        path.write_text(json.dumps(apps))
+        try:
+            load([str(path)])
+        except DefinitionError as error:
+            return error.faults
+    return ()

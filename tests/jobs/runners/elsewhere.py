@@ -1,0 +1,85 @@
+"""A place where work runs that no test has to wait for: a job manager whose answers are given beforehand."""
+
+from collections.abc import Callable
+from typing import Any
+
+from jobs.job import Job
+from jobs.managed import Keeper
+
+
+class Place:
+    """What was asked of it, in order. ``grid`` is the class that an app would name.
+
+    ``answers`` are what ``check`` answers, one after the other and the last for ever: a status, or an error to raise.
+    """
+
+    def __init__(self, *answers: object, handle: object = "w1", refuse_cancel: int = 0) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self.before_check: Callable[[], object] = lambda: None
+        self._answers = list(answers) or ["running"]
+        self._handle = handle
+        self._refuse_cancel = refuse_cancel
+
+    @property
+    def calls(self) -> list[str]:
+        return [call[0] for call in self.asked]
+
+    @property
+    def grid(self) -> type:
+        place = self
+
+        class Grid:
+            poll_s = 0.01
+
+            def run(self, job: Job) -> object:
+                place.asked.append(("run", job.token))
+                return place.start(job)
+
+            def check(self, handle: Any) -> object:
+                place.asked.append(("check", handle))
+                place.before_check()
+                return place.answer()
+
+            def cancel(self, handle: Any) -> None:
+                place.asked.append(("cancel", handle))
+                place.end()
+
+        return Grid
+
+    def start(self, job: Job) -> object:
+        if isinstance(self._handle, BaseException):
+            raise self._handle
+        return self._handle(job) if callable(self._handle) else self._handle
+
+    def answer(self) -> object:
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def end(self) -> None:
+        if self._refuse_cancel:
+            self._refuse_cancel -= 1
+            raise ConnectionError("the grid does not answer")
+
+
+class Tie:
+    """What the ledger would say of a claim, set by hand."""
+
+    def __init__(self, *, handle: Any = None, keeper: Keeper = Keeper.OURS, accepts: bool = True) -> None:
+        self.handle = handle
+        self.says = keeper
+        self.accepts = accepts
+        self.kept: list[object] = []
+        self.forgotten: list[object] = []
+
+    def keep(self, handle: Any) -> bool:
+        if self.accepts:
+            self.kept.append(handle)
+        return self.accepts
+
+    def keeper(self, _: Any) -> Keeper:
+        return self.says
+
+    def ended(self, handle: Any) -> None:
+        self.forgotten.append(handle)

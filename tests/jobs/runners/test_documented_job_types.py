@@ -1,0 +1,108 @@
+"""The examples of docs/job-types.md do what the page says, with programs of Slurm's names that answer from files."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobs.app import App
+from jobs.catalogue import load
+from jobs.managed import Keeper
+from jobs.outcome import Ending, Outcome
+from tests.jobs.runners.elsewhere import Tie
+from tests.jobs.runners.runner_bench import Bench, error_of, eventually
+
+PAGE = (Path(__file__).parents[3] / "docs" / "job-types.md").read_text()
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: Each notes how it was called, and answers what the test has written down for it.
+PROGRAM = '#!/bin/sh\necho "${0##*/} $*" >> "$SLURM/calls"\ncat "$SLURM/${0##*/}" 2>/dev/null || true\n'
+
+
+def _block(language: str) -> str:
+    return next(text for found, text in _BLOCK.findall(PAGE) if found == language)
+
+
+class Slurm:
+    """A Slurm of four programs."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        for name in ("squeue", "sbatch", "sacct", "scancel"):
+            program = folder / "bin" / name
+            program.parent.mkdir(exist_ok=True)
+            program.write_text(PROGRAM)
+            program.chmod(0o755)
+        (folder / "slurm.py").write_text(_block("python"))
+        monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+        monkeypatch.setenv("SLURM", str(folder))
+        self.answer(sbatch="4711", sacct="COMPLETED")
+
+    @property
+    def app(self) -> App:
+        return load([str(self.folder / "slurm.py")]).app("train")
+
+    @property
+    def calls(self) -> list[str]:
+        """The programs that were called."""
+        if not (self.folder / "calls").exists():
+            return []
+        return [line.split()[0] for line in (self.folder / "calls").read_text().splitlines()]
+
+    def answer(self, **answers: str) -> None:
+        for name, text in answers.items():
+            (self.folder / name).write_text(f"{text}\n")
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return Slurm(tmp_path, monkeypatch)
+
+
+def _run(bench: Bench, slurm: Slurm, tie: Tie) -> Outcome:
+    return bench.run(bench.assign(slurm.app), attachment=tie)
+
+
+def test_the_manager_of_the_page_starts_keeps_and_checks(bench: Bench, slurm: Slurm) -> None:
+    tie = Tie()
+    assert _run(bench, slurm, tie).ending is Ending.DONE
+    assert slurm.calls == ["squeue", "sbatch", "sacct"]
+    assert tie.kept == ["4711"]
+
+
+def test_it_finds_again_what_a_dead_worker_started(bench: Bench, slurm: Slurm) -> None:
+    assert _run(bench, slurm, Tie(handle="4711")).ending is Ending.DONE
+    assert slurm.calls == ["sacct"]
+    slurm.answer(squeue="4712")
+    tie = Tie()
+    assert _run(bench, slurm, tie).ending is Ending.DONE
+    assert tie.kept == ["4712"], "it had not been kept, but it bore the job's mark"
+    assert "sbatch" not in slurm.calls
+
+
+def test_it_tells_why_the_work_failed(bench: Bench, slurm: Slurm) -> None:
+    slurm.answer(sacct="OUT_OF_MEMORY")
+    assert error_of(_run(bench, slurm, Tie())) == "Slurm says OUT_OF_MEMORY"
+
+
+def test_it_ends_what_nobody_wants_any_more(bench: Bench, slurm: Slurm) -> None:
+    slurm.answer(sacct="RUNNING")
+    tie = Tie(keeper=Keeper.NOBODY)
+    running = bench.meanwhile(lambda: _run(bench, slurm, tie))
+    eventually(lambda: "sacct" in slurm.calls)
+    bench.stop.set()
+    assert running.result(timeout=20).ending is Ending.HANDED_BACK
+    assert slurm.calls[-1] == "scancel"
+    assert tie.forgotten == ["4711"]
+
+
+def test_the_app_of_spark_on_the_page_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme" / "__init__.py").touch()
+    (tmp_path / "acme" / "features.py").write_text("def main(elem): ...\n")
+    (tmp_path / "apps.json").write_text(json.dumps(json.loads(_block("json"))))
+    assert load(["apps.json"]).app("features").spark

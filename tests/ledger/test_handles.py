@@ -1,0 +1,180 @@
+"""Handles of work elsewhere: stored under a claim, kept over its loss, forgotten when the job starts anew."""
+
+from typing import Any
+
+import pytest
+
+from jobs.managed import Keeper
+from jobs.outcome import Ending
+from jobs.states import State
+from ledger import handles
+from ledger.claims import Claimed
+from tests.world import LEASE_S, World
+
+HANDLE = {"pod": 7}
+
+
+def _claimed(world: World, **words: Any) -> Claimed:
+    """A claim of a job that was just submitted; its worker is one that nobody beats for."""
+    world.apps("a", **words)
+    world.submit("a")
+    return _again(world)
+
+
+def _again(world: World) -> Claimed:
+    claimed = world.claim("a", worker=world.hire())
+    assert claimed is not None
+    return claimed
+
+
+def _keep(world: World, claimed: Claimed, handle: Any = HANDLE) -> bool:
+    return world.ledger.transact(lambda tx: handles.keep(tx, claimed.right, handle))
+
+
+def _keeper(world: World, claimed: Claimed, handle: Any = HANDLE) -> Keeper:
+    return world.ledger.transact(lambda tx: handles.keeper(tx, claimed.right, handle))
+
+
+def _lose(world: World) -> None:
+    world.tick(after_s=LEASE_S + 1)
+
+
+def test_a_claim_begins_without_a_handle(world: World) -> None:
+    assert _claimed(world).handle is None
+
+
+@pytest.mark.parametrize("handle", ["job-1", 7, 0, False, [], {}, {"a": [None, 1.5]}])
+def test_any_json_value_but_null_comes_back_as_it_was(world: World, handle: Any) -> None:
+    assert _keep(world, _claimed(world), handle)
+    _lose(world)
+    assert _again(world).handle == handle
+
+
+# Kept.
+
+
+def test_a_lost_lease_leaves_the_handle_to_the_next_claim(world: World) -> None:
+    first = _claimed(world)
+    assert _keep(world, first)
+    assert _keeper(world, first) is Keeper.OURS
+    _lose(world)
+    assert _keeper(world, first) is Keeper.ANOTHER
+    second = _again(world)
+    assert second.handle == HANDLE
+    assert _keeper(world, first) is Keeper.ANOTHER
+    assert _keeper(world, second) is Keeper.OURS
+
+
+def test_a_job_that_is_handed_back_keeps_its_handle(world: World) -> None:
+    first = _claimed(world)
+    _keep(world, first)
+    assert world.record(first, Ending.HANDED_BACK)
+    assert _keeper(world, first) is Keeper.ANOTHER
+    assert _again(world).handle == HANDLE
+
+
+@pytest.mark.parametrize("how", ["cancelled", "given up", "expired", "timed out by the groomer"])
+def test_a_job_that_ended_without_its_workers_word_keeps_the_handle_until_its_work_is_ended(
+    world: World, how: str
+) -> None:
+    claimed = _claimed(world, max_losses=0, timeout=5 if "timed" in how else None)
+    _keep(world, claimed)
+    if how == "cancelled":
+        submission = world.ledger.transact(lambda tx: tx.column("SELECT id FROM submission"))[0]
+        world.cancel(submission)
+    elif how == "expired":
+        world.ledger.transact(lambda tx: tx.write("UPDATE job SET end_before = %(now)s"))
+        world.tick(after_s=1)
+    else:
+        world.tick(after_s=LEASE_S + 1 if how == "given up" else 8)
+    assert world.state("a") in {State.CANCELLED, State.FAILED, State.EXPIRED, State.TIMED_OUT}
+    assert _keeper(world, claimed) is Keeper.NOBODY
+    assert world.field("a", "handle") == HANDLE
+    world.ledger.transact(lambda tx: handles.forget(tx, claimed.right, HANDLE))
+    assert world.field("a", "handle") is None
+
+
+# Forgotten.
+
+
+@pytest.mark.parametrize("ending", [Ending.DONE, Ending.ERROR, Ending.TIMED_OUT])
+def test_a_round_that_is_over_leaves_no_handle(world: World, ending: Ending) -> None:
+    first = _claimed(world, max_fails=1, max_timeouts=1)
+    _keep(world, first)
+    assert world.record(first, ending)
+    assert world.field("a", "handle") is None
+    assert _keeper(world, first) is Keeper.NOBODY
+    if ending is not Ending.DONE:
+        world.tick(after_s=1)
+        assert _again(world).handle is None
+
+
+def test_a_job_that_timed_out_for_good_leaves_no_handle(world: World) -> None:
+    first = _claimed(world)
+    _keep(world, first)
+    assert world.record(first, Ending.TIMED_OUT)
+    assert world.state("a") is State.TIMED_OUT
+    assert world.field("a", "handle") is None
+
+
+def test_a_run_that_the_groomer_times_out_starts_anew_without_it(world: World) -> None:
+    first = _claimed(world, timeout=5, max_timeouts=1)
+    _keep(world, first)
+    world.tick(after_s=8)
+    assert world.state("a") is State.READY
+    assert _keeper(world, first) is Keeper.NOBODY
+    assert _again(world).handle is None
+
+
+def test_a_new_life_begins_without_the_handle_of_the_last(world: World) -> None:
+    first = _claimed(world, max_losses=0)
+    _keep(world, first)
+    _lose(world)
+    assert world.field("a", "handle") == HANDLE
+    world.submit("a", rerun="job")
+    assert world.state("a") is State.READY
+    assert _again(world).handle is None
+
+
+# Refused.
+
+
+def test_a_claim_that_was_lost_stores_nothing(world: World) -> None:
+    first = _claimed(world)
+    _lose(world)
+    assert not _keep(world, first)
+    second = _again(world)
+    assert not _keep(world, first)
+    assert second.handle is None
+    assert _keep(world, second)
+
+
+def test_while_another_claim_starts_its_work_the_old_work_may_be_just_that(world: World) -> None:
+    first = _claimed(world)
+    _lose(world)
+    assert _keeper(world, first) is Keeper.NOBODY, "nobody has begun yet, and it will be begun anew"
+    second = _again(world)
+    assert _keeper(world, first) is Keeper.ANOTHER
+    _keep(world, second, "other work")
+    assert _keeper(world, first) is Keeper.NOBODY
+    _keep(world, second)
+    assert _keeper(world, first) is Keeper.ANOTHER, "it was found by its token"
+
+
+def test_only_its_own_claim_forgets_a_handle_and_only_of_a_job_that_is_over(world: World) -> None:
+    first = _claimed(world, max_losses=1)
+    _keep(world, first)
+    world.ledger.transact(lambda tx: handles.forget(tx, first.right, HANDLE))
+    _lose(world)
+    second = _again(world)
+    _lose(world)
+    assert world.state("a") is State.FAILED
+    world.ledger.transact(lambda tx: handles.forget(tx, first.right, HANDLE))
+    world.ledger.transact(lambda tx: handles.forget(tx, second.right, "other work"))
+    assert world.field("a", "handle") == HANDLE
+
+
+def test_a_job_that_is_not_there_is_looked_after_by_nobody(world: World) -> None:
+    claimed = _claimed(world)
+    world.ledger.transact(lambda tx: tx.write("TRUNCATE job, submission, wants, round, transition"))
+    assert _keeper(world, claimed) is Keeper.NOBODY
