@@ -13,6 +13,7 @@ What holds:
 - Locks are taken in this order: parents' job rows, needs, gates, children's job rows; each in id order.
 
     planning, reviving          what is wanted enters        claims      a worker's side
+    choosing                    which jobs a hint is for     urgency     who lends whom how much
     release, counts             gates open and shut          judging     what follows from an outcome
     submissions, wishes         who wants what               grooming    what was lost or has become due
     workers                     leases                       reads/      what people ask

@@ -13,8 +13,9 @@ from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim, JobName
 from jobs.states import CLAIM, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
 from jobs.submission import JSON
+from ledger.choosing import UNEXPIRED, choose
 from ledger.connection import Tx, arrays
-from ledger.release import Ready
+from ledger.release import READY_COLUMNS, Ready
 from ledger.sql import NOW, move
 from ledger.submissions import owe
 
@@ -23,7 +24,7 @@ _CLAIM = move(
     CLAIM,
     By.EXECUTOR,
     given="unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)",
-    condition=f"job.round = given.round AND coalesce(job.end_before > {NOW}, true) AND EXISTS ("
+    condition=f"job.round = given.round AND {UNEXPIRED} AND EXISTS ("
     f"SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})",
     sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s)",
     returning="id, app, key, round, claim, kwargs, overrides, timeout_s, handle",
@@ -46,7 +47,7 @@ _RECORD = move(
     By.EXECUTOR,
     given=_CLAIMS,
     condition=_HELD,
-    sets=f"announced_at = {NOW}, announcements = 0",
+    sets=f"announced_at = {NOW}, announcements = 0, handle = NULL",
 )
 _HAND_BACK = move(
     HAND_BACK,
@@ -54,7 +55,7 @@ _HAND_BACK = move(
     given=_CLAIMS,
     condition=_HELD,
     sets=f"announced_at = {NOW}, announcements = 0",
-    returning="id, app, round, priority, losses > 0",
+    returning=READY_COLUMNS,
 )
 _SUSPEND = move(
     SUSPEND,
@@ -68,7 +69,7 @@ _REQUEUE_TIMED_OUT = move(
     By.EXECUTOR,
     given=_CLAIMS,
     condition=f"{_HELD} AND job.timeouts < job.max_timeouts",
-    sets="timeouts = job.timeouts + 1, round = job.round + 1",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1, handle = NULL",
     note="'timed out'",
 )
 _TIME_OUT = move(
@@ -76,7 +77,7 @@ _TIME_OUT = move(
     By.EXECUTOR,
     given=_CLAIMS,
     condition=f"{_HELD} AND job.timeouts >= job.max_timeouts",
-    sets="timeouts = job.timeouts + 1",
+    sets="timeouts = job.timeouts + 1, handle = NULL",
 )
 _CLOSE_ROUNDS = f"""
 UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
@@ -89,7 +90,7 @@ WHERE round.job = given.job AND round.claim = given.claim AND round.ending IS NU
 
 
 class Claimed(Struct, frozen=True):
-    """A job that this worker may run, and what it needs to run it."""
+    """A job that this worker may run, and what it needs to run it. ``handle`` is of an earlier claim (``handles``)."""
 
     id: int
     app: str
@@ -128,14 +129,21 @@ class Taken(Struct, frozen=True):
     awaited: list[int]
 
 
-def claim(tx: Tx, turns: list[tuple[int, int]], worker: UUID, digest: str = "") -> Taken:
-    """Take those of the (job, round) pairs that are still to be had; the others somebody else has seen to.
+def claim(tx: Tx, app: str, turns: list[tuple[int, int]], worker: UUID, digest: str = "") -> Taken:
+    """Take as many jobs of this app as there are (job, round) pairs: the most urgent ones, which mostly are these.
 
-    ``digest`` is of the definition that the worker runs them by.
+    One of them that is not to be had any more, or less urgent than others that are, leaves its place to another
+    (see ``choosing``). Fewer are taken where there are no more, none where the worker has no lease. They come
+    in the order they should be run in. ``digest`` is of the definition that the worker runs them by.
     """
-    claimed = tx.structs(Claimed, _CLAIM, **arrays(turns, "jobs", "rounds"), worker=worker)
+    chosen = choose(tx, app, turns)
+    if not chosen:
+        return Taken([], [])
+    claimed = tx.structs(Claimed, _CLAIM, **arrays(chosen, "jobs", "rounds"), worker=worker)
     if not claimed:
         return Taken([], [])
+    places = {job: place for place, (job, _) in enumerate(chosen)}
+    claimed.sort(key=lambda job: places[job.id])
     return Taken(claimed, tx.column(_OPEN_ROUNDS, jobs=[job.id for job in claimed], digest=digest))
 
 

@@ -5,13 +5,13 @@ plan and is found afterwards. Plans insert in an order that all processes share 
 that overlap wait for each other's uncommitted keys in one direction only.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from jobs.plan import PlannedJob, Standing
 from jobs.ref import JobName
-from jobs.states import SKIP, WANT, By, State
+from jobs.states import SKIP, TERMINAL, WANT, By, State, sql_list
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
 
@@ -64,6 +64,22 @@ _WANT_EXPECTED = move(
     f"JOIN {_TERMS_GIVEN} USING (term)) AS given",
     sets=", ".join(f"{name} = given.{_COLUMNS[name]}" for name in _WOKEN),
 )
+# A job that begins anew was revived by this very transaction, so its row is held; it goes by the plan's terms now.
+_RENEW = f"""
+UPDATE job SET {", ".join(f"{name} = given.{_COLUMNS[name]}" for name in _WOKEN if name not in ("open", "digest"))}
+FROM (SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS renewed (id, term)
+      JOIN {_TERMS_GIVEN} USING (term)) AS given
+WHERE job.id = given.id
+"""
+_RAISE = f"""
+WITH held AS MATERIALIZED (
+    SELECT job.id, given.priority FROM job
+    JOIN unnest(%(jobs)s::bigint[], %(priorities)s::int[]) AS given (id, priority) USING (id)
+    WHERE job.priority < given.priority AND job.state NOT IN ({sql_list(*sorted(TERMINAL))})
+    ORDER BY job.id FOR UPDATE OF job
+)
+UPDATE job SET priority = held.priority FROM held WHERE job.id = held.id RETURNING job.id
+"""
 _SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED}'")
 
 _VERBS = {standing.verb.target: standing.verb.name for standing in Standing}
@@ -83,11 +99,25 @@ def insert(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
     return {JobName(app, key): id for id, app, key in rows}
 
 
-def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: dict[JobName, int]) -> list[int]:
+def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> set[int]:
     """Wake those of the jobs that were only expected; they get the terms of whoever asked first."""
     if not jobs:
+        return set()
+    return set(tx.column(_WANT_EXPECTED, jobs=[ids[job.name] for job in jobs], **_terms(jobs)))
+
+
+def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
+    """Give these revived jobs the terms that they are planned with now."""
+    if jobs:
+        tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(jobs))
+
+
+def raise_priorities(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
+    """Those of the living jobs that are wanted more urgently now; of their terms nothing else changes."""
+    if not jobs:
         return []
-    return tx.column(_WANT_EXPECTED, jobs=[ids[job.name] for job in jobs], **_terms(jobs))
+    priorities = [job.policy.priority for job in jobs]
+    return tx.column(_RAISE, jobs=[ids[job.name] for job in jobs], priorities=priorities)
 
 
 def skip(tx: Tx, jobs: list[int]) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from jobs.plan import PlannedJob
 from jobs.ref import JobName
-from jobs.states import State
+from jobs.states import TERMINAL, State, sql_list
 from ledger.connection import Tx, arrays
 
 #: The needs of so many jobs are written at once; one job may have a million.
 BATCH = 5_000
+
+_ENDED = sql_list(*sorted(TERMINAL))
 
 _INSERT_GATES = """
 INSERT INTO gate (child, gate, name, unmet, dead)
@@ -30,7 +32,9 @@ ON CONFLICT (child, gate, parent) DO NOTHING
 """
 _OUTDATED = f"""
 SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) USING (id)
-WHERE job.state = '{State.WAITING}' AND job.digest IS DISTINCT FROM given.digest
+WHERE job.digest IS DISTINCT FROM given.digest
+  AND (job.state IN ('{State.WAITING}', '{State.CANCELLED}')
+       OR job.state IN ({_ENDED}) AND job.id = ANY(%(again)s::bigint[]))
 ORDER BY job.id
 """
 # Needs, then gates, each in their own order, as whoever tells children locks them.
@@ -44,11 +48,18 @@ FROM unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) WHERE
 """
 
 
-def outdated(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[PlannedJob]:
-    """Those of the jobs that wait by an older definition than the one they are asked for by."""
+def outdated(
+    tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int], again: list[int]
+) -> list[PlannedJob]:
+    """Those of the jobs that wait, or are about to wait again, by an older definition than they are asked for by.
+
+    ``again`` are to be run again though they have ended.
+    """
     known = {ids[job.name]: job for job in jobs if job.digest is not None}
+    if not known:
+        return []
     digests = [job.digest for job in known.values()]
-    return [known[id] for id in tx.column(_OUTDATED, jobs=list(known), digests=digests)] if known else []
+    return [known[id] for id in tx.column(_OUTDATED, jobs=list(known), digests=digests, again=again)]
 
 
 def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:

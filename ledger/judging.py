@@ -12,18 +12,18 @@ import msgspec
 
 from jobs.backoff import Retry
 from jobs.outcome import Ending
-from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By, State
+from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
 from jobs.verdict import Case, Verdict
 from ledger.connection import Tx, arrays
 from ledger.release import Ready, release
-from ledger.sql import move
+from ledger.sql import guard, move
 from ledger.submissions import cancel_unwanted, owe
 
 _CASES = f"""
 SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,
        job.end_before, job.retry
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
-WHERE job.id = ANY(%(jobs)s) AND job.state = '{State.EXECUTED}'
+WHERE job.id = ANY(%(jobs)s) AND {guard(SUCCEED)}
 ORDER BY job.id FOR UPDATE OF job
 """
 _FAILED = "fails = job.fails + 1"

@@ -6,7 +6,7 @@ and only children of that, or of what is skipped, are counted again after their 
 What a crash leaves: nothing, for a plan is one transaction.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from jobs.states import By, State
 from ledger import counts, entering, gates, reviving, urgency, wishes
 from ledger.connection import Tx, arrays
 from ledger.counts import Told
-from ledger.release import release, strand
+from ledger.release import Ready, release, strand
 
 _FIND = """
 SELECT job.id, job.app, job.key, job.state
@@ -67,22 +67,24 @@ def plan(tx: Tx, plan: Plan) -> Told:
     skipped = [job.name for job in plan.jobs if job.standing is Standing.SKIPPED]
     entering.skip(tx, [ids[name] for name in skipped])
     wanted = [job for job in plan.jobs if job.standing is Standing.WANTED]
-    asked_again = [job for job in wanted if job.name in older]
-    woken = set(entering.wake(tx, asked_again, ids))
-    revived = _revive(tx, plan, ids, [ids[job.name] for job in asked_again])
+    woken = entering.wake(tx, [job for job in wanted if job.name in older], ids)
     fresh = [job for job in wanted if job.name in made or ids[job.name] in woken]
     gates.write(tx, fresh, ids)
-    changed = gates.outdated(tx, [job for job in asked_again if ids[job.name] not in woken], ids)
+    asked_again = [job for job in wanted if job.name in older and ids[job.name] not in woken]
+    again = [ids[name] for rerun in plan.reruns for name in rerun.names]
+    changed = gates.outdated(tx, asked_again, ids, again)
     gates.replace(tx, changed, ids)
     wishes.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
     unsure = [ids[job.name] for job in (*_decided(fresh, older.keys() | set(skipped)), *changed)]
     counts.recount(tx, unsure)
+    revived = _revive(tx, plan, asked_again, ids)
+    raised = entering.raise_priorities(tx, asked_again, ids)
     touched = sorted({*unsure, *revived})
-    urgency.lend(tx, [*touched, *(ids[job.name] for job in fresh)])
+    urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in fresh)}))
     ready = release(tx, By.PLANNER, [*touched, *(ids[job.name] for job in fresh if entering.is_open(job))])
     told = counts.tell(tx, [ids[name] for name in skipped] + strand(tx, touched))
     turned = tx.column(_TURNED, jobs=touched) if touched else []
-    return Told(ready + told.ready, sorted({*told.turned, *turned}))
+    return Told(_as_asked(ready, plan, ids) + told.ready, sorted({*told.turned, *turned}))
 
 
 def _hold(tx: Tx, names: list[JobName]) -> dict[JobName, int]:
@@ -101,11 +103,24 @@ def _decided(jobs: Iterable[PlannedJob], names: Collection[JobName]) -> list[Pla
     return [job for job in jobs if any(need.parent in names for gate in job.gates for need in gate.needs)]
 
 
-def _revive(tx: Tx, plan: Plan, ids: Mapping[JobName, int], wanted: list[int]) -> list[int]:
-    """Run again what was cancelled and is wanted now, and what the plan asks for; all whom that touches."""
-    touched = reviving.want_again(tx, wanted).touched if wanted else []
+def _revive(tx: Tx, plan: Plan, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
+    """Run again what was cancelled and is wanted now, and what the plan asks for; all whom that touches.
+
+    Those that the plan names begin anew under its terms, the others under those they had.
+    """
+    if not jobs and not plan.reruns:
+        return []
+    revived = reviving.want_again(tx, [ids[job.name] for job in jobs])
+    begun, touched = revived.jobs, revived.touched
     for again in plan.reruns:
         revived = reviving.rerun(tx, [ids[name] for name in again.names], downstream=again.downstream)
         wishes.want(tx, [(again.submission, job, Wish.PUSHED) for job in revived.jobs])
-        touched += revived.touched
+        begun, touched = begun + revived.jobs, touched + revived.touched
+    entering.renew(tx, [job for job in jobs if ids[job.name] in set(begun)], ids)
     return touched
+
+
+def _as_asked(ready: list[Ready], plan: Plan, ids: Mapping[JobName, int]) -> list[Ready]:
+    """In the order in which they were asked for: of two that are equally urgent, who came first goes first."""
+    places = {ids[name]: place for place, (_, name, _) in reversed([*enumerate(plan.wants)])} if ready else {}
+    return sorted(ready, key=lambda job: places.get(job.job, len(places)))

@@ -1,5 +1,6 @@
 """Waiting jobs leave their gates: to the queue when one is open, to the dead when none can open."""
 
+from datetime import datetime
 from typing import NamedTuple
 
 from jobs.states import RELEASE, SKIP, STRAND, By, State
@@ -14,10 +15,12 @@ class Ready(NamedTuple):
     app: str
     round: int
     priority: int
+    urgent_by: datetime | None
     alone: bool
 
 
-_READY = "id, app, round, priority, losses > 0"
+#: What a statement on ``job`` returns for each ``Ready``.
+READY_COLUMNS = "id, app, round, priority, urgent_by, losses > 0"
 
 _RELEASE = {
     by: move(
@@ -25,7 +28,7 @@ _RELEASE = {
         by,
         condition=f"job.open AND coalesce(job.not_before <= {NOW}, true) AND coalesce(job.end_before > {NOW}, true)",
         sets=f"announced_at = {NOW}, announcements = 0",
-        returning=_READY,
+        returning=READY_COLUMNS,
     )
     for by in (By.PLANNER, By.GROOMER)
 }

@@ -15,13 +15,16 @@ from ledger.wishes import forget_ended
 _DEAD = sql_list(*sorted(DEAD))
 _ENDED = sql_list(*sorted(TERMINAL))
 
+# Skipped for its own sake, by its app's filter, and not for its parents': such a job has no gates.
+_FILTERED = f"(job.state = '{State.SKIPPED}' AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id))"
+
 # Upwards from what is to run again: the dead parents that would strand it at once.
 _DEAD_ANCESTORS = f"""
 WITH RECURSIVE up (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
-    WHERE need.settled = false AND job.state IN ({_DEAD})
+    WHERE need.settled = false AND job.state IN ({_DEAD}) AND NOT {_FILTERED}
 )
 SELECT id FROM up
 """

@@ -34,12 +34,12 @@ def move(
     return f"""
     WITH held AS MATERIALIZED (
         SELECT job.id, job.state AS source FROM job JOIN {given} USING (id)
-        WHERE job.{verb.guard} AND ({condition})
+        WHERE {guard(verb)} AND ({condition})
         ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET {assignments}
         FROM held JOIN {given} USING (id)
-        WHERE job.id = held.id AND job.{verb.guard}
+        WHERE job.id = held.id AND {guard(verb)}
         RETURNING job.*, held.source
     ), logged AS (
         INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
@@ -48,6 +48,15 @@ def move(
     )
     SELECT {returning} FROM moved ORDER BY id
     """
+
+
+def guard(verb: Verb) -> str:
+    """The verb's guard for a job that is found by its id, written so that no partial index can answer it.
+
+    While the statistics still say that hardly any job is ready, the index of the ready ones looks cheaper
+    than the primary key, and each claim would read all of a hundred thousand (measured: 180 ms instead of 1).
+    """
+    return f"CASE WHEN job.{verb.guard} THEN true END"
 
 
 def _leaving(verb: Verb) -> str:

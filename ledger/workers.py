@@ -21,6 +21,13 @@ _HELD = f"""
 SELECT job.id, job.claim FROM job JOIN unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)
 USING (id) WHERE job.state = '{State.RUNNING}' AND job.claim = given.claim
 """
+_STRAYS = f"""
+SELECT job.id, job.claim FROM job
+WHERE job.worker = %(id)s AND job.state = '{State.RUNNING}'
+  AND job.changed_at < {NOW} - make_interval(secs => %(grace_s)s)
+  AND (job.id, job.claim) NOT IN (SELECT * FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]))
+ORDER BY job.id
+"""
 _LEAVE = f"UPDATE worker SET left_at = {NOW}, lease_until = least(lease_until, {NOW}) WHERE id = %(id)s"
 
 # Taking a pulse only saves work: whatever it guards is safe to do twice.
@@ -41,6 +48,16 @@ def beat(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]
     """Renew the lease, and learn which of the worker's claims still stand."""
     tx.write(_BEAT, id=id, lease_s=lease_s)
     return {Claim(*row) for row in tx.rows(_HELD, **arrays(claims, "jobs", "claims"))}
+
+
+def strays(tx: Tx, id: UUID, known: list[Claim], *, grace_s: float) -> list[Claim]:
+    """The worker's running claims that it knows nothing of, though they are older than this.
+
+    They are left by a claim whose COMMIT went through and whose answer was lost: it was run again, and took
+    other jobs. Their lease is the worker's and would protect them as long as that lives.
+    """
+    rows = tx.rows(_STRAYS, id=id, grace_s=grace_s, **arrays(known, "jobs", "claims"))
+    return [Claim(*row) for row in rows]
 
 
 def leave(tx: Tx, id: UUID) -> None:

@@ -85,10 +85,11 @@ class Walk:
                 yield self.number, name, Wish.ASKED if name in self._asked_for else Wish.PULLED
 
     def rerun(self) -> Rerun | None:
-        """What it asks to be run again."""
+        """What it asks to be run again; what does not pass its filter is not."""
         if self.submission.rerun is None:
             return None
-        return Rerun(self.number, self._roots, self.submission.rerun == "downstream")
+        names = tuple(name for name in self._roots if self._planned[name].standing is Standing.WANTED)
+        return Rerun(self.number, names, self.submission.rerun == "downstream")
 
     def _expand(self) -> Iterable[JobName]:
         """The jobs asked for by name. A key that no dependency group fits would run without its parents: refused."""
@@ -105,10 +106,11 @@ class Walk:
             return
         app = self._catalogue.app(name.app)
         keyspace = keyspace_of(app, self._catalogue)
-        if state in _UNDECIDED and not keyspace.passes(app, name.key):
+        again = self.submission.rerun is not None and name in self._asked_for
+        if (state in _UNDECIDED or (again and state in TERMINAL)) and not keyspace.passes(app, name.key):
             self._add(name, Standing.SKIPPED)
             return
-        if state in _OVER and not (self.submission.rerun and name in self._asked_for):
+        if state in _OVER and not again:
             self._add(name, Standing.WANTED)
             return
         gates = keyspace.gates(app, name.key)

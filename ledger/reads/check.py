@@ -2,11 +2,12 @@
 
 from msgspec import Struct
 
-from jobs.states import STOPPABLE, State, sql_list
+from jobs.states import LIVE, STOPPABLE, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
 from ledger.counts import VERDICT
 
+_LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
 _RULES = {
@@ -51,6 +52,14 @@ _RULES = {
         SELECT id FROM job WHERE state = '{State.WAITING}' AND open <> (
             NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
             OR EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.unmet = 0))
+    """,
+    "nobody is more urgent than the parents he waits for, or less than his own terms": f"""
+        SELECT need.child FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
+        WHERE need.settled IS NULL AND child.state = '{State.WAITING}' AND NOT child.open
+          AND parent.state IN ({_LIVE}) AND (child.priority > parent.priority
+              OR child.urgent_by < coalesce(parent.urgent_by, 'infinity'))
+        UNION ALL SELECT id FROM job
+        WHERE state IN ({_STOPPABLE}) AND end_before < coalesce(urgent_by, 'infinity')
     """,
     "what can be stopped is wanted by somebody who has not cancelled": f"""
         SELECT job.id FROM job WHERE job.state IN ({_STOPPABLE})

@@ -1,34 +1,104 @@
 """The workers, and who serves which queue."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
+from jobs.ref import JobName
 from jobs.states import State
 from ledger.connection import Tx
 from ledger.sql import NOW
 
+#: Of a queue's workers, and of what they run, so many are told.
+TOLD_MAX = 20
+
+_ALIVE = f"worker.left_at IS NULL AND worker.lease_until > {NOW}"
+_SERVES = "(worker.queues = '{}' OR %(queue)s = ANY(worker.queues))"
+_RUNNING = f"(SELECT count(*) FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}')"
+
 _WORKERS = f"""
-SELECT worker.id::text, host, pid, queues, started_at, lease_until, lease_until > {NOW} AS alive,
-       (SELECT count(*) FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}') AS running
+SELECT worker.id::text, host, pid, queues, threads, started_at, lease_until, lease_until > {NOW} AS alive,
+       {_RUNNING} AS running
 FROM worker WHERE left_at IS NULL AND (lease_until > {NOW} - interval '1 hour')
 ORDER BY started_at
 """
-_SERVED = f"""
-SELECT count(*) FROM worker
-WHERE left_at IS NULL AND lease_until > {NOW} AND (queues = '{{}}' OR %(queue)s = ANY(queues))
+_SERVED = f"SELECT count(*) FROM worker WHERE {_ALIVE} AND {_SERVES}"
+_UNSERVED = f"""
+SELECT queue FROM unnest(%(queues)s::text[]) WITH ORDINALITY AS asked (queue, place)
+WHERE NOT EXISTS (SELECT 1 FROM worker WHERE {_ALIVE} AND (worker.queues = '{{}}' OR queue = ANY(worker.queues)))
+ORDER BY place
+"""
+# A parcel's jobs are claimed together and run one by one, so more may be running than there are threads.
+_CREW = f"""
+SELECT count(*) AS workers, coalesce(sum(threads), 0) AS threads, coalesce(sum(least(threads, running)), 0) AS busy
+FROM (SELECT threads, {_RUNNING} AS running FROM worker WHERE {_ALIVE} AND {_SERVES} AND threads > 0) server
+"""
+_HELD = f"""
+SELECT job.app, job.key, job.state, job.changed_at AS since, worker.host, worker.pid
+FROM worker JOIN job ON job.worker = worker.id
+WHERE {_ALIVE} AND {_SERVES} AND job.state = '{State.RUNNING}'
+ORDER BY job.changed_at, job.id LIMIT %(limit)s
+"""
+_GONE = f"""
+SELECT host, pid, coalesce(left_at, lease_until) AS at, left_at IS NULL AS lost FROM worker
+WHERE NOT ({_ALIVE}) AND {_SERVES} AND threads > 0 ORDER BY lease_until DESC LIMIT 1
 """
 
 
 class Worker(Struct, frozen=True):
+    """``threads`` is how many jobs it runs at once; 0 for one that only plans, judges and grooms."""
+
     id: str
     host: str
     pid: int
     queues: list[str]
+    threads: int
     started_at: datetime
     lease_until: datetime
     alive: bool
     running: int
+
+
+class Held(Struct, frozen=True):
+    """A running job, and the worker that holds it."""
+
+    app: str
+    key: str
+    state: State
+    since: datetime
+    host: str
+    pid: int
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+class Gone(Struct, frozen=True):
+    """A worker that is not there any more; ``lost``: it did not say that it would leave."""
+
+    host: str
+    pid: int
+    at: datetime
+    lost: bool
+
+
+class Crew(Struct, frozen=True, kw_only=True):
+    """Who runs the jobs of one queue: how many workers, with how many threads, how many of these are ``busy``.
+
+    ``held`` is what they run, the longest first, as far as it is told; ``gone`` the last that left.
+    """
+
+    workers: int
+    threads: int
+    busy: int
+    held: list[Held] = []
+    gone: Gone | None = None
+
+    @property
+    def has_room(self) -> bool:
+        return self.busy < self.threads
 
 
 def workers(tx: Tx) -> list[Worker]:
@@ -39,3 +109,20 @@ def workers(tx: Tx) -> list[Worker]:
 def servers(tx: Tx, queue: str) -> int:
     """How many living workers take from this queue."""
     return int(tx.column(_SERVED, queue=queue)[0])
+
+
+def unserved(tx: Tx, queues: Sequence[str]) -> list[str]:
+    """Those of the queues from which no living worker takes."""
+    return tx.column(_UNSERVED, queues=list(queues))
+
+
+def crew(tx: Tx, queue: str) -> Crew:
+    ((workers, threads, busy),) = tx.rows(_CREW, queue=queue)
+    gone = tx.structs(Gone, _GONE, queue=queue) if not workers else []
+    return Crew(
+        workers=workers,
+        threads=threads,
+        busy=busy,
+        held=tx.structs(Held, _HELD, queue=queue, limit=TOLD_MAX),
+        gone=gone[0] if gone else None,
+    )

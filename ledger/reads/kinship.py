@@ -1,43 +1,48 @@
-"""One job's relatives to any depth, for drawing."""
+"""One job's relatives to any depth, for drawing. What is read is bounded, however many there are: the nearest first."""
+
+from datetime import datetime
 
 from msgspec import Struct
 
+from jobs.gate import When
 from jobs.ref import JobName
 from jobs.states import State
 from ledger.connection import Tx
 from ledger.reads import dossier
 
-#: A picture of more than this helps nobody.
-JOBS_MAX = 2000
+#: Each way at most so many jobs are read: a picture of more helps nobody.
+JOBS_MAX = 1000
+#: Between them at most so many lines.
+NEEDS_MAX = 20_000
 
-# The job itself comes first, so that it is among what is drawn whatever is left out.
-_KIN = """
+# A recursive query gives its rows level by level, and stops when nobody takes any more.
+_ABOVE = """
 WITH RECURSIVE up (id) AS (
     SELECT %(job)s::bigint UNION SELECT need.parent FROM up JOIN need ON need.child = up.id
-), down (id) AS (
+)
+SELECT id FROM up LIMIT %(limit)s
+"""
+_BELOW = """
+WITH RECURSIVE down (id) AS (
     SELECT %(job)s::bigint UNION SELECT need.child FROM down JOIN need ON need.parent = down.id
 )
-SELECT job.id, job.app, job.key, job.state, count(*) OVER () AS total FROM job
-WHERE id IN (SELECT id FROM up UNION SELECT id FROM down)
-ORDER BY job.id <> %(job)s, job.app, job.key LIMIT %(limit)s
+SELECT id FROM down LIMIT %(limit)s
 """
+_JOBS = "SELECT id, app, key, state, changed_at AS since FROM job WHERE id = ANY(%(jobs)s) ORDER BY app, key"
 _NEEDS = """
-SELECT need.parent, need.child, min(gate.name) FILTER (WHERE other.child IS NOT NULL)
+SELECT need.parent, need.child, need.condition, CASE WHEN EXISTS (
+    SELECT 1 FROM gate other WHERE other.child = gate.child AND other.gate <> gate.gate) THEN gate.name ELSE '' END
 FROM need JOIN gate USING (child, gate)
-LEFT JOIN gate other ON other.child = gate.child AND other.gate <> gate.gate
-WHERE need.parent = ANY(%(jobs)s) AND need.child = ANY(%(jobs)s)
-GROUP BY need.parent, need.child, need.gate
+WHERE need.child = ANY(%(jobs)s) AND need.parent = ANY(%(jobs)s) LIMIT %(limit)s
 """
 
 
 class Kin(Struct, frozen=True):
-    """``total`` is how many there are of them all."""
-
     id: int
     app: str
     key: str
     state: State
-    total: int
+    since: datetime
 
     @property
     def name(self) -> JobName:
@@ -49,15 +54,19 @@ class Bond(Struct, frozen=True):
 
     parent: JobName
     child: JobName
+    when: When
     group: str
 
 
 class Kinship(Struct, frozen=True):
-    """``left_out`` is how many relatives there are beyond ``JOBS_MAX``."""
+    """``cut_above`` and ``cut_below`` are how many were read where there are more, and else 0."""
 
+    name: JobName
+    now: datetime
     jobs: list[Kin]
     needs: list[Bond]
-    left_out: int
+    cut_above: int
+    cut_below: int
 
 
 def kinship(tx: Tx, name: JobName) -> Kinship | None:
@@ -65,8 +74,18 @@ def kinship(tx: Tx, name: JobName) -> Kinship | None:
     job = dossier.job(tx, name)
     if job is None:
         return None
-    jobs = tx.structs(Kin, _KIN, job=job.id, limit=JOBS_MAX)
+    # The job itself is the first of either, and one more would be too many.
+    above = tx.column(_ABOVE, job=job.id, limit=JOBS_MAX + 2)
+    below = tx.column(_BELOW, job=job.id, limit=JOBS_MAX + 2)
+    drawn = {*above[: JOBS_MAX + 1], *below[: JOBS_MAX + 1]}
+    jobs = tx.structs(Kin, _JOBS, jobs=sorted(drawn))
     names = {kin.id: kin.name for kin in jobs}
-    rows = tx.rows(_NEEDS, jobs=list(names))
-    bonds = [Bond(names[parent], names[child], group or "") for parent, child, group in rows]
-    return Kinship(sorted(jobs, key=lambda kin: kin.name), bonds, jobs[0].total - len(jobs))
+    rows = tx.rows(_NEEDS, jobs=list(names), limit=NEEDS_MAX)
+    return Kinship(
+        name=job.name,
+        now=tx.instant(),
+        jobs=jobs,
+        needs=[Bond(names[parent], names[child], when, group) for parent, child, when, group in rows],
+        cut_above=JOBS_MAX if len(above) > JOBS_MAX + 1 else 0,
+        cut_below=JOBS_MAX if len(below) > JOBS_MAX + 1 else 0,
+    )

@@ -1,104 +1,42 @@
-"""What keeps a job where it is, as facts. Putting them into words is the desk's business."""
+"""What keeps a job where it is, as facts. Putting them into words is the desk's business.
 
+Whatever there is, what is read of it is bounded: an operator asks this when there is too much of something.
+"""
+
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from jobs.ref import JobName
-from jobs.states import DEAD, State, sql_list
-from jobs.submission import SubmissionState
+from jobs.states import DEAD, State
 from ledger.connection import Tx
-from ledger.reads import dossier, fleet
+from ledger.reads import askers, dossier, fleet, upstream
 from ledger.sql import NOW
 
-#: A job may have a hundred thousand parents; what is told of them are the first few.
-TOLD_MAX = 20
+#: More jobs before it than these are not counted.
+AHEAD_MAX = 1000
 
-# A key may be spelled otherwise than canonically until it is planned, so those that name others may mean it too.
-_UNPLANNED = f"""
-SELECT id, received_at, CASE WHEN request ? 'key' THEN request->>'key' = %(key)s
-                             WHEN request ? 'keys' THEN request->'keys' ? %(key)s ELSE true END AS asks_for_it
-FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND app = %(app)s
-ORDER BY asks_for_it DESC, number LIMIT %(limit)s
-"""
-# First what will never come, then what nobody has asked for: these are what somebody has to do something about.
-_UNSETTLED = f"""
-SELECT gate.name AS group, parent.app, parent.key, parent.state, parent.changed_at AS since, need.condition,
-       need.settled IS FALSE AS dead, count(*) OVER () AS total
-FROM need JOIN job parent ON parent.id = need.parent JOIN gate USING (child, gate)
-WHERE need.child = %(job)s AND need.settled IS NOT TRUE
-ORDER BY need.settled, parent.state = '{State.EXPECTED}' DESC, need.gate, parent.app, parent.key LIMIT %(limit)s
-"""
-_ALTERNATIVES = "SELECT count(*) FROM gate WHERE child = %(job)s"
-# Upwards through dead parents, to those that did not end for their own parents' sake.
-_CAUSES = f"""
-WITH RECURSIVE up (id) AS (
-    SELECT %(job)s::bigint
-    UNION
-    SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job parent ON parent.id = need.parent
-    WHERE need.settled IS FALSE
-)
-SELECT job.app, job.key, job.state, job.changed_at AS since, (
-    SELECT error FROM round WHERE round.job = job.id AND error IS NOT NULL ORDER BY claim DESC LIMIT 1) AS error
-FROM job JOIN up USING (id)
-WHERE job.id <> %(job)s AND (job.state NOT IN ({sql_list(State.UPSTREAM_FAILED, State.SKIPPED)}) OR NOT EXISTS (
-    SELECT 1 FROM need WHERE need.child = job.id AND need.settled IS FALSE))
-ORDER BY job.changed_at, job.id LIMIT %(limit)s
-"""
-_LAST_ERROR = """
-SELECT error FROM round WHERE job = %(job)s AND error IS NOT NULL ORDER BY claim DESC LIMIT 1
-"""
 _LEASE = f"""
 SELECT worker.host, worker.pid, worker.lease_until,
        worker.lease_until > {NOW} AND worker.left_at IS NULL AS stands
 FROM worker WHERE worker.id = %(worker)s::uuid
 """
-_QUEUE = f"""
-SELECT count(*) FILTER (WHERE state = '{State.READY}') AS ready,
-       count(*) FILTER (WHERE state = '{State.RUNNING}') AS running
-FROM job WHERE app = %(app)s AND state IN ('{State.READY}', '{State.RUNNING}')
+_URGENCY = "-job.priority, coalesce(job.urgent_by, 'infinity'), job.id"
+# The collation is that of the index job_urgency: see there.
+_AHEAD = f"""
+SELECT count(*) FROM (
+    SELECT 1 FROM job WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
+      AND ({_URGENCY}) < (SELECT {_URGENCY} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) ahead
 """
-
-
-class Unplanned(Struct, frozen=True):
-    """A submission that asks for jobs of the app and has not been planned yet. ``asks_for_it``: for this one, or
-    for all there are."""
-
-    id: str
-    received_at: datetime
-    asks_for_it: bool
-
-
-class Unsettled(Struct, frozen=True):
-    """A parent that is not what the job needs it to be; ``dead``: and never will. ``total``: how many there are."""
-
-    group: str
-    app: str
-    key: str
-    state: State
-    since: datetime
-    condition: str
-    dead: bool
-    total: int
-
-    @property
-    def name(self) -> JobName:
-        return JobName(self.app, self.key)
-
-
-class Cause(Struct, frozen=True):
-    """A job, far up perhaps, that ended badly for reasons of its own."""
-
-    app: str
-    key: str
-    state: State
-    since: datetime
-    error: str | None
-
-    @property
-    def name(self) -> JobName:
-        return JobName(self.app, self.key)
+_LAST_ERROR = """
+SELECT error FROM round WHERE job = %(job)s AND error IS NOT NULL ORDER BY claim DESC LIMIT 1
+"""
+_LAST_NOTE = "SELECT note FROM transition WHERE job = %(job)s ORDER BY id DESC LIMIT 1"
+_CHILD = """
+SELECT child.app, child.key FROM need JOIN job child ON child.id = need.child WHERE need.parent = %(job)s LIMIT 1
+"""
 
 
 class Lease(Struct, frozen=True):
@@ -114,51 +52,84 @@ class Lease(Struct, frozen=True):
         return f"{self.host}:{self.pid}"
 
 
-class Queue(Struct, frozen=True):
-    """How many jobs of the app are ready, and how many are running."""
-
-    ready: int
-    running: int
-
-
 class Obstacles(Struct, frozen=True, kw_only=True):
-    """``job`` is None where the ledger has not heard of it. ``servers`` and ``planners`` count living workers
-    that take from the app's queue and from the planner's."""
+    """``job`` is None where the ledger has not heard of it. What does not concern its state is left empty.
+
+    ``unserved`` are the system's own queues that nobody takes from; ``crew`` runs the jobs of its app, and ``ahead``
+    is how many of them are more urgent; ``child`` is one that needs it; ``note`` is what its last transition says;
+    ``root`` is about the job, far up perhaps, that it waits for in the end.
+    """
 
     now: datetime
     job: dossier.Job | None
-    servers: int
-    planners: int
-    unplanned: list[Unplanned] = []
-    unsettled: list[Unsettled] = []
-    alternatives: int = 0
-    causes: list[Cause] = []
+    unserved: list[str] = []
+    unplanned: list[askers.Unplanned] = []
+    refused: list[askers.Refused] = []
+    wanted_by: list[askers.Wanter] = []
+    alternatives: list[upstream.Alternative] = []
+    unsettled: list[upstream.Unsettled] = []
+    causes: list[upstream.Cause] = []
+    crew: fleet.Crew | None = None
+    ahead: int = 0
     lease: Lease | None = None
-    queue: Queue = Queue(0, 0)
+    child: JobName | None = None
     last_error: str | None = None
+    note: str | None = None
+    root: "Obstacles | None" = None
 
 
-def obstacles(tx: Tx, name: JobName, *, planner_queue: str) -> Obstacles:
-    """What there is to say about why this job has not got further, or ended as it did."""
+def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Sequence[str] = ()) -> Obstacles:
+    """What there is to say about why this job has not got further, or ended as it did.
+
+    ``control`` are the system's own queues, ``spellings`` other ways in which the key may have been written.
+    """
     job = dossier.job(tx, name)
     found = Obstacles(
         now=tx.instant(),
         job=job,
-        servers=fleet.servers(tx, name.app),
-        planners=fleet.servers(tx, planner_queue),
-        unplanned=tx.structs(Unplanned, _UNPLANNED, app=name.app, key=name.key, limit=TOLD_MAX),
+        unserved=fleet.unserved(tx, control),
+        unplanned=askers.unplanned(tx, name, spellings),
+        refused=askers.refused(tx, name, spellings),
     )
     return found if job is None else _of(tx, job, found)
 
 
 def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
+    found = replace(
+        found,
+        refused=[each for each in found.refused if each.received_at > job.changed_at],
+        last_error=next(iter(tx.column(_LAST_ERROR, job=job.id)), None),
+        note=next(iter(tx.column(_LAST_NOTE, job=job.id)), None),
+    )
+    if job.state is State.WAITING or job.state in DEAD:
+        return _with_parents(tx, job, found)
+    if job.state is State.READY:
+        (ahead,) = tx.column(_AHEAD, app=job.app, job=job.id, limit=AHEAD_MAX + 1)
+        return replace(found, crew=fleet.crew(tx, job.app), ahead=ahead)
+    if job.state is State.EXPECTED:
+        child = next((JobName(*row) for row in tx.rows(_CHILD, job=job.id)), None)
+        return replace(found, child=child)
     leases = tx.structs(Lease, _LEASE, worker=job.worker) if job.worker else []
+    return replace(found, lease=leases[0] if leases else None)
+
+
+def _with_parents(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
+    unsettled = upstream.unsettled(tx, job.id)
+    root = upstream.root(tx, job.id) if job.state is State.WAITING and not job.open else None
+    if root in {parent.name for parent in unsettled if parent.state is State.EXPECTED}:
+        root = None  # There is no more to say of it.
     return replace(
         found,
-        unsettled=tx.structs(Unsettled, _UNSETTLED, job=job.id, limit=TOLD_MAX),
-        alternatives=tx.column(_ALTERNATIVES, job=job.id)[0],
-        causes=tx.structs(Cause, _CAUSES, job=job.id, limit=TOLD_MAX) if job.state in DEAD else [],
-        lease=leases[0] if leases else None,
-        queue=tx.structs(Queue, _QUEUE, app=job.app)[0],
-        last_error=next(iter(tx.column(_LAST_ERROR, job=job.id)), None),
+        alternatives=upstream.alternatives(tx, job.id),
+        unsettled=unsettled,
+        causes=upstream.causes(tx, job.id) if any(parent.dead for parent in unsettled) else [],
+        wanted_by=askers.wanted_by(tx, job.id) if job.state is State.CANCELLED else [],
+        root=_alone(tx, root, found) if root else None,
     )
+
+
+def _alone(tx: Tx, name: JobName, of: Obstacles) -> Obstacles:
+    """About a job that does not wait for others."""
+    job = dossier.job(tx, name)
+    found = Obstacles(now=of.now, job=job, unserved=of.unserved)
+    return found if job is None else _of(tx, job, found)

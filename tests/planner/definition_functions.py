@@ -34,3 +34,10 @@ def lowered(raw: str) -> object:
 
 def padded(raw: str) -> str:
     return raw.zfill(3)
+
+
+def collection(raw: str) -> str:
+    """The rule of the example of Stolos for the names of collections."""
+    if not raw.startswith(("client", "profile", "purchase", "content")):
+        raise ValueError("it is no collection")
+    return raw

@@ -42,6 +42,7 @@ RELATIONS_OF_GROUPS: dict[str, Relation] = {
             "preprocess/20140601_c1": "modelBuild3/c1_{purchaseRevenue,purchaseQuantity}",
             "preprocess/20140615_c1": "modelBuild3/c1_numberOfPageviews",
             "preprocess/20140616_c1": "",
+            "otherPreprocess/20120101_c1": "modelBuild3/c1_{purchaseRevenue,purchaseQuantity}",
             "otherPreprocess/20140601_c1": "",
         },
     ),

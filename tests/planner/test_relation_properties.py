@@ -31,7 +31,7 @@ def test_gates_and_children_are_inverse_canonical_and_never_raise(drawn: dict[st
         assert keyspace.unmatched(app, name.key) == (bool(app.groups) and not needed)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn_apps())
 def test_each_alternative_by_itself_reads_alike_from_both_ends(drawn: dict[str, Words]) -> None:
     catalogue = loaded(drawn)

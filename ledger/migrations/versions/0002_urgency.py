@@ -13,7 +13,8 @@ COMMENT ON COLUMN job.urgent_by IS 'the earliest end_before of those who wait fo
 COMMENT ON COLUMN job.digest IS 'of the definition that its gates come from';
 COMMENT ON COLUMN job.handle IS 'where a job manager finds what it started; null: it has started nothing';
 CREATE INDEX need_running ON need (parent) WHERE condition = 'running' AND settled IS NULL;
-CREATE INDEX job_urgency ON job (app, (-priority), coalesce(urgent_by, 'infinity')) WHERE state = 'ready';
+CREATE INDEX job_urgency ON job ((app COLLATE "C"), (-priority), coalesce(urgent_by, 'infinity'), id)
+    WHERE state COLLATE "C" = 'ready';
 ALTER TABLE round ADD COLUMN digest TEXT;
 COMMENT ON COLUMN round.digest IS 'of the definition that ran';
 ALTER TABLE worker ADD COLUMN threads INTEGER DEFAULT 1 NOT NULL;

@@ -1,0 +1,104 @@
+"""Which jobs a hint is for: as many as it names, of the same app, but the most urgent there are.
+
+A queue hands its messages out in the order they came. So a job that is more urgent than others that were announced
+before it *overtakes*: the next hint for any job of its app takes it. The job that had to give way stays ready,
+and the hint of the one that overtook, which will not find that any more, takes whoever is the most urgent then.
+
+What holds: a hint for n jobs takes n wherever so many are to be had. So the hints that were sent suffice for the jobs
+that are ready, in whatever order they arrive; one too many costs a look-up. A job that once took its worker
+down is apart: it takes no place in a hint for several, and its own hint is for nobody else while it is ready.
+
+Who races whom: two hints for jobs of one app. Each locks those it names, in id order, and waits for them. It takes
+others only after that, and passes over the locked ones: whoever holds one is about to take it. So two hints never
+wait for each other in a circle, and nobody queues for a job that was not announced to him. If whoever holds the last
+job there is lets it go after all, a hint was spent for nothing: the groomer repeats it like one that was lost.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from jobs.states import CLAIM, State
+from jobs.urgency import Urgency
+from ledger.connection import Tx, arrays
+from ledger.sql import NOW, guard
+
+#: A job that has passed its ``end_before`` is the groomer's to end, not a worker's to begin.
+UNEXPIRED = f"coalesce(job.end_before > {NOW}, true)"
+
+_COLUMNS = "job.id, job.round, job.priority, job.urgent_by, job.losses > 0"
+# The order of ``jobs.urgency.Urgency``, then of age, as the index job_urgency has it.
+_URGENCY = "-job.priority, coalesce(job.urgent_by, 'infinity'), job.id"
+
+_HOLD = f"""
+SELECT {_COLUMNS} FROM job JOIN unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round) USING (id)
+WHERE {guard(CLAIM)} AND job.round = given.round AND {UNEXPIRED}
+ORDER BY job.id FOR UPDATE OF job
+"""
+# A walk along the index job_urgency. The collation is that index's and no other's, so that none else can serve: see
+# the index.
+_READY = f"""
+SELECT {_COLUMNS} FROM job
+WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
+  AND {UNEXPIRED} AND (%(alone)s OR job.losses = 0) AND job.id <> ALL(%(held)s::bigint[])
+"""
+_FIRST = f"ORDER BY {_URGENCY} LIMIT %(most)s"
+_ANY = f"{_READY} {_FIRST}"
+# Two ranges of it, which mostly are empty. As one comparison of rows Postgres before 18 reads all equals to the end.
+_MORE_URGENT = f"""
+({_READY} AND -job.priority < %(rank)s::int {_FIRST})
+UNION ALL
+({_READY} AND -job.priority = %(rank)s::int
+    AND coalesce(job.urgent_by, 'infinity') < coalesce(%(by)s::timestamptz, 'infinity') {_FIRST})
+"""
+_TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
+
+
+class Candidate(NamedTuple):
+    """A job that may be claimed now. ``alone`` as in ``release.Ready``."""
+
+    id: int
+    round: int
+    priority: int
+    urgent_by: datetime | None
+    alone: bool
+
+    @property
+    def urgency(self) -> Urgency:
+        return Urgency.of(self.priority, self.urgent_by)
+
+
+def choose(tx: Tx, app: str, turns: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The turns to take for a hint that names these: locked, the most urgent first. Of equals the named come first."""
+    named = [Candidate(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
+    if len(turns) == 1 and any(job.alone for job in named):
+        return _turns(named)
+    among = {"app": app, "held": [job.id for job in named], "alone": len(turns) == 1}
+    others = _look(tx, named, len(turns), among)
+    places = _open_places(named, others, len(turns))
+    taken = [Candidate(*row) for row in tx.rows(_TAKE, **among, most=places)] if places else []
+    return _turns(sorted([*named, *taken], key=lambda job: job.urgency)[: len(turns)])
+
+
+def _look(tx: Tx, named: list[Candidate], most: int, among: Mapping[str, object]) -> list[Candidate]:
+    """Who else is ready, the most urgent first: anybody for a vacant place, else those who may overtake. Not locked."""
+    if len(named) < most:
+        return [Candidate(*row) for row in tx.rows(_ANY, **among, most=most)]
+    least = max(named, key=lambda job: job.urgency)
+    rows = tx.rows(_MORE_URGENT, **among, rank=-least.priority, by=least.urgent_by, most=most)
+    return sorted((Candidate(*row) for row in rows), key=lambda job: job.urgency)[:most]
+
+
+def _open_places(named: list[Candidate], others: list[Candidate], places: int) -> int:
+    """How many of the others are to be taken. No more are locked, or other hints would pass over them in vain.
+
+    Vacant places go first; then the most urgent of the others against the least urgent of the named, pair by pair.
+    """
+    vacant = min(places - len(named), len(others))
+    giving_way = sorted((job.urgency for job in named), reverse=True)
+    overtaking = zip((job.urgency for job in others[vacant:]), giving_way, strict=False)
+    return vacant + sum(other < own for other, own in overtaking)
+
+
+def _turns(chosen: Iterable[Candidate]) -> list[tuple[int, int]]:
+    return [(job.id, job.round) for job in chosen]

@@ -1,0 +1,81 @@
+"""Submissions that concern one job: those that want it, those that may come to, and those that were refused."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.plan import Wish
+from jobs.ref import JobName
+from jobs.submission import SubmissionState
+from ledger.connection import Tx
+
+#: No index says what submissions ask for, so at most so many are looked through.
+LOOKED_THROUGH_MAX = 10_000
+#: What is told of them.
+TOLD_MAX = 20
+
+# A key may be spelled otherwise than canonically until it is planned. Without keys all there are is asked for.
+_NAMES_IT = """
+CASE WHEN request ? 'key' THEN request->>'key' = ANY(%(keys)s)
+     WHEN request ? 'keys' THEN request->'keys' ?| %(keys)s END
+"""
+_UNPLANNED = f"""
+SELECT id, received_at, coalesce({_NAMES_IT}, true) AS asks_for_it FROM (
+    SELECT * FROM submission WHERE state = '{SubmissionState.RECEIVED}' ORDER BY received_at LIMIT %(looked)s) waiting
+WHERE app = %(app)s ORDER BY asks_for_it DESC, number LIMIT %(limit)s
+"""
+_REFUSED = f"""
+SELECT id, received_at, reason FROM (SELECT * FROM submission ORDER BY number DESC LIMIT %(looked)s) latest
+WHERE state = '{SubmissionState.REFUSED}' AND app = %(app)s AND {_NAMES_IT} ORDER BY number DESC LIMIT %(limit)s
+"""
+_WANTED_BY = f"""
+SELECT submission.id, submission.state, submission.ended_at, submission.request->>'user' AS user,
+       wants.wish = {Wish.PUSHED:d} AS pushed
+FROM wants JOIN submission ON submission.number = wants.submission
+WHERE wants.job = %(job)s ORDER BY wants.submission DESC LIMIT %(limit)s
+"""
+
+
+class Unplanned(Struct, frozen=True):
+    """A submission that asks for jobs of the app and has not been planned yet. ``asks_for_it``: for this one, or
+    for all there are."""
+
+    id: str
+    received_at: datetime
+    asks_for_it: bool
+
+
+class Refused(Struct, frozen=True):
+    """A submission that names the job and was refused."""
+
+    id: str
+    received_at: datetime
+    reason: str
+
+
+class Wanter(Struct, frozen=True):
+    """A submission that wants the job, or did. ``pushed``: not by name, but as a child of what it had asked for."""
+
+    id: str
+    state: SubmissionState
+    ended_at: datetime | None
+    user: str | None
+    pushed: bool
+
+
+def unplanned(tx: Tx, name: JobName, spellings: Sequence[str]) -> list[Unplanned]:
+    """Those that ask for it come first. ``spellings`` are the ways in which its key may be written."""
+    asked = {"app": name.app, "keys": [name.key, *spellings]}
+    return tx.structs(Unplanned, _UNPLANNED, **asked, looked=LOOKED_THROUGH_MAX, limit=TOLD_MAX)
+
+
+def refused(tx: Tx, name: JobName, spellings: Sequence[str]) -> list[Refused]:
+    """The latest first, as far as they are among the latest of all."""
+    asked = {"app": name.app, "keys": [name.key, *spellings]}
+    return tx.structs(Refused, _REFUSED, **asked, looked=LOOKED_THROUGH_MAX, limit=TOLD_MAX)
+
+
+def wanted_by(tx: Tx, job: int) -> list[Wanter]:
+    """The latest first."""
+    return tx.structs(Wanter, _WANTED_BY, job=job, limit=TOLD_MAX)

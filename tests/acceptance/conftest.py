@@ -1,0 +1,36 @@
+"""A clerk at an empty desk: with a ledger, or with none that answers."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from ledger.connection import Ledger
+from tests.acceptance.clerk import Clerk
+from tests.ops.typist import NO_LEDGER
+from tests.world import empty
+
+
+@pytest.fixture
+def clerk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Clerk:
+    """Definitions alone; who looks into the ledger gets no answer."""
+    for name in [*os.environ]:
+        if name.startswith("SLUICE_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SLUICE_LEDGER_URL", NO_LEDGER)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    return Clerk(tmp_path, capfd)
+
+
+@pytest.fixture
+def office(clerk: Clerk, ledger_url: str, monkeypatch: pytest.MonkeyPatch) -> Clerk:
+    """The same with a ledger, which is empty."""
+    monkeypatch.setenv("SLUICE_LEDGER_URL", ledger_url)
+    ledger = Ledger(ledger_url, connections=1)
+    try:
+        ledger.transact(empty)
+    finally:
+        ledger.close()
+    return clerk

@@ -1,0 +1,154 @@
+"""Groups are alternatives. Stolos documented that and did the opposite: it waited for all of them.
+
+A job is ready as soon as the parents of one group have succeeded, runs once whichever come after, and is lost
+only when each group has lost a parent. A pull asks for one group at a time.
+"""
+
+from tests.acceptance.story import STOLOS, story
+
+PLAIN = {"job_id": "{x}", "bash_cmd": "true"}
+
+
+def either(*groups: str) -> dict[str, object]:
+    """An app with an alternative for each of these lists of apps."""
+    named = {f"way{place}": {"app_name": apps.split()} for place, apps in enumerate(groups, start=1)}
+    return {**PLAIN, "depends_on": named}
+
+
+ONE_OF_TWO = {"A": PLAIN, "B": PLAIN, "C": either("A", "B"), "D": either("C")}
+TWO_OR_ONE = {"A": PLAIN, "B": PLAIN, "E": PLAIN, "C": either("A B", "E")}
+SHARED = {"A": PLAIN, "B": PLAIN, "E": PLAIN, "C": either("A B", "A E")}
+DEEP = {"top": PLAIN, "A": either("top"), "B": PLAIN, "C": either("A", "B"), "D": either("C")}
+FIRST, SECOND = "app1/20140601_876_profile", "app1/20140601_444_profile"
+TEST = "depends_on1/20140601_testID3"
+
+ALTERNATIVES = {
+    "the first to succeed is enough": story(
+        ONE_OF_TWO,
+        "submit A => ready A",
+        "finish A => succeeded A, expected B, ready C",
+        "finish C => succeeded A C, expected B, ready D",
+    ),
+    "so is the other": story(
+        ONE_OF_TWO,
+        "submit B => ready B",
+        "finish B => succeeded B, expected A, ready C",
+    ),
+    "what has run by one way is not run again by another": story(
+        ONE_OF_TWO,
+        "submit A B => ready A B",
+        "finish A => succeeded A, ready B C",
+        "finish C => succeeded A C, ready B D",
+        "finish B => succeeded A B C, ready D",
+        "finish D => succeeded A B C D",
+        ran={"C": 1, "D": 1},
+    ),
+    "what runs by one way goes on whatever comes of another": story(
+        ONE_OF_TWO,
+        "submit A B => ready A B",
+        "finish A => succeeded A, ready B C",
+        "start C => succeeded A, ready B, running C",
+        "fail B => succeeded A, failed B, running C",
+        "end C => succeeded A, failed B, executed C",
+        "judge => succeeded A C, failed B, ready D",
+    ),
+    "a group of two is met by both": story(
+        TWO_OR_ONE,
+        "submit A B => ready A B",
+        "finish A => succeeded A, ready B, expected E, waiting C",
+        "finish B => succeeded A B, expected E, ready C",
+    ),
+    "half of one group and half of another are not one": story(
+        {"A": PLAIN, "B": PLAIN, "E": PLAIN, "F": PLAIN, "C": either("A B", "E F")},
+        "submit A E => ready A E",
+        "finish A E => succeeded A E, expected B F, waiting C",
+        "submit F => succeeded A E, expected B, ready F, waiting C",
+        "finish F => succeeded A E F, expected B, ready C",
+    ),
+    "a parent of two groups counts in both": story(
+        SHARED,
+        "submit A E => ready A E",
+        "finish A => succeeded A, expected B, ready E, waiting C",
+        "finish E => succeeded A E, expected B, ready C",
+    ),
+    # Pulling.
+    "a pull asks for the first, and for the next when that is lost": story(
+        ONE_OF_TWO,
+        "submit C id=one push=wanted => ready A, expected B, waiting C",
+        "fail A => failed A, ready B, waiting C",
+        "finish B => failed A, succeeded B, ready C",
+        "finish C => failed A, succeeded B C",
+        one="succeeded",
+    ),
+    "a job is lost with its last alternative, and those below with it": story(
+        ONE_OF_TWO,
+        "submit D id=one => ready A, expected B, waiting C D",
+        "fail A => failed A, ready B, waiting C D",
+        "fail B => failed A B, upstream_failed C D",
+        "wait 1 => failed A B, upstream_failed C D",
+        one="failed",
+    ),
+    "a lost alternative that is run again revives the job": story(
+        ONE_OF_TWO,
+        "submit D => ready A, expected B, waiting C D",
+        "fail A => failed A, ready B, waiting C D",
+        "fail B => failed A B, upstream_failed C D",
+        "submit B rerun=job => failed A, ready B, waiting C D",
+        "finish B => failed A, succeeded B, ready C, waiting D",
+    ),
+    "a pull takes what is met already, though it comes second": story(
+        ONE_OF_TWO,
+        "submit B push=wanted => ready B",
+        "finish B => succeeded B",
+        "submit C => expected A, succeeded B, ready C",
+    ),
+    "a pull takes what is under way already, though it comes second": story(
+        ONE_OF_TWO,
+        "submit B push=wanted => ready B",
+        "start B => running B",
+        "submit C => expected A, running B, waiting C",
+    ),
+    "a pull passes over what is lost already": story(
+        ONE_OF_TWO,
+        "submit A push=wanted => ready A",
+        "fail A => failed A",
+        "submit C => failed A, ready B, waiting C",
+    ),
+    "one lost parent of two is enough to lose the group": story(
+        TWO_OR_ONE,
+        "submit C push=wanted => ready A B, expected E, waiting C",
+        "fail B => ready A E, failed B, waiting C",
+        "finish E => ready A, failed B, succeeded E, ready C",
+    ),
+    "an alternative is lost through a parent's parent": story(
+        DEEP,
+        "submit D => ready top, expected B, waiting A C D",
+        "fail top => failed top, upstream_failed A, ready B, waiting C D",
+        "finish B => failed top, upstream_failed A, succeeded B, ready C, waiting D",
+    ),
+    "a skipped parent loses an alternative like a failed one": story(
+        {"A": {**PLAIN, "valid_if_or": {"x": ["9"]}}, "B": PLAIN, "C": either("A", "B")},
+        "submit C => skipped A, ready B, waiting C",
+        "finish B => skipped A, succeeded B, ready C",
+    ),
+    # The example of Stolos, whose own test held that both parents, or one of them twice, were needed.
+    "the third test of the example is ready with either of its two parents": story(
+        STOLOS,
+        f"submit {FIRST} => ready {FIRST}",
+        f"finish {FIRST} => succeeded {FIRST}, expected {SECOND}, ready {TEST}, "
+        "waiting depends_on1/20140601_testID1 …",
+        f"submit {SECOND} => succeeded {FIRST}, ready {SECOND} {TEST} …",
+        f"finish {TEST} {SECOND} => succeeded {FIRST} {SECOND} {TEST} …",
+        ran={TEST: 1},
+    ),
+    "and is ready with the other": story(
+        STOLOS,
+        f"submit {SECOND} => ready {SECOND}",
+        f"finish {SECOND} => succeeded {SECOND}, expected {FIRST}, ready {TEST} …",
+    ),
+    "pulled, it asks for one of them": story(
+        STOLOS,
+        f"submit {TEST} push=wanted => ready {FIRST}, expected {SECOND}, waiting {TEST}",
+        f"finish {FIRST} {TEST} => succeeded {FIRST} {TEST}, expected {SECOND}",
+    ),
+}

@@ -1,0 +1,197 @@
+"""How what is wanted is pulled, and what follows is pushed.
+
+These are the traces that Stolos's notes and tests have for submitting a job and working off its queues. There
+a worker's visit to a child asked for one level of parents, and a child that had to wait was put at the back
+of its queue, again and again. Here one submission asks for everything above it at once, a job that has to wait
+is ``waiting`` in the ledger and nowhere else, and it is ``ready`` the moment its last parent is done. To work
+off a queue is to ``finish`` what is ready.
+"""
+
+from tests.acceptance.story import STOLOS, story
+
+ONE, ANOTHER, WHOLE = "app1/20140606_1111_profile", "app2/20140606_1111_profile", "app4/20140606_1111_profile"
+FRIDAY = "app3/20140606_1111_profile"
+DAY = "20140601"
+TEST = f"depends_on1/{DAY}_testID1"
+CLIENTS = [f"{DAY}_{client}_{kind}" for client in (876, 1011, 9020) for kind in ("profile", "purchase")]
+#: The thirteen parents: six of app2, whose own parents are among the seven of app1.
+ONES = " ".join(f"app1/{key}" for key in [*CLIENTS, f"{DAY}_999_purchase"])
+TWOS = " ".join(f"app2/{key}" for key in CLIENTS)
+*MOST, LAST = TWOS.split()
+
+PULL_AND_PUSH = {
+    # A -> B -> C, from wherever one begins.
+    "submitting the end asks for everything above it at once": story(
+        "A -> B -> C",
+        "submit C => ready A, waiting B C",
+        "finish A => succeeded A, ready B, waiting C",
+        "finish B => succeeded A B, ready C",
+        "finish C => succeeded A B C",
+        ran={"A": 1, "B": 1, "C": 1},
+    ),
+    "submitting the beginning brings about everything below it": story(
+        "A -> B -> C",
+        "submit A => ready A",
+        "finish A => succeeded A, ready B",
+        "finish B => succeeded A B, ready C",
+        "finish C => succeeded A B C",
+    ),
+    "submitting the middle does both": story(
+        "A -> B -> C",
+        "submit B => ready A, waiting B",
+        "finish A => succeeded A, ready B",
+        "finish B => succeeded A B, ready C",
+    ),
+    "what has succeeded is not run again because it is submitted again": story(
+        "A -> B -> C",
+        "submit C push=wanted => ready A, waiting B C",
+        "finish A B C => succeeded A B C",
+        "submit A id=again => succeeded A B C",
+        "submit A B C => succeeded A B C",
+        ran={"A": 1, "B": 1, "C": 1},
+        again="succeeded",
+    ),
+    "submitting twice what is under way changes nothing": story(
+        "A -> B",
+        "submit B => ready A, waiting B",
+        "submit B => ready A, waiting B",
+        "start A => running A, waiting B",
+        "submit A B => running A, waiting B",
+        "submit A rerun=job => running A, waiting B",
+        "end A => executed A, waiting B",
+        "judge => succeeded A, ready B",
+        ran={"A": 1},
+    ),
+    "a second message to run a job finds nothing to do": story(
+        "A -> B",
+        "submit A => ready A",
+        "start A => running A",
+        "repeat A => running A",
+        "end A => executed A",
+        "repeat A => executed A",
+        "judge => succeeded A, ready B",
+        "repeat A => succeeded A, ready B",
+        ran={"A": 1},
+    ),
+    "a child does not start before its parent's success has been judged": story(
+        "A -> B",
+        "submit A => ready A",
+        "start A => running A",
+        "end A => executed A",
+        "submit B => executed A, waiting B",
+        "judge => succeeded A, ready B",
+        "finish B => succeeded A B",
+        ran={"A": 1, "B": 1},
+    ),
+    "a child of a running parent waits without being looked at": story(
+        "A -> B",
+        "submit A push=wanted => ready A",
+        "start A => running A",
+        "submit B => running A, waiting B",
+        "wait 5 => running A, waiting B",
+        "end A => executed A, waiting B",
+        "judge => succeeded A, ready B",
+    ),
+    "a lost wake-up is made good by the groomer": story(
+        "A -> B",
+        "submit B => ready A, waiting B",
+        "start A => running A, waiting B",
+        "end A => executed A, waiting B",
+        "lose => executed A, waiting B",
+        "wait 11 => succeeded A, ready B",
+    ),
+    # Several parents.
+    "all missing parents are asked for in one go": story(
+        "A -> D, B -> D, C -> D, A -> B",
+        "submit D => ready A C, waiting B D",
+        "finish C => succeeded C, ready A, waiting B D",
+        "finish A => succeeded A C, ready B, waiting D",
+        "finish B => succeeded A B C, ready D",
+        ran={"A": 1},
+    ),
+    "what a pushed child lacks besides is named and waits until somebody asks for it": story(
+        "A -> C, B -> C",
+        "submit A => ready A",
+        "finish A => succeeded A, expected B, waiting C",
+        "submit C => succeeded A, ready B, waiting C",
+        "finish B => succeeded A B, ready C",
+    ),
+    "the same, where it is the other parent that is asked for": story(
+        "A -> C, B -> C",
+        "submit A => ready A",
+        "finish A => succeeded A, expected B, waiting C",
+        "submit B => succeeded A, ready B, waiting C",
+        "finish B => succeeded A B, ready C",
+    ),
+    "a child that is defined when one parent has succeeded is ready with the other": story(
+        "A, B",
+        "submit A B => ready A B",
+        "finish A => succeeded A, ready B",
+        "define A -> C, B -> C => succeeded A, ready B",
+        "finish B => succeeded A B, ready C",
+        "finish C => succeeded A B C",
+    ),
+    "a child that is defined when both have succeeded is brought about by either": story(
+        "A, B",
+        "submit A B => ready A B",
+        "finish A B => succeeded A B",
+        "define A -> C, B -> C => succeeded A B",
+        "submit B rerun=job => succeeded A, ready B",
+        "finish B => succeeded A B, ready C",
+        ran={"A": 1, "B": 2},
+    ),
+    "a parent that is defined after the child has run does not run it again": story(
+        "A, C",
+        "submit A C => ready A C",
+        "finish A C => succeeded A C",
+        "define A -> C, B -> C => succeeded A C",
+        "submit B => succeeded A C, ready B",
+        "finish B => succeeded A B C",
+        ran={"C": 1},
+    ),
+    # What is refused.
+    "a key that does not fit is refused, and nothing else of its message": story(
+        {"A": {"job_id": "{x}", "identifiers": {"x": "int"}}, "B": {"job_id": "{x}"}},
+        "submit A/one B/one => ready B/one",
+        "submit A/one id=again => ready B/one",
+        "submit A/007 => ready A/7 B/one",
+        "submit A/7 => ready A/7 B/one",
+        again="refused",
+    ),
+    "a key that fits no group is refused and does not run without its parents": story(
+        STOLOS,
+        "submit depends_on1/20140601_typo id=typo => ",
+        "submit depends_on1/20140602_testID1 rerun=job id=late => ",
+        typo="refused",
+        late="refused",
+    ),
+    # The example of Stolos.
+    "pull the parent of one": story(
+        STOLOS,
+        f"submit {ANOTHER} push=wanted => ready {ONE}, waiting {ANOTHER}",
+        f"submit {ANOTHER} push=wanted => ready {ONE}, waiting {ANOTHER}",
+        f"finish {ONE} => succeeded {ONE}, ready {ANOTHER}",
+        f"finish {ANOTHER} => succeeded {ONE} {ANOTHER}",
+    ),
+    "push the child of one": story(
+        STOLOS,
+        f"submit {ONE} => ready {ONE}",
+        f"finish {ONE} => succeeded {ONE}, ready {ANOTHER}, waiting {WHOLE}, expected {FRIDAY}",
+    ),
+    "pull many": story(
+        STOLOS,
+        f"submit {WHOLE} => ready {ONE} {FRIDAY}, waiting {ANOTHER} {WHOLE}",
+        f"finish {ONE} => succeeded {ONE}, ready {ANOTHER} {FRIDAY}, waiting {WHOLE}",
+        f"finish {ANOTHER} => succeeded {ONE} {ANOTHER}, ready {FRIDAY}, waiting {WHOLE}",
+        f"finish {FRIDAY} => succeeded {ONE} {ANOTHER} {FRIDAY}, ready {WHOLE}",
+        f"finish {WHOLE} => succeeded {ONE} {ANOTHER} {FRIDAY} {WHOLE}",
+    ),
+    "pull thirteen, the last of which is the one that counts": story(
+        STOLOS,
+        f"submit {TEST} push=wanted => ready {ONES}, waiting {TWOS} {TEST}",
+        f"finish {ONES} => succeeded {ONES}, ready {TWOS}, waiting {TEST}",
+        f"finish {' '.join(MOST)} => succeeded {ONES} {' '.join(MOST)}, ready {LAST}, waiting {TEST}",
+        f"finish {LAST} => succeeded {ONES} {TWOS}, ready {TEST}",
+        f"finish {TEST} => succeeded {ONES} {TWOS} {TEST}",
+    ),
+}

@@ -1,0 +1,168 @@
+"""Stories: what is done step by step, and what every job is after each.
+
+A step reads ``submit C push=wanted => waiting C, ready A``: a verb, jobs, words; then every job that there
+is, by state. A job of key 1 is named by its app, others as ``A/2``. A story that ends its states with ``…``
+speaks of those jobs alone. The verbs:
+
+- ``submit`` asks for all the jobs in one message, with one submission for each app; ``id``, ``push`` and
+  ``rerun`` are its words, any other word is one of its policy;
+- ``finish`` and ``fail`` run ready jobs to that end; ``start`` begins one, and ``end`` records that it went
+  well, which nobody has judged until ``judge``;
+- ``repeat`` has the message to run a job come a second time: it must find nothing to do;
+- ``cancel`` stops jobs by name, ``withdraw`` a submission;
+- ``wait`` lets so many seconds pass, then the groomer looks; ``lose`` loses every message that is under way;
+- ``define`` replaces the definitions by others in the notation of ``World.apps``.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import msgspec
+
+from actors import executor
+from broker.messages import Cancel, Message, SubmitMany
+from jobs.catalogue import load
+from jobs.outcome import Ending, Outcome
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger.claims import Claimed
+from tests.planner.stolos_jobs import STOLOS_APPS
+from tests.world import World
+
+Apps = str | Mapping[str, Any]
+#: Stands for the example configuration in place of apps.
+STOLOS = "stolos"
+_SUBMISSION = ("id", "push", "rerun")
+
+
+class Story(NamedTuple):
+    """``ran`` is how often jobs have run in the end, where that is worth telling; ``ends`` is what became of
+    submissions."""
+
+    apps: Apps
+    steps: tuple[str, ...]
+    ran: Mapping[str, int] = {}
+    ends: Mapping[str, SubmissionState] = {}
+
+
+def story(apps: Apps, *steps: str, ran: Mapping[str, int] | None = None, **ends: str) -> Story:
+    return Story(apps, steps, ran or {}, {id: SubmissionState(state) for id, state in ends.items()})
+
+
+class Teller:
+    """Takes the steps of one story on a world of its own."""
+
+    def __init__(self, world: World, apps: Apps) -> None:
+        self._world = world
+        self._begun: dict[str, Claimed] = {}
+        self._unjudged: list[Message] = []
+        self._verbs: dict[str, Callable[[list[str], dict[str, str]], None]] = {
+            "submit": self._submit,
+            "finish": lambda jobs, _: self._run(jobs, Ending.DONE),
+            "fail": lambda jobs, _: self._run(jobs, Ending.ERROR),
+            "start": lambda jobs, _: self._start(jobs),
+            "end": lambda jobs, _: self._end(jobs),
+            "judge": lambda jobs, _: self._judge(),
+            "repeat": lambda jobs, _: self._repeat(jobs),
+            "cancel": lambda jobs, _: self._cancel(jobs),
+            "withdraw": lambda ids, _: [world.cancel(id) for id in ids],
+            "wait": lambda seconds, _: world.tick(after_s=float(seconds[0])),
+            "lose": lambda jobs, _: self._lose(),
+        }
+        self._define(apps)
+
+    def take(self, step: str) -> None:
+        """Do what the step says, and look at what came of it."""
+        done, _, expected = step.partition("=>")
+        self.do(done.strip())
+        found = self._world.states()
+        told = states(expected)
+        if expected.rstrip().endswith("…"):
+            found = {name: found[name] for name in told}
+        assert found == told, f"after {done.strip()}: {_in_words(found)}"
+
+    def do(self, done: str) -> None:
+        verb, _, rest = done.partition(" ")
+        if verb == "define":
+            self._define(rest)
+            return
+        words = dict(word.split("=") for word in rest.split() if "=" in word)
+        self._verbs[verb]([word for word in rest.split() if "=" not in word], words)
+
+    def work_off(self) -> None:
+        """Run whatever is ready, until nothing is."""
+        while ready := self._world.ready():
+            self._run(sorted(ready), Ending.DONE)
+
+    def _define(self, apps: Apps) -> None:
+        if apps == STOLOS:
+            self._world.catalogue = load([str(STOLOS_APPS)])
+        elif isinstance(apps, str):
+            self._world.apps(apps)
+        else:
+            self._world.define(apps)
+
+    def _submit(self, jobs: list[str], words: dict[str, str]) -> None:
+        own = {word: words.pop(word) for word in _SUBMISSION if word in words}
+        policy = {word: int(value) if value.isdigit() else value for word, value in words.items()}
+        keys: dict[str, list[str]] = {}
+        for app, key in map(_named, jobs):
+            keys.setdefault(app, []).append(key)
+        rows = [{"app": app, "keys": keys[app], **own, "policy": policy} for app in keys]
+        raws = tuple(msgspec.Raw(msgspec.json.encode(row)) for row in rows)
+        self._world.queue.append(SubmitMany(id=str(uuid4()), submissions=raws))
+        self._world.deliver()
+
+    def _run(self, jobs: list[str], ending: Ending) -> None:
+        for job in jobs:
+            self._world.finish(job, ending)
+
+    def _start(self, jobs: list[str]) -> None:
+        for job in jobs:
+            claimed = self._world.claim(job)
+            assert claimed is not None, f"{job} cannot be started"
+            self._begun[job] = claimed
+
+    def _end(self, jobs: list[str]) -> None:
+        for job in jobs:
+            outcome = Outcome(ending=Ending.DONE)
+            messages, refused = executor.record(self._world.ledger, {self._begun.pop(job).right: outcome})
+            assert not refused
+            self._unjudged.extend(messages)
+
+    def _judge(self) -> None:
+        self._world.queue.extend(self._unjudged)
+        self._unjudged.clear()
+        self._world.deliver()
+
+    def _lose(self) -> None:
+        self._unjudged.clear()
+        self._world.lose_messages()
+
+    def _repeat(self, jobs: list[str]) -> None:
+        for job in jobs:
+            assert self._world.claim(job) is None
+
+    def _cancel(self, jobs: list[str]) -> None:
+        for app, key in map(_named, jobs):
+            self._world.queue.append(Cancel(app=app, key=key))
+            self._world.deliver()
+
+
+def states(text: str) -> dict[str, State]:
+    """``ready A B/2, waiting C`` by job."""
+    found = {}
+    for part in filter(None, text.rstrip(" …").split(",")):
+        state, *jobs = part.split()
+        found.update(dict.fromkeys(jobs, State(state)))
+    return found
+
+
+def _named(job: str) -> tuple[str, str]:
+    app, _, key = job.partition("/")
+    return app, key or "1"
+
+
+def _in_words(found: Mapping[str, State]) -> str:
+    return ", ".join(f"{state} {job}" for job, state in sorted(found.items()))

@@ -1,0 +1,116 @@
+"""Whatever the alternatives and whatever fails: a job that can succeed by some way does, and runs once.
+
+Graphs, failures and the order of work are drawn at random; the real handlers work on a real ledger.
+"""
+
+from collections.abc import Collection
+from functools import cache
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import Submission
+from ledger import planning
+from ops.preview import as_document
+from planner.preview import preview
+from tests.acceptance.story import Teller
+from tests.world import World
+
+#: App → its alternatives, each a list of apps all of which it needs.
+Graph = dict[str, list[list[str]]]
+
+
+@st.composite
+def drawn_graphs(draw: st.DrawFn, *, ways_max: int = 3) -> Graph:
+    names = "abcdefg"[: draw(st.integers(3, 7))]
+    graph: Graph = {names[0]: []}
+    for place, name in enumerate(names[1:], start=1):
+        way = st.lists(st.sampled_from(names[:place]), min_size=1, max_size=2, unique=True).map(sorted)
+        graph[name] = draw(st.lists(way, max_size=ways_max, unique_by=tuple))
+    return graph
+
+
+@settings(max_examples=10, deadline=None)
+@given(drawn_graphs(), st.data())
+def test_a_job_succeeds_by_whatever_way_there_is_and_else_when_what_failed_is_run_again(
+    ledger_url: str, graph: Graph, data: st.DataObject
+) -> None:
+    failing = drawn_from(data, graph, least=0)
+    wanted = drawn_from(data, graph, least=1)
+
+    @cache
+    def end(app: str) -> State:
+        if graph[app] and not any(all(end(each) is State.SUCCEEDED for each in way) for way in graph[app]):
+            return State.UPSTREAM_FAILED
+        return State.FAILED if app in failing else State.SUCCEEDED
+
+    with World(ledger_url) as world:
+        teller = Teller(world, defined(graph))
+        teller.do(f"submit {' '.join(wanted)} push=wanted")
+        work_off(world, teller, data, failing)
+        found = world.states()
+        assert all(found[app] is end(app) for app in wanted)
+        assert all(state in (end(app), State.EXPECTED) for app, state in found.items())
+        assert all(world.history(app).count("running") <= 1 for app in found)
+        for app in [app for app, state in found.items() if state is State.FAILED]:
+            teller.do(f"submit {app} rerun=job push=wanted")
+        work_off(world, teller, data, failing=())
+        assert {world.state(app) for app in wanted} == {State.SUCCEEDED}
+
+
+@settings(max_examples=10, deadline=None)
+@given(drawn_graphs(ways_max=1), st.data())
+def test_what_a_plan_says_is_what_runs(ledger_url: str, graph: Graph, data: st.DataObject) -> None:
+    """Whatever was done before, and whether it went well."""
+    with World(ledger_url) as world:
+        teller = Teller(world, defined(graph))
+        for app in drawn_from(data, graph, least=0):
+            teller.do(f"submit {app}")
+            work_off(world, teller, data, failing=drawn_from(data, graph, least=0))
+        asked = data.draw(st.sampled_from(sorted(graph)))
+        document, before = plan(world, asked), runs(world)
+        teller.do(f"submit {asked} push=wanted")
+        work_off(world, teller, data, failing=())
+        ran = {app for app, times in runs(world).items() if times > before.get(app, 0)}
+        assert {job["app"] for job in document["jobs"]} <= ran
+        lost = {job["app"] for job in document["errors"]}
+        assert (world.state(asked) is State.SUCCEEDED) == (asked not in lost)
+
+
+def drawn_from(data: st.DataObject, graph: Graph, *, least: int) -> list[str]:
+    return data.draw(st.lists(st.sampled_from(sorted(graph)), min_size=least, max_size=3, unique=True))
+
+
+def defined(graph: Graph) -> dict[str, dict[str, Any]]:
+    return {
+        app: {
+            "job_id": "{x}",
+            "depends_on": {f"way{place}": {"app_name": way} for place, way in enumerate(ways)},
+        }
+        for app, ways in graph.items()
+    }
+
+
+def work_off(world: World, teller: Teller, data: st.DataObject, failing: Collection[str]) -> None:
+    """Run whatever is ready, in any order, until nothing is."""
+    while ready := sorted(world.ready()):
+        job = data.draw(st.sampled_from(ready))
+        teller.do(f"{'fail' if job in failing else 'finish'} {job}")
+
+
+def plan(world: World, app: str) -> dict[str, Any]:
+    """What ``sluice plan`` says on what this ledger knows."""
+
+    def look_up(names: list[JobName]) -> dict[JobName, State]:
+        found = world.ledger.transact(lambda tx: planning.find(tx, names))
+        return {name: job.state for name, job in found.items()}
+
+    found = preview(world.catalogue, Submission(app=app, key="1", push="wanted"), look_up)
+    return as_document(found, {}, again=False, now=world.now)
+
+
+def runs(world: World) -> dict[str, int]:
+    return {app: world.history(app).count("running") for app in world.states()}

@@ -1,0 +1,88 @@
+"""Push and pull reach the same jobs, whatever the graph: drawn at random, run by the real handlers on a real ledger."""
+
+from collections.abc import Iterable, Mapping
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobs.states import State
+from tests.acceptance.story import Teller
+from tests.world import World
+
+#: App → its parents, all of which it needs.
+Graph = Mapping[str, tuple[str, ...]]
+
+
+@st.composite
+def drawn_graphs(draw: st.DrawFn) -> Graph:
+    names = "abcdef"[: draw(st.integers(2, 6))]
+    return {
+        name: tuple(draw(st.lists(st.sampled_from(names[:place]), max_size=2, unique=True))) if place else ()
+        for place, name in enumerate(names)
+    }
+
+
+@settings(max_examples=10, deadline=None)
+@given(drawn_graphs(), st.data())
+def test_what_is_pulled_is_what_pushing_from_its_beginnings_runs(
+    ledger_url: str, graph: Graph, data: st.DataObject
+) -> None:
+    """Pushing runs besides what else follows from these beginnings, and nothing that lacks another."""
+    wanted = data.draw(st.lists(st.sampled_from(sorted(graph)), min_size=1, max_size=3, unique=True))
+    needed = ancestors(graph, wanted)
+    with World(ledger_url) as world:
+        work_off(world, graph, f"submit {' '.join(wanted)} push=wanted")
+        assert ran(world) == needed == set(world.states())
+    beginnings = {app for app in needed if not graph[app]}
+    follows = {
+        app for app in graph if {each for each in ancestors(graph, [app]) if not graph[each]} <= beginnings
+    }
+    with World(ledger_url) as world:
+        work_off(world, graph, f"submit {' '.join(sorted(beginnings))}")
+        assert ran(world) == follows >= needed
+
+
+@settings(max_examples=10, deadline=None)
+@given(drawn_graphs(), st.data())
+def test_a_failure_stops_what_needs_it_and_nothing_else_until_it_is_run_again(
+    ledger_url: str, graph: Graph, data: st.DataObject
+) -> None:
+    failing = data.draw(st.sampled_from(sorted(graph)))
+    stopped = {app for app in graph if failing in ancestors(graph, [app])} - {failing}
+    with World(ledger_url) as world:
+        teller = Teller(world, notation(graph))
+        teller.do(f"submit {' '.join(graph)} push=wanted")
+        while ready := sorted(world.ready()):
+            teller.do(f"{'fail' if ready[0] == failing else 'finish'} {ready[0]}")
+        assert {app for app, state in world.states().items() if state is State.UPSTREAM_FAILED} == stopped
+        assert ran(world) == set(graph) - stopped
+        work_off(world, graph, f"submit {failing} rerun=job push=wanted")
+        assert set(world.states().values()) == {State.SUCCEEDED}
+        assert all(world.history(app).count("running") == 1 + (app == failing) for app in graph)
+
+
+def notation(graph: Graph) -> str:
+    """As ``World.apps`` reads it."""
+    edges = [f"{parent} -> {child}" for child, parents in graph.items() for parent in parents]
+    return ", ".join([*graph, *edges])
+
+
+def ancestors(graph: Graph, apps: Iterable[str]) -> set[str]:
+    """These and all that they need."""
+    found: set[str] = set()
+    ahead = [*apps]
+    while ahead:
+        app = ahead.pop()
+        found.add(app)
+        ahead += graph[app]
+    return found
+
+
+def work_off(world: World, graph: Graph, first: str) -> None:
+    teller = Teller(world, notation(graph))
+    teller.do(first)
+    teller.work_off()
+
+
+def ran(world: World) -> set[str]:
+    return {app for app in world.states() if world.history(app).count("running")}

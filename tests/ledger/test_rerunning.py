@@ -1,0 +1,80 @@
+"""Jobs that are run again: under whose terms, and with whom."""
+
+from jobs.outcome import Ending
+from jobs.states import State
+from tests.world import World
+
+
+def test_a_job_that_is_run_again_gets_the_terms_it_is_asked_for_with(world: World) -> None:
+    world.apps("a", max_fails=1)
+    world.submit("a", kwargs={"n": 1})
+    world.finish("a")
+    world.submit("a", rerun="job", kwargs={"n": 2}, policy={"max_fails": 3, "priority": 7})
+    assert (world.field("a", "kwargs"), world.field("a", "max_fails")) == ({"n": 2}, 3)
+    assert world.field("a", "priority") == 7
+
+
+def test_a_job_that_was_cancelled_gets_the_terms_it_is_wanted_with_now(world: World) -> None:
+    world.apps("a")
+    world.cancel(world.submit("a", kwargs={"n": 1}))
+    world.submit("a", kwargs={"n": 2})
+    assert world.field("a", "kwargs") == {"n": 2}
+
+
+def test_a_descendant_that_runs_again_keeps_its_own_terms(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b", kwargs={"n": 1})
+    world.finish("a")
+    world.finish("b")
+    world.submit("a", rerun="downstream", kwargs={"n": 2})
+    assert (world.field("a", "kwargs"), world.field("b", "kwargs")) == ({"n": 2}, {"n": 1})
+
+
+def test_the_dead_parent_of_a_job_that_was_never_planned_is_run_again_with_it(world: World) -> None:
+    world.apps("a -> d")
+    world.submit("a", push="wanted")
+    world.finish("a", Ending.ERROR)
+    world.submit("d", rerun="job")
+    assert world.states() == {"a": State.READY, "d": State.WAITING}
+
+
+def test_running_again_does_not_get_a_job_past_its_filter(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}", "valid_if_or": {"x": ["9"]}},
+            "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
+        }
+    )
+    world.submit("b")
+    for asked in ("b", "a"):
+        world.submit(asked, rerun="job")
+        assert world.states() == {"a": State.SKIPPED, "b": State.SKIPPED}
+
+
+def test_a_job_that_passes_a_changed_filter_runs_and_takes_along_who_was_skipped_for_it(world: World) -> None:
+    apps = {
+        "a": {"job_id": "{x}", "valid_if_or": {"x": ["9"]}},
+        "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
+    }
+    world.define(apps)
+    world.submit("b")
+    apps["a"]["valid_if_or"] = {"x": ["1"]}
+    world.define(apps)
+    world.submit("a", rerun="job")
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
+
+
+def test_a_waiting_job_becomes_as_urgent_as_it_is_asked_for_later(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    world.submit("b", policy={"priority": 5})
+    assert (world.field("a", "priority"), world.field("b", "priority")) == (5, 5)
+    world.submit("b", policy={"priority": 2})
+    assert world.field("b", "priority") == 5
+
+
+def test_of_equally_urgent_jobs_those_asked_for_first_go_first(world: World) -> None:
+    world.apps("a")
+    world.submit("a", None, keys=["3", "1", "2"])
+    names = [world.known(f"a/{key}").id for key in ("3", "1", "2")]
+    assert [turn.job for message in world.offered for turn in message.jobs] == names

@@ -1,0 +1,37 @@
+"""What travels together, and what goes first."""
+
+from datetime import UTC, datetime
+
+from jobs.urgency import Urgency
+from ledger.release import Ready
+from planner.parcel import parcels
+
+SOON, LATER = datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+TINY_S = 0.02
+
+
+def _ready(job: int, *, priority: int = 0, urgent_by: datetime | None = None, alone: bool = False) -> Ready:
+    return Ready(job, "a", 0, priority, urgent_by, alone)
+
+
+def test_the_urgent_go_first_and_equals_in_the_order_they_came() -> None:
+    ready = [
+        _ready(1),
+        _ready(2, urgent_by=LATER),
+        _ready(3, priority=1),
+        _ready(4),
+        _ready(5, urgent_by=SOON),
+        _ready(6, priority=1, urgent_by=LATER),
+    ]
+    sent = [[job.job for job in parcel.jobs] for parcel in parcels(ready, {"a": TINY_S})]
+    assert sent == [[6, 3], [5, 2], [1, 4]]
+
+
+def test_who_took_a_worker_down_travels_alone_however_tiny() -> None:
+    ready = [_ready(1), _ready(2, alone=True), _ready(3)]
+    sent = [[job.job for job in parcel.jobs] for parcel in parcels(ready, {"a": TINY_S})]
+    assert sorted(sent) == [[1, 3], [2]]
+
+
+def test_a_higher_priority_outweighs_any_deadline() -> None:
+    assert Urgency.of(1, None) < Urgency.of(0, SOON) < Urgency.of(0, LATER) < Urgency.of(0, None)
