@@ -16,7 +16,7 @@ from ledger.connection import Ledger, Tx
 def claim(
     ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID
 ) -> tuple[list[Claimed], Sequence[Message]]:
-    """The jobs of a parcel that are this worker's to run, and what waited for them to run.
+    """The jobs that are this worker's to run for a hint, the most urgent first, and what waited for them to run.
 
     The message has done its work once this returns.
     """
@@ -24,7 +24,7 @@ def claim(
     digest = catalogue[message.app].digest if message.app in catalogue else ""
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
-        taken = claims.claim(tx, turns, worker, digest)
+        taken = claims.claim(tx, message.app, turns, worker, digest)
         return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready)
 
     return ledger.transact(work)

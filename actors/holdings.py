@@ -7,10 +7,14 @@ from jobs.ref import Claim
 
 
 class Holdings:
-    """Thread-safe. A claim's event is set when the run should end as fast as it can."""
+    """Thread-safe. A claim's event is set when the run should end as fast as it can.
+
+    A claim is held until its run is over, and known until the ledger has heard how it ended.
+    """
 
     def __init__(self) -> None:
         self._stops: dict[Claim, Event] = {}
+        self._known: set[Claim] = set()
         self._draining = False
         self._lock = Lock()
 
@@ -19,6 +23,7 @@ class Holdings:
         stops = {claim: Event() for claim in claims}
         with self._lock:
             self._stops.update(stops)
+            self._known.update(stops)
         return stops
 
     def release(self, claims: Iterable[Claim]) -> None:
@@ -26,6 +31,18 @@ class Holdings:
         with self._lock:
             for claim in claims:
                 self._stops.pop(claim, None)
+
+    def forget(self, claims: Iterable[Claim]) -> None:
+        """Nobody here will do anything about these claims any more."""
+        claims = list(claims)
+        self.release(claims)
+        with self._lock:
+            self._known.difference_update(claims)
+
+    def known(self) -> list[Claim]:
+        """What this process holds, or has yet to report."""
+        with self._lock:
+            return list(self._known)
 
     @property
     def draining(self) -> bool:

@@ -4,11 +4,13 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Callable
 from threading import Event, Thread
 from uuid import UUID
 
 from actors.holdings import Holdings
 from jobs.errors import Unreachable
+from jobs.ref import Claim
 from ledger import workers
 from ledger.connection import Ledger
 
@@ -19,7 +21,8 @@ class Lifeline:
     """Renews the lease at a third of its length, and learns which claims were lost meanwhile.
 
     A process that cannot renew stops its runs before the lease ends by the ledger's clock: it counts from
-    the moment it began its last successful beat, so it stops early rather than late.
+    the moment it began its last successful beat, so it stops early rather than late. ``give_back`` returns claims
+    that are this worker's by the ledger alone: they are as old as a lease and nobody here knows of them.
     """
 
     def __init__(
@@ -31,6 +34,7 @@ class Lifeline:
         queues: list[str],
         threads: int,
         lease_s: float,
+        give_back: Callable[[list[Claim]], None],
     ) -> None:
         self.id = id
         self._ledger = ledger
@@ -38,6 +42,7 @@ class Lifeline:
         self._queues = queues
         self._threads = threads
         self._lease_s = lease_s
+        self._give_back = give_back
         self._trusted_until = 0.0
         self._ended = Event()
         self._thread = Thread(target=self._live, name="lifeline", daemon=True)
@@ -79,11 +84,14 @@ class Lifeline:
 
     def _beat(self) -> None:
         began = time.monotonic()
-        held = self._holdings.claims()
+        held, known = self._holdings.claims(), self._holdings.known()
         standing = self._ledger.transact(lambda tx: workers.beat(tx, self.id, held, lease_s=self._lease_s))
         self._trusted_until = began + self._lease_s
         for claim in self._holdings.keep_only(standing, held):
             _LOG.warning("claim %d of job %d is gone; its run is stopped", claim.number, claim.job)
+        strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
+        if strays:
+            self._give_back(strays)
 
     def _mistrust(self) -> None:
         """Stop the runs if the lease may have ended before the next beat."""

@@ -1,7 +1,8 @@
 """The values an identifier may take: listed, or a range that is never unrolled."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from math import prod
 
 from msgspec import Struct
 
@@ -61,3 +62,11 @@ class Values:
 
     def __repr__(self) -> str:
         return f"Values({self._items!r})"
+
+
+def arithmetic(*products: Sequence[int]) -> str:
+    """``2,000 x 3,000 + 5 = 6,000,005``: how a number came about, so that one sees which list is too long."""
+    large = [[factor for factor in factors if factor > 1] or [1] for factors in products]
+    told = " + ".join(" x ".join(f"{factor:,}" for factor in factors) for factors in large)
+    total = f"{sum(map(prod, products)):,}"
+    return total if told == total else f"{told} = {total}"

@@ -1,10 +1,13 @@
 """How ready jobs are put together: many tiny ones travel as one message, a long one alone."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
+
+from jobs.urgency import Urgency
 
 #: A parcel holds about this much work, as far as is known, so that no worker sits on what another could run.
 WORK_S = 0.05
@@ -18,6 +21,8 @@ class Candidate(Protocol):
     def app(self) -> str: ...
     @property
     def priority(self) -> int: ...
+    @property
+    def urgent_by(self) -> datetime | None: ...
     @property
     def alone(self) -> bool: ...
 
@@ -39,7 +44,7 @@ def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel
     for what it does to a worker it does to all that travel with it.
     """
     groups: dict[str, list[C]] = {}
-    for job in sorted(ready, key=lambda job: -job.priority):
+    for job in sorted(ready, key=lambda job: Urgency.of(job.priority, job.urgent_by)):
         if job.alone:
             yield Parcel(job.app, (job,))
         else:

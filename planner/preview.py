@@ -1,6 +1,7 @@
 """What a submission would come to, without doing it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from graphlib import TopologicalSorter
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from jobs.states import DEAD, TERMINAL, State
 from jobs.submission import Submission
 from planner.keyspaces import keyspace_of
 from planner.merge import in_order
+from planner.outlook import Outlook
 from planner.walk import Walk
 
 Lookup = Callable[[list[JobName]], Mapping[JobName, State]]
@@ -24,15 +26,41 @@ class Preview(Struct, frozen=True, kw_only=True):
 
     jobs: tuple[PlannedJob, ...]
     states: Mapping[JobName, State]
+    outlook: Outlook
 
 
 def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup) -> Preview:
-    """Walk as the planner would, on what ``lookup`` says. BadRequest where the planner would refuse."""
-    walk = Walk(catalogue, 0, submission)
+    """Walk as the planner would, on what ``lookup`` says. BadRequest where the planner would refuse.
+
+    Where an alternative would turn out to be lost, the planner walks again and asks for the next, so
+    this does too, until no walk strands anything that the one before did not.
+    """
     states: dict[JobName, State] = {}
+    jobs: dict[JobName, PlannedJob] = {}
+    stranded: dict[JobName, State] = {}
+    while True:
+        for name, job in _walked(catalogue, submission, lookup, states, stranded).items():
+            if name not in jobs or jobs[name].standing is Standing.EXPECTED:
+                jobs[name] = job
+        ordered = _parents_first(catalogue, jobs)
+        outlook = Outlook(ordered, states, again=submission.rerun is not None)
+        if outlook.stranded().keys() <= stranded.keys():
+            return Preview(jobs=ordered, states=states, outlook=outlook)
+        stranded.update(outlook.stranded())
+
+
+def _walked(
+    catalogue: Catalogue,
+    submission: Submission,
+    lookup: Lookup,
+    states: dict[JobName, State],
+    stranded: Mapping[JobName, State],
+) -> dict[JobName, PlannedJob]:
+    """One walk's jobs, and who would run again with them; what is looked up on the way goes into ``states``."""
+    walk = Walk(catalogue, 0, submission)
     while not walk.arrived:
-        states.update(lookup(sorted(walk.asks())))
-        walk.step(states)
+        states.update(lookup(sorted(walk.asks() - states.keys())))
+        walk.step({**states, **stranded})
     jobs = {job.name: job for job in walk.jobs()}
     if again := walk.rerun():
         kin = _Kin(catalogue, states, lookup)
@@ -41,7 +69,16 @@ def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup) -> Pre
             jobs[name] = kin.planned(name, submission)
         for name in kin.unknown_parents(jobs.values()):
             jobs[name] = PlannedJob(name=name, standing=Standing.EXPECTED)
-    return Preview(jobs=in_order(catalogue, jobs.values()), states=states)
+    return jobs
+
+
+def _parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> tuple[PlannedJob, ...]:
+    """By the ranks of their apps, which say nothing of two that a function put in one order or another."""
+    ordered = in_order(catalogue, jobs.values())
+    if not any(catalogue.has_bridges(app) for app in {job.name.app for job in ordered}):
+        return ordered
+    needs = {job.name: [need.parent for gate in job.gates for need in gate.needs] for job in ordered}
+    return tuple(jobs[name] for name in TopologicalSorter(needs).static_order())
 
 
 class _Kin:

@@ -14,6 +14,7 @@ from jobs.identifiers import Value
 from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import Submission
+from jobs.values import arithmetic
 from planner import relation
 
 #: Where one gate names a parent twice, the stricter need counts.
@@ -100,9 +101,10 @@ class TemplateKeyspace:
                     where=app.name,
                     advice=f"Give keys like {app.example_key}, or autofill_values in the definition.",
                 )
-            if (size := prod(len(column) for column in values.values())) > self._limit:
+            sizes = [len(column) for column in values.values()]
+            if prod(sizes) > self._limit:
                 raise BadRequest(
-                    f"{app.name} has {size:,} jobs; one submission may ask for {self._limit:,}.",
+                    f"{app.name} has {arithmetic(sizes)} jobs; one submission may ask for {self._limit:,}.",
                     where=app.name,
                 )
         if not alternatives:

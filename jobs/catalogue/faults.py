@@ -14,7 +14,8 @@ class Faults:
         self._apps: set[str] = set()
 
     def add(self, source: str, app: str, what: str) -> None:
-        self._found.add(Fault(source, app, what))
+        """Of users' own words, which may hold anything, what cannot be printed is spelled out."""
+        self._found.add(Fault(_printable(source), _printable(app), _printable(what)))
         self._apps.add(app)
 
     def raise_any(self) -> None:
@@ -42,6 +43,10 @@ class At:
     def inside(self, word: str) -> "At":
         """The same place, one word deeper."""
         return At(self._faults, self.source, self.app, f"{self._within}: {word}" if self._within else word)
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def unknown(word: object, known: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from math import prod
 from jobs.app import App, Group, Parents
 from jobs.catalogue.faults import At
 from jobs.catalogue.links import Alternative, Bridge, Link
-from jobs.values import Values
+from jobs.values import Values, arithmetic
 
 
 def link_apps(
@@ -153,15 +153,14 @@ class _Linking:
 
 def _refuse_size(alternative: Alternative, at: At, limit: int) -> None:
     child = alternative.child.name
-    needed = sum(link.size for link in alternative.links)
-    if needed > limit:
-        at.add(f"one job of {child} would need {needed:,} parents; the limit is {limit:,}")
+    if sum(link.size for link in alternative.links) > limit:
+        told = arithmetic(*(link.factors for link in alternative.links))
+        at.add(f"one job of {child} would need {told} parents; the limit is {limit:,}")
     for link in alternative.links:
-        if alternative.fan_out(link) > limit:
-            at.add(
-                f"one job of {link.parent.name} would have {alternative.fan_out(link):,} children of {child};"
-                f" the limit is {limit:,}"
-            )
+        factors = alternative.fan_out(link)
+        if prod(factors) > limit:
+            parent, told = link.parent.name, arithmetic(factors)
+            at.add(f"one job of {parent} would have {told} children of {child}; the limit is {limit:,}")
 
 
 def _refuse_impossible(alternative: Alternative, at: At) -> None:
@@ -174,5 +173,4 @@ def _refuse_enumeration(app: App, values: Mapping[str, Values], at: At, limit: i
     """A single range may be longer: its size is seen where it is written, that of a cross product is not."""
     crossed = [len(values[name]) for name in app.template.names if name in values and len(values[name]) > 1]
     if len(crossed) > 1 and len(crossed) == len(app.template.names) and prod(crossed) > limit:
-        product = " x ".join(f"{size:,}" for size in crossed)
-        at.add(f"its values come to {product} jobs; the limit is {limit:,}")
+        at.add(f"its values come to {arithmetic(crossed)} jobs; the limit is {limit:,}")

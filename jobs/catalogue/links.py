@@ -47,7 +47,12 @@ class Link(Struct, frozen=True, kw_only=True):
     @property
     def size(self) -> int:
         """How many parents one child needs."""
-        return len(self.keys) or prod(len(values) for values in self.choices.values())
+        return prod(self.factors)
+
+    @property
+    def factors(self) -> list[int]:
+        """What that number is the product of."""
+        return [len(self.keys)] if self.keys else [len(values) for values in self.choices.values()]
 
     def serves(self, key: str, ids: Mapping[str, Value]) -> bool:
         """Whether this job of the parent is one that some child may need."""
@@ -97,6 +102,6 @@ class Alternative(Struct, frozen=True, kw_only=True):
             return False
         return all(link.parent.accepts(name, value) for link in self.links if name in link.doubtful)
 
-    def fan_out(self, link: Link) -> int:
-        """How many children one parent of this link has."""
-        return prod(len(values) for name, values in self.domains.items() if name not in link.bound)
+    def fan_out(self, link: Link) -> list[int]:
+        """How many children one parent of this link has, as the factors of that number."""
+        return [len(values) for name, values in self.domains.items() if name not in link.bound]

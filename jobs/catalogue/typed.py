@@ -105,6 +105,8 @@ def _parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Parents:
             _refuse_unused(known, draft, mention, name, at)
         elif name in mention.values:
             values[name] = _typed(known, spots, mention.values[name], at)
+            if mention.keys and all(spot.app != draft.name for spot in spots):
+                at.add(f"job_id says which parents are needed, so {name}, which only they have, says nothing")
     return Parents(
         apps=mention.apps,
         values=values,
@@ -119,7 +121,8 @@ def _refuse_unused(known: _Known, draft: Draft, mention: Mention, name: str, at:
     """Unless an app of the mapping is itself at fault: it might have the identifier."""
     if not all(app in known.bare for app in mention.apps):
         return
-    names = {name for app in (draft.name, *mention.apps) for name in known.bare[app].template.names}
+    holders = mention.apps if name in mention.every else (draft.name, *mention.apps)
+    names = {name for app in holders for name in known.bare[app].template.names}
     whose = "none of its parents" if name in mention.every else f"neither {draft.name} nor any parent here"
     at.add(f"{whose} has an identifier {name!r}{nearest(name, [*names, *MENTION_WORDS])}")
 

@@ -61,7 +61,7 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
 
 def _check_name(name: str, at: At) -> None:
     if not _NAME.fullmatch(name):
-        at.add("an app's name is a letter, then letters, digits, '_', '.' or '-'")
+        at.add(f"{name!r} is no name; an app's name is a letter, then letters, digits, '_', '.' or '-'")
     if name in _TAKEN:
         at.add(f"{name} is the name of a queue of Sluice's own; call the app otherwise")
     if name.endswith(_ENDINGS):
@@ -116,4 +116,9 @@ def _filter(words: Mapping[str, object], at: At) -> tuple[str | None, Callable[.
         except ValueError as error:
             at.add(f"_func: {error}")
     listed = {name: values for name, values in filter_.items() if name != "_func"}
+    for name, values in listed.items():
+        if values in ([], ()):
+            at.add(
+                f"{name} lists no values, so that nothing passes by it; leave it out, or list what is valid"
+            )
     return path, function, read_values(listed, at)

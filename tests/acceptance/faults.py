@@ -162,12 +162,12 @@ REFUSALS: dict[str, Refusal] = {
             "c": {**DATED, "depends_on": {"app_name": ["p"], "x": "all", "y": "all"}},
         },
         "c",
-        "one job of c would need 1,001,000 parents; the limit is 1,000,000",
+        "one job of c would need 1,000 x 1,001 = 1,001,000 parents; the limit is 1,000,000",
     ),
     "parents of several apps together": (
         wide("p q", {"app_name": ["p", "q"]}),
         "c",
-        "one job of c would need 1,200,000 parents; the limit is 1,000,000",
+        "one job of c would need 600,000 + 600,000 = 1,200,000 parents; the limit is 1,000,000",
     ),
     "children by two identifiers": (
         {
@@ -179,7 +179,7 @@ REFUSALS: dict[str, Refusal] = {
             },
         },
         "c",
-        "one job of p would have 3,000,000 children of c; the limit is 1,000,000",
+        "one job of p would have 2,000 x 1,500 = 3,000,000 children of c; the limit is 1,000,000",
     ),
     # Circles.
     "a circle through one of two groups": (

@@ -109,7 +109,7 @@ def plan(world: World, app: str) -> dict[str, Any]:
         return {name: job.state for name, job in found.items()}
 
     found = preview(world.catalogue, Submission(app=app, key="1", push="wanted"), look_up)
-    return as_document(found, {}, again=False, now=world.now)
+    return as_document(found, {}, now=world.now)
 
 
 def runs(world: World) -> dict[str, int]:

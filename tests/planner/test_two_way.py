@@ -72,6 +72,12 @@ def test_an_app_may_need_itself_by_another_key() -> None:
     assert sorted(job.name for job in pulled.jobs) == jobs("run/2026010{1,2,3,4}")
 
 
+def test_a_plan_puts_parents_first_whatever_their_keys_are_called() -> None:
+    catalogue = catalogue_of({"n": {"job_id": "{x}", "depends_on": _by("Down")}})
+    pulled = preview(catalogue, Submission(app="n", key="1"), lambda names: {})
+    assert [job.name.key for job in pulled.jobs] == ["3", "2", "1"]
+
+
 def test_a_function_without_children_is_pulled_from_alone() -> None:
     catalogue = _one("PullOnly")
     assert parents(catalogue, JobName("c", "20260101")) == {"default": jobs("p/20260101")}

@@ -64,6 +64,13 @@ class Ring:
         return [(app, {"x": int(ids["x"]) % 3 + 1})]
 
 
+class Down:
+    """1 needs 2, 2 needs 3."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [(app, {"x": int(ids["x"]) + 1})] if int(ids["x"]) < 3 else []
+
+
 class Odd:
     """Answers nothing that can be used, or not at all."""
 

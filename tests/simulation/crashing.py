@@ -1,4 +1,4 @@
-"""A ledger whose caller may die around any commit."""
+"""A ledger whose caller may die around any commit, or lose its answer."""
 
 import random
 from collections.abc import Callable
@@ -16,7 +16,10 @@ class Crash(Exception):
 
 
 class CrashingLedger(Ledger):
-    """Dying before the commit leaves nothing, dying after it leaves all and tells nobody."""
+    """Dying before the commit leaves nothing, dying after it leaves all and tells nobody.
+
+    One whose commit's answer is lost lives on and does the same again, as ``Ledger.transact`` does.
+    """
 
     def __init__(self, url: str, rng: random.Random, clock: Callable[[], datetime]) -> None:
         super().__init__(url, connections=1, clock=clock)
@@ -29,4 +32,6 @@ class CrashingLedger(Ledger):
         result = super().transact(work)
         if self._rng.random() < self.faults.crash_after_commit:
             raise Crash
+        if self._rng.random() < self.faults.repeat_commit:
+            result = super().transact(work)
         return result

@@ -8,6 +8,8 @@ import msgspec
 from broker.messages import Cancel, Message, Submit
 
 KEYS = ("1", "2")
+#: Mostly long after everything has ended; now and then in the middle of it.
+END_BEFORE = ("2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-01-01T00:00:40Z")
 
 
 def drawn_apps(rng: random.Random) -> dict[str, Any]:
@@ -35,7 +37,18 @@ def drawn_wish(rng: random.Random, apps: dict[str, Any], number: int, known: lis
         words["push"] = "wanted"
     if rng.random() < 0.25:
         words["rerun"] = rng.choice(("job", "downstream"))
+    if policy := _drawn_urgency(rng):
+        words["policy"] = policy
     return _submit(id_, words)
+
+
+def _drawn_urgency(rng: random.Random) -> dict[str, Any]:
+    urgency: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        urgency["priority"] = rng.choice((-3, 2, 7))
+    if rng.random() < 0.2:
+        urgency["end_before"] = rng.choice(END_BEFORE)
+    return urgency
 
 
 def _submit(id_: str, words: dict[str, Any]) -> Submit:
@@ -52,6 +65,7 @@ def _drawn_app(rng: random.Random, earlier: list[str], apps: dict[str, Any]) -> 
         "max_timeouts": rng.choice((0, 1)),
         "max_losses": rng.choice((0, 2, 50)),
         "timeout": rng.choice((None, 8, 60)),
+        "priority": rng.choice((0, 0, 4)),
         "retry": rng.choice(({"rule": "fixed", "seconds": 0}, {"rule": "exponential", "seconds": 3})),
     }
     if app["timeout"] is None:

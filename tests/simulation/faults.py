@@ -13,6 +13,7 @@ class Faults(Struct, frozen=True, kw_only=True):
     delay_s_max: float = 0.0
     crash_before_commit: float = 0.0
     crash_after_commit: float = 0.0
+    repeat_commit: float = 0.0
     kill_worker_every_s: float = 0.0
     freeze_worker_every_s: float = 0.0
 
@@ -32,6 +33,7 @@ def drawn(rng: random.Random) -> Faults:
         delay_s_max=rng.choice((0.0, 0.5, 8.0)),
         crash_before_commit=chance(0.1),
         crash_after_commit=chance(0.1),
+        repeat_commit=chance(0.1),
         kill_worker_every_s=rng.choice((0.0, 20.0, 6.0)),
         freeze_worker_every_s=rng.choice((0.0, 25.0)),
     )

@@ -83,7 +83,16 @@ class Worker:
             held = sorted(self._held)
             standing = self._ledger.transact(lambda tx: workers.beat(tx, self._id, held, lease_s=LEASE_S))
             self._held &= standing
+            strays = self._ledger.transact(lambda tx: workers.strays(tx, self._id, held, grace_s=LEASE_S))
+            self._give_back(strays)
         self._agenda.after(LEASE_S / 3, self._mortal(self._beat))
+
+    def _give_back(self, strays: list[Claim]) -> None:
+        if strays:
+            outcome = Outcome(ending=Ending.HANDED_BACK)
+            messages, _ = executor.record(self._ledger, dict.fromkeys(strays, outcome))
+            for message in messages:
+                self._send(message)
 
     def _mortal(self, act: Callable[[], None]) -> Callable[[], None]:
         """An act that, if the process dies in it, is its last."""

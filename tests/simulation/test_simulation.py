@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from actors import planner
-from ledger import claims, counts, grooming, planning
+from ledger import claims, counts, grooming, planning, workers
 from ledger.connection import Ledger
 from tests.simulation.__main__ import run_seeds
 from tests.simulation.faults import NONE
@@ -71,6 +71,11 @@ MUTANTS = {
     "one parent opens the gate": _sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"),
     "planning takes a parent's word for nothing": _code(
         planning.counts, "recount", lambda tx, children: None
+    ),
+    "claims of a lost answer are nobody's": _code(workers, "strays", lambda tx, id, known, *, grace_s: []),
+    "nobody lends his urgency": _code(planning.urgency, "lend", lambda tx, jobs: None),
+    "a parent asked for late forgets what it was lent": _code(
+        planning.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"
     ),
     "nobody cancels": _code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"),
     "skipped and failed parents are forgotten": _code(counts, "strand", lambda tx, jobs: []),

@@ -56,6 +56,13 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
         child({"app_name": ["p"], "job_id": ["1"]}),
         "'1' is not a key of p: it has 1 of 2 identifiers",
     ),
+    "values beside keys that need none": (
+        {
+            "p": {"job_id": "{x}"},
+            "c": {"job_id": "{y}", "depends_on": {"app_name": ["p"], "job_id": ["1"], "x": ["2"]}},
+        },
+        "job_id says which parents are needed, so x, which only they have, says nothing",
+    ),
     "all of what no parent has": (
         child({"app_name": ["q"], "x": "all"}),
         "none of its parents has an identifier 'x'",
@@ -105,7 +112,7 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
             "p": {"job_id": "{date}_{x}_{y}", "autofill_values": {"x": "0:2000", "y": "0:2000"}},
             "c": {**DATED, "depends_on": {"app_name": ["p"]}},
         },
-        "one job of c would need 4,000,000 parents; the limit is 1,000,000",
+        "one job of c would need 2,000 x 2,000 = 4,000,000 parents; the limit is 1,000,000",
     ),
     "too many children": (
         {
@@ -120,6 +127,6 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
     ),
     "too many jobs": (
         app(autofill_values={"date": "0:2000", "x": "0:2000"}),
-        "its values come to 2,000 x 2,000 jobs; the limit is 1,000,000",
+        "its values come to 2,000 x 2,000 = 4,000,000 jobs; the limit is 1,000,000",
     ),
 }

@@ -101,6 +101,15 @@ FAULTS_OF_KEYS: dict[str, Fault] = {
         app(valid_if_or={}),
         "valid_if_or: it is empty, so that every job would be skipped",
     ),
+    "a filter that nothing passes": (
+        app(valid_if_or={"x": []}),
+        "valid_if_or: x lists no values, so that nothing passes by it",
+    ),
+    "a name that cannot be printed": (
+        app(identifiers={"\n\x1b[2J": "int"}),
+        "identifiers: a has no identifier '\\n\\x1b[2J'",
+    ),
+    "an app without a name": ({"": {"job_id": "{x}"}}, "'' is no name; an app's name is a letter"),
     "a filter that is no mapping": (app(valid_if_or=["x"]), "valid_if_or: it has to be a mapping"),
     "a filter on no identifier": (app(valid_if_or={"y": [1]}), "valid_if_or: a has no identifier 'y'"),
     "a filter that is no list": (app(valid_if_or={"x": "u"}), "valid_if_or: x: 'u' is not a list"),

@@ -1,0 +1,100 @@
+"""What would become of the jobs of a plan, by what is known of them."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from jobs.gate import DEAD_FOR, MET, Need
+from jobs.plan import PlannedJob, Standing
+from jobs.ref import JobName
+from jobs.states import LIVE, TERMINAL, State
+
+
+class Fate(StrEnum):
+    """What would become of a job: it need not run, somebody has asked for it already, it would run, it cannot;
+    or it is only named, as a parent in an alternative that was not chosen."""
+
+    SETTLED = "settled"
+    UNDER_WAY = "under way"
+    NEW = "new"
+    LOST = "lost"
+    NAMED = "named"
+
+
+class Prospect(NamedTuple):
+    """``state`` is the one that it has and keeps, or comes to without running; None where it would run."""
+
+    fate: Fate
+    state: State | None = None
+    why: str = ""
+
+
+class Outlook:
+    """The prospect of each job. They come parents first, so what one needs is known before it.
+
+    ``again``: what is wanted is to run though it has ended.
+    """
+
+    def __init__(self, jobs: Iterable[PlannedJob], states: Mapping[JobName, State], *, again: bool) -> None:
+        self._states = states
+        self._again = again
+        self._prospects: dict[JobName, Prospect] = {}
+        for job in jobs:
+            self._prospects[job.name] = self._judge(job)
+
+    def __getitem__(self, name: JobName) -> Prospect:
+        return self._prospects[name]
+
+    def is_open(self, need: Need) -> bool:
+        """Whether the need would not be met at once."""
+        return self._prospects[need.parent].state not in MET[need.when]
+
+    def stranded(self) -> dict[JobName, State]:
+        """What would end without having run, for its own parents' sake, and has not ended yet."""
+        return {
+            name: prospect.state
+            for name, prospect in self._prospects.items()
+            if prospect.state in (State.UPSTREAM_FAILED, State.SKIPPED)
+            and self._states.get(name) not in TERMINAL
+        }
+
+    def _judge(self, job: PlannedJob) -> Prospect:
+        """The walk wants a job that has ended only where it was asked for by name."""
+        state = self._states.get(job.name)
+        if job.standing is Standing.SKIPPED:
+            why = f"{State.SKIPPED}: it does not pass valid_if_or"
+            return Prospect(Fate.SETTLED, State.SKIPPED, why)
+        if job.standing is Standing.EXPECTED:
+            return _standing(state)
+        if state in LIVE - {State.EXPECTED}:
+            return Prospect(Fate.UNDER_WAY, state, f"{state}: somebody has asked for it already")
+        if state in TERMINAL - {State.CANCELLED} and not self._again:
+            return _standing(state, asked_for=True)
+        return self._possible(job)
+
+    def _possible(self, job: PlannedJob) -> Prospect:
+        """It would run, unless each of its alternatives has a parent that will not come to what it needs."""
+        dead = [[need for need in gate.needs if self._is_dead(need)] for gate in job.gates]
+        if not dead or not all(dead):
+            return Prospect(Fate.NEW)
+        states = {need.parent: self._prospects[need.parent].state for needs in dead for need in needs}
+        why = ", ".join(f"{name} is {state}" for name, state in states.items())
+        if any(all(map(self._is_harmless, needs)) for needs in dead):
+            return Prospect(Fate.SETTLED, State.SKIPPED, f"{State.SKIPPED}: {why}")
+        return Prospect(Fate.LOST, State.UPSTREAM_FAILED, f"{State.UPSTREAM_FAILED}: {why}")
+
+    def _is_dead(self, need: Need) -> bool:
+        return self._prospects[need.parent].state in DEAD_FOR[need.when]
+
+    def _is_harmless(self, need: Need) -> bool:
+        """Nothing went wrong with a parent that was skipped, or that did not fail as its child wanted."""
+        return need.when == "failed" or self._prospects[need.parent].state is State.SKIPPED
+
+
+def _standing(state: State | None, *, asked_for: bool = False) -> Prospect:
+    """The prospect of a job that stays as it is."""
+    if state in (State.SUCCEEDED, State.SKIPPED):
+        return Prospect(Fate.SETTLED, state, f"{state}: the ledger has it")
+    if asked_for:
+        return Prospect(Fate.LOST, state, f"{state}: the ledger has it; --rerun job runs it again")
+    return Prospect(Fate.NAMED, state)

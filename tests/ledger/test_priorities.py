@@ -1,0 +1,276 @@
+"""What is urgent is run first, however late it came and whatever was announced before it."""
+
+import random
+
+import pytest
+
+from actors import executor
+from broker.messages import Execute, Turn
+from jobs.outcome import Ending
+from jobs.states import State
+from tests.world import LEASE_S, World
+
+SOON, LATER = "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"
+
+
+def hint(world: World, *jobs: str) -> Execute:
+    """One message for these jobs, as they stand."""
+    turns = tuple(Turn(world.known(job).id, world.round(job)) for job in jobs)
+    return Execute(app=world.known(jobs[0]).app, jobs=turns)
+
+
+def takes(world: World, message: Execute) -> str:
+    """The keys of the jobs that a worker with this message claims, in the order he would run them in."""
+    taken, _ = executor.claim(world.ledger, world.catalogue, message, world.worker)
+    return " ".join(job.key for job in taken)
+
+
+def drained(world: World) -> str:
+    """What the hints under way come to, in the order they were sent."""
+    offered, world.offered = world.offered, []
+    return " ".join(filter(None, (takes(world, message) for message in offered)))
+
+
+def queued(world: World, *keys: str, **policy: object) -> None:
+    """Submit these keys of ``a``, one after the other."""
+    for key in keys:
+        world.submit("a", key, policy=policy)
+
+
+def lost(world: World, job: str) -> None:
+    """Have this job take a worker down. Its next hint is for it alone."""
+    assert world.claim(job, worker=world.hire())
+    world.tick(after_s=LEASE_S + 1)
+    world.beat(world.worker)
+
+
+def test_the_next_hint_takes_the_most_urgent_job_and_the_last_one_whoever_gave_way(world: World) -> None:
+    world.apps("a")
+    queued(world, "1", "2", "3", "4")
+    queued(world, "urgent", priority=1)
+    assert drained(world) == "urgent 2 3 4 1"
+
+
+def test_of_one_priority_the_earliest_deadline_goes_first_and_none_goes_last(world: World) -> None:
+    world.apps("a")
+    queued(world, "never")
+    queued(world, "later", end_before=LATER)
+    queued(world, "soon", end_before=SOON)
+    queued(world, "high", priority=1)
+    queued(world, "low", priority=-1, end_before=SOON)
+    assert drained(world) == "high soon later never low"
+
+
+def test_equals_are_taken_as_they_were_announced(world: World) -> None:
+    world.apps("a")
+    queued(world, "1", "2", "3", priority=5)
+    world.offered.reverse()
+    assert drained(world) == "3 2 1"
+
+
+def test_a_doubled_hint_takes_another_job_whose_own_hint_then_finds_nothing(world: World) -> None:
+    world.apps("a")
+    queued(world, "1", "2")
+    world.offered.insert(0, world.offered[0])
+    assert [takes(world, message) for message in world.offered] == ["1", "2", ""]
+
+
+def test_the_urgent_take_the_places_of_the_least_urgent_of_a_parcel(world: World) -> None:
+    world.apps("a")
+    queued(world, "1", "2", "3")
+    queued(world, "4", "5", priority=2)
+    queued(world, "6", priority=1)
+    assert takes(world, hint(world, "a/1", "a/4", "a/2")) == "4 5 6"
+    assert takes(world, hint(world, "a/5", "a/6")) == "1 2"
+    assert world.ready() == {"a/3"}
+
+
+def test_a_vacant_place_of_a_parcel_is_filled_with_no_more_than_it_holds(world: World) -> None:
+    world.apps("a")
+    queued(world, "1", "2", "3", "4")
+    assert world.claim("a/2")
+    assert takes(world, hint(world, "a/1", "a/2")) == "1 3"
+    assert world.ready() == {"a/4"}
+
+
+def test_another_apps_jobs_are_another_queues(world: World) -> None:
+    world.apps("a, b")
+    queued(world, "1")
+    world.submit("b", "urgent", policy={"priority": 9})
+    first = hint(world, "a/1")
+    assert [takes(world, first), takes(world, first)] == ["1", ""]
+    assert world.ready() == {"b/urgent"}
+
+
+def test_a_job_that_has_expired_is_neither_named_nor_taken_instead(world: World) -> None:
+    world.apps("a")
+    queued(world, "late", priority=9, end_before="2026-01-01T00:00:10Z")
+    queued(world, "1")
+    world.now = world.now.replace(second=10)
+    assert takes(world, hint(world, "a/late")) == "1"
+    assert world.ready() == {"a/late"}
+
+
+def test_a_worker_without_a_lease_takes_nobody_instead_either(world: World) -> None:
+    world.apps("a")
+    queued(world, "1")
+    queued(world, "urgent", priority=1)
+    world.now = world.now.replace(second=int(LEASE_S) + 1)
+    assert drained(world) == ""
+    assert world.ready() == {"a", "a/urgent"}
+
+
+def test_who_took_a_worker_down_takes_no_place_among_others(world: World) -> None:
+    world.apps("a")
+    queued(world, "bad", priority=9)
+    lost(world, "a/bad")
+    queued(world, "1", "2", "3")
+    assert takes(world, hint(world, "a/1", "a/2")) == "1 2"
+    assert takes(world, hint(world, "a/3")) == "bad"
+
+
+def test_who_took_a_worker_down_does_not_give_way_for_its_hint_is_the_only_one_that_suits_it(
+    world: World,
+) -> None:
+    world.apps("a")
+    queued(world, "bad")
+    lost(world, "a/bad")
+    queued(world, "urgent", priority=9)
+    assert takes(world, hint(world, "a/bad")) == "bad"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_in_whatever_order_hints_arrive_they_suffice(world: World, seed: int) -> None:
+    """Single ones and parcels, doubled now and then, reordered; new jobs come in between."""
+    rng = random.Random(seed)
+    world.apps("a")
+    keys = [str(number) for number in range(40)]
+    sent: list[Execute] = []
+    ran: list[str] = []
+    while keys:
+        come, keys = keys[:5], keys[5:]
+        for key in come:
+            queued(world, key, priority=rng.randrange(4))
+        cut = rng.randrange(1, 5)
+        sent += [hint(world, *(f"a/{key}" for key in part)) for part in (come[:cut], come[cut:])]
+        sent += rng.sample(sent, 1) * rng.randrange(2)
+        rng.shuffle(sent)
+        ran += takes(world, sent.pop()).split()
+    for message in sent:
+        ran += takes(world, message).split()
+    assert sorted(ran, key=int) == [str(number) for number in range(40)]
+
+
+def test_a_submissions_priority_is_that_of_all_it_asks_for(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b", policy={"priority": 7})
+    assert (world.field("a", "priority"), world.field("b", "priority")) == (7, 7)
+
+
+def test_an_apps_priority_is_lent_to_its_parents_over_three_levels(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}", "bash_cmd": "true"},
+            "b": {"job_id": "{x}", "bash_cmd": "true", "priority": 2, "depends_on": {"app_name": ["a"]}},
+            "c": {"job_id": "{x}", "bash_cmd": "true", "depends_on": {"app_name": ["b"]}},
+            "d": {"job_id": "{x}", "bash_cmd": "true", "priority": 5, "depends_on": {"app_name": ["c"]}},
+        }
+    )
+    world.submit("b")
+    assert [world.field(app, "priority") for app in "ab"] == [2, 2]
+    world.submit("d")
+    assert [world.field(app, "priority") for app in "abcd"] == [5, 5, 5, 5]
+
+
+def test_parents_of_an_earlier_submission_are_raised_and_one_in_the_queue_is_run_next(world: World) -> None:
+    world.apps("a -> b, b -> c")
+    queued(world, "1", "2", "3")
+    world.submit("b", "3")
+    world.submit("c", "3", policy={"priority": 4})
+    assert world.field("b/3", "priority") == 4
+    assert drained(world) == "3 2 1"
+
+
+def test_every_alternative_is_lent_to_but_none_that_is_decided(world: World) -> None:
+    groups = {"left": {"app_name": ["a"]}, "right": {"app_name": ["b", "c"]}}
+    apps: dict[str, dict[str, object]] = {name: {"job_id": "{x}", "bash_cmd": "true"} for name in "abcd"}
+    world.define(apps | {"d": {**apps["d"], "depends_on": groups}})
+    for name in "abc":
+        world.submit(name, push="wanted")
+    world.finish("c")
+    world.submit("d", policy={"priority": 3})
+    assert [world.field(name, "priority") for name in "abc"] == [3, 3, 0]
+
+
+def test_the_earliest_deadline_of_those_who_wait_is_lent_and_parents_do_not_expire_by_it(
+    world: World,
+) -> None:
+    world.apps("a -> b, a -> c")
+    world.submit("a", policy={"end_before": LATER})
+    assert world.field("a", "urgent_by::date::text") == "2026-03-01"
+    world.submit("b", policy={"end_before": SOON})
+    world.submit("c", policy={"end_before": "2026-02-15T00:00:00Z"})
+    assert world.field("a", "urgent_by::date::text") == "2026-02-01"
+    assert world.field("a", "end_before::date::text") == "2026-03-01"
+
+
+def test_a_parent_that_runs_is_raised_for_its_next_round(world: World) -> None:
+    world.apps("a -> b", max_fails=1)
+    world.submit("a", push="wanted")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.submit("b", policy={"priority": 6})
+    assert world.record(claimed, Ending.ERROR)
+    assert (world.state("a"), world.field("a", "priority")) == (State.READY, 6)
+
+
+def test_a_parent_that_was_only_expected_keeps_what_it_was_lent_under_terms_of_its_own(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}", "bash_cmd": "true"},
+            "b": {"job_id": "{x}", "bash_cmd": "true"},
+            "g": {"job_id": "{x}", "bash_cmd": "true"},
+            "c": {"job_id": "{x}", "bash_cmd": "true", "priority": 8, "depends_on": {"app_name": ["a", "b"]}},
+        }
+    )
+    world.submit("a")
+    world.finish("a")
+    assert (world.state("b"), world.state("c")) == (State.EXPECTED, State.WAITING)
+    world.submit("b", policy={"priority": 1})
+    assert (world.state("b"), world.field("b", "priority")) == (State.READY, 8)
+
+
+def test_an_alternative_that_is_asked_for_late_is_lent_to_as_well(world: World) -> None:
+    groups = {"left": {"app_name": ["a"]}, "right": {"app_name": ["b"]}}
+    apps: dict[str, dict[str, object]] = {name: {"job_id": "{x}", "bash_cmd": "true"} for name in "abc"}
+    world.define(apps | {"c": {**apps["c"], "priority": 3, "depends_on": groups}})
+    world.submit("c")
+    world.finish("a", Ending.ERROR)
+    assert (world.state("b"), world.field("b", "priority")) == (State.READY, 3)
+
+
+def test_a_child_that_is_cancelled_takes_nothing_back(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("a", push="wanted")
+    world.cancel(world.submit("b", policy={"priority": 2}))
+    assert (world.state("b"), world.field("a", "priority")) == (State.CANCELLED, 2)
+
+
+def test_a_revived_job_sets_out_with_its_own_deadline_and_whoever_waits_lends_again(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("a", push="wanted")
+    world.submit("b", policy={"end_before": SOON})
+    world.finish("a")
+    world.finish("b")
+    world.submit("a", rerun="job", push="wanted")
+    assert world.field("a", "urgent_by") is None
+    world.submit("b", rerun="job")
+    assert world.field("b", "urgent_by::date::text") == "2026-02-01"
+
+
+def test_who_lends_nothing_new_has_nothing_written(world: World) -> None:
+    world.apps("a -> b, a -> c")
+    world.submit("b")
+    version = world.field("a", "ctid::text")
+    world.submit("c")
+    assert world.field("a", "ctid::text") == version

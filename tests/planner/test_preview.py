@@ -1,0 +1,43 @@
+"""What a submission would come to, where alternatives are lost on the way."""
+
+from collections.abc import Mapping
+
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import Submission
+from planner.outlook import Fate
+from planner.preview import Preview, preview
+from tests.planner.definitions import catalogue_of
+
+_APPS = {
+    "x": {"job_id": "{n}"},
+    "b": {"job_id": "{n}"},
+    "c": {"job_id": "{n}", "depends_on": {"app_name": ["x"]}},
+    "f": {"job_id": "{n}", "depends_on": {"one": {"app_name": ["c"]}, "other": {"app_name": ["b"]}}},
+    "g": {"job_id": "{n}", "depends_on": {"app_name": ["f"]}},
+}
+
+
+def _previewed(app: str, known: Mapping[str, State]) -> dict[str, Fate]:
+    """App → fate, of the jobs of key 1."""
+    states = {JobName(name, "1"): state for name, state in known.items()}
+    found: Preview = preview(
+        catalogue_of(_APPS),
+        Submission(app=app, key="1"),
+        lambda names: {name: states[name] for name in names if name in states},
+    )
+    return {job.name.app: found.outlook[job.name].fate for job in found.jobs}
+
+
+def test_the_next_alternative_is_asked_for_where_the_first_would_be_stranded() -> None:
+    fates = _previewed("g", {"x": State.FAILED})
+    assert fates == {"x": Fate.NAMED, "c": Fate.LOST, "b": Fate.NEW, "f": Fate.NEW, "g": Fate.NEW}
+
+
+def test_where_every_alternative_is_lost_nothing_above_would_run() -> None:
+    fates = _previewed("g", {"x": State.FAILED, "b": State.FAILED})
+    assert (fates["f"], fates["g"]) == (Fate.LOST, Fate.LOST)
+
+
+def test_an_alternative_that_is_not_needed_is_only_named() -> None:
+    assert _previewed("f", {"x": State.SUCCEEDED})["b"] is Fate.NAMED
