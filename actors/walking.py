@@ -37,14 +37,18 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
     """What is ready, also by another way: where a job lost the alternative it waited for, those who want it ask
     for the next.
 
-    Each job is asked for once in here, and a walk chooses among what is not lost, so this ends.
+    Each job is asked for once in here, and a walk chooses among what is not lost, so this ends. What follows
+    from those that are stranded in the end is the groomer's to have planned: it is seldom defined, and seldom urgent.
     """
-    ready, seen = told.ready, set[int]()
+    ready, seen, stranded = told.ready, set[int](), dict(told.stranded)
     while turned := [job for job in told.turned if job not in seen]:
         seen.update(turned)
         walks = [Walk(catalogue, asker.number, asker.submission) for asker in wishes.askers(tx, turned)]
         told = planning.plan(tx, merge(catalogue, _arrive(tx, walks, _stay)))
         ready = ready + told.ready
+        stranded |= told.stranded
+    submissions.owe(tx, [job for job, app in stranded.items() if catalogue.follows_failure(app)])
+    submissions.settle_watchers(tx, list(stranded))
     return ready
 
 

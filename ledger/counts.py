@@ -15,6 +15,7 @@ whoever brings it to zero opens the child. Telling twice settles nothing twice. 
 ``owed`` (see judging), and the groomer has it told again.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from jobs.gate import DEAD_FOR, MET
@@ -91,10 +92,15 @@ _SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open A
 
 
 class Told(NamedTuple):
-    """``ready`` may run now; ``turned`` lost a gate and still have another, whose parents somebody must ask for."""
+    """``ready`` may run now; ``turned`` lost a gate and still have another, whose parents somebody must ask for.
+
+    ``stranded`` have ended by this, each with its app: who exists of their children has been told, and whoever
+    follows from such an end is still to be planned.
+    """
 
     ready: list[Ready]
     turned: list[int]
+    stranded: Mapping[int, str]
 
 
 def recount(tx: Tx, children: list[int]) -> None:
@@ -115,6 +121,7 @@ def tell(tx: Tx, ended: list[int]) -> Told:
     """
     ready: list[Ready] = []
     turned: list[int] = []
+    stranded: dict[int, str] = {}
     while ended:
         if not tx.rows(_HOLD_NEEDS, jobs=ended):
             break
@@ -122,9 +129,11 @@ def tell(tx: Tx, ended: list[int]) -> Told:
         tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
         tx.write(_SET_OPEN, jobs=opened)
         ready += release(tx, By.PLANNER, opened)
-        ended = strand(tx, died)
+        last = strand(tx, died)
+        stranded |= last
+        ended = list(last)
         turned += sorted(set(died) - set(ended) - set(opened))
-    return Told(ready, turned)
+    return Told(ready, turned, stranded)
 
 
 def _count_down(tx: Tx, settled: list[tuple[int, int, int, int]]) -> tuple[list[int], list[int]]:

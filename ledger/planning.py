@@ -82,9 +82,14 @@ def plan(tx: Tx, plan: Plan) -> Told:
     touched = sorted({*unsure, *revived})
     urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in fresh)}))
     ready = release(tx, By.PLANNER, [*touched, *(ids[job.name] for job in fresh if entering.is_open(job))])
-    told = counts.tell(tx, [ids[name] for name in skipped] + strand(tx, touched))
+    stranded = strand(tx, touched)
+    told = counts.tell(tx, [*(ids[name] for name in skipped), *stranded])
     turned = tx.column(_TURNED, jobs=touched) if touched else []
-    return Told(_as_asked(ready, plan, ids) + told.ready, sorted({*told.turned, *turned}))
+    return Told(
+        _as_asked(ready, plan, ids) + told.ready,
+        sorted({*told.turned, *turned}),
+        {**stranded, **told.stranded},
+    )
 
 
 def _hold(tx: Tx, names: list[JobName]) -> dict[JobName, int]:

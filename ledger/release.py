@@ -46,8 +46,10 @@ EXISTS (
         WHERE need.child = gate.child AND need.gate = gate.gate
           AND need.settled = false AND need.condition <> 'failed' AND parent.state <> '{State.SKIPPED}'))
 """
-_SKIP = move(SKIP, By.PLANNER, condition=f"{_EVERY_GATE_DEAD} AND {_A_GATE_ONLY_SKIPPED}")
-_STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD)
+_SKIP = move(
+    SKIP, By.PLANNER, condition=f"{_EVERY_GATE_DEAD} AND {_A_GATE_ONLY_SKIPPED}", returning="id, app"
+)
+_STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD, returning="id, app")
 
 
 def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
@@ -55,8 +57,8 @@ def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
     return [Ready(*row) for row in tx.rows(_RELEASE[by], jobs=jobs)] if jobs else []
 
 
-def strand(tx: Tx, jobs: list[int]) -> list[int]:
-    """End those of the jobs that no gate can let through any more; their ids."""
+def strand(tx: Tx, jobs: list[int]) -> dict[int, str]:
+    """End those of the jobs that no gate can let through any more; each with its app."""
     if not jobs:
-        return []
-    return tx.column(_SKIP, jobs=jobs) + tx.column(_STRAND, jobs=jobs)
+        return {}
+    return dict(tx.rows(_SKIP, jobs=jobs) + tx.rows(_STRAND, jobs=jobs))

@@ -80,6 +80,7 @@ class World:
         self.define(apps)
 
     def define(self, apps: Mapping[str, Any]) -> None:
+        self.defined = dict(apps)
         self.catalogue = catalogue_of(apps)
 
     def submit(self, app: str, key: str | None = "1", *, id: str | None = None, **words: Any) -> str:

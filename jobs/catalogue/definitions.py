@@ -9,6 +9,8 @@ from jobs.catalogue.faults import nearest
 from jobs.catalogue.graph import ranks
 from jobs.catalogue.links import Alternative, Bridge, Link
 from jobs.errors import UnknownApp
+from jobs.gate import MET
+from jobs.states import State
 
 
 class Catalogue(Mapping[str, App]):
@@ -55,6 +57,14 @@ class Catalogue(Mapping[str, App]):
         """The apps that name this one as a parent, each once, in the order of the definitions."""
         serving = [*self._served[name], *self._bridged[name]]
         return tuple(dict.fromkeys(alternative.child.name for alternative, _ in serving))
+
+    def follows_failure(self, name: str) -> bool:
+        """Whether some child needs a job of this app to end otherwise than well."""
+        if name not in self._apps:
+            return False
+        ways: list[Link | Bridge] = [link for _, link in self._served[name]]
+        ways += [bridge for _, bridge in self._bridged[name]]
+        return any(State.FAILED in MET[way.when] for way in ways)
 
     @property
     def queues(self) -> tuple[str, ...]:

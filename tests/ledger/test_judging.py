@@ -170,6 +170,33 @@ def test_a_failure_pushes_the_children_that_need_it(world: World) -> None:
     assert world.submission(fine) is SubmissionState.SUCCEEDED
 
 
+def test_the_end_of_a_stranded_job_pushes_too(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}"},
+            "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
+            "alarm": {"job_id": "{x}", "depends_on": {"app_name": ["b"], "when": "failed"}},
+        }
+    )
+    submission = world.submit("b")
+    world.finish("a", Ending.ERROR)
+    assert world.state("b") is State.UPSTREAM_FAILED
+    world.tick(after_s=3)
+    assert world.ready() == {"alarm"}
+    world.finish("alarm")
+    assert world.submission(submission) is SubmissionState.FAILED
+
+
+def test_a_submission_ends_with_the_grandchild_that_it_waited_for(world: World) -> None:
+    _alternatives(world)
+    world.define({**world.defined, "d": {"job_id": "{x}", "depends_on": {"app_name": ["c"]}}})
+    submission = world.submit("d", push="wanted")
+    world.finish("a", Ending.ERROR)
+    world.finish("b", Ending.ERROR)
+    assert world.state("d") is State.UPSTREAM_FAILED
+    assert world.submission(submission) is SubmissionState.FAILED
+
+
 def test_a_child_that_needs_its_parent_to_run_is_released_by_the_claim(world: World) -> None:
     world.define(
         {

@@ -20,6 +20,18 @@ def drawn_apps(rng: random.Random) -> dict[str, Any]:
     return apps
 
 
+def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
+    """The same apps with the same keys, but one of them needs others than it did, and does something else."""
+    earlier = [*apps]
+    name = rng.choice(earlier)
+    app = {**apps[name], "bash_cmd": "true again"}
+    parents = [parent for parent in earlier[: earlier.index(name)] if rng.random() < 0.5]
+    app.pop("depends_on", None)
+    if parents:
+        app["depends_on"] = _drawn_dependency(rng, parents, apps)
+    return {**apps, name: app}
+
+
 def drawn_wish(rng: random.Random, apps: dict[str, Any], number: int, known: list[str]) -> Message:
     """Mostly a submission; now and then a cancellation, a repetition, or nonsense."""
     drawn = rng.random()
@@ -66,6 +78,7 @@ def _drawn_app(rng: random.Random, earlier: list[str], apps: dict[str, Any]) -> 
         "max_losses": rng.choice((0, 2, 50)),
         "timeout": rng.choice((None, 8, 60)),
         "priority": rng.choice((0, 0, 4)),
+        "pull": rng.choice(("first", "first", "all")),
         "retry": rng.choice(({"rule": "fixed", "seconds": 0}, {"rule": "exponential", "seconds": 3})),
     }
     if app["timeout"] is None:
@@ -81,7 +94,8 @@ def _drawn_app(rng: random.Random, earlier: list[str], apps: dict[str, Any]) -> 
 def _drawn_dependency(rng: random.Random, parents: list[str], apps: dict[str, Any]) -> dict[str, Any]:
     def group(names: list[str]) -> dict[str, Any]:
         wide = any("autofill_values" in apps[name] for name in names)
-        return {"app_name": names} | ({"y": "all"} if wide else {})
+        when = {"when": rng.choice(("failed", "finished", "running"))} if rng.random() < 0.2 else {}
+        return {"app_name": names} | ({"y": "all"} if wide else {}) | when
 
     if len(parents) > 1 and rng.random() < 0.5:
         cut = rng.randrange(1, len(parents))

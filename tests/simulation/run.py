@@ -3,9 +3,10 @@
 import random
 
 from jobs.catalogue import Catalogue
+from jobs.gate import MET
 from jobs.plan import Wish
 from jobs.ref import JobName
-from jobs.states import State
+from jobs.states import State, sql_list
 from jobs.submission import SubmissionState
 from ledger import planning
 from ledger.connection import Tx
@@ -35,13 +36,14 @@ SELECT job.app || '/' || job.key || ' ' || job.state FROM job
 WHERE state IN ('{State.WAITING}', '{State.READY}', '{State.RUNNING}', '{State.EXECUTED}', '{State.SUSPENDED}')
   AND NOT EXISTS (SELECT 1 FROM excused WHERE excused.id = job.id)
 """
-# Who succeeded while a submission wanted its children too.
+_PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
+# Who ended, well or badly, while a submission wanted its children too.
 _PUSHED = f"""
-SELECT DISTINCT job.app, job.key FROM job
+SELECT DISTINCT job.app, job.key, job.state FROM job
 JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
-WHERE job.state = '{State.SUCCEEDED}' AND submission.push AND submission.state <> '{SubmissionState.CANCELLED}'
+WHERE job.state IN ({_PUSHING}) AND submission.push AND submission.state <> '{SubmissionState.CANCELLED}'
   AND EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id
-              AND transition.target = '{State.SUCCEEDED}' AND transition.at > submission.planned_at
+              AND transition.target = job.state AND transition.at > submission.planned_at
               AND (wants.wish = {Wish.PUSHED:d} OR transition.at <= coalesce(submission.ended_at, transition.at)))
 """
 
@@ -77,7 +79,7 @@ def _run(world: World) -> None:
             broken = world.plain.transact(breaches)
             assert not broken, broken
         if world.elapsed_s > FAULTY_S and world.plain.transact(_at_rest):
-            missing = world.plain.transact(lambda tx: _not_pushed(tx, world.catalogue))
+            missing = world.plain.transact(lambda tx: _not_pushed(tx, world.catalogues))
             assert not missing, f"nobody planned {missing}"
             return
         assert world.elapsed_s < FAULTY_S + PATIENCE_S, world.plain.transact(_left)
@@ -91,11 +93,20 @@ def _left(tx: Tx) -> list[str]:
     return tx.column(_UNFINISHED) or ["a submission is open though no job is"]
 
 
-def _not_pushed(tx: Tx, catalogue: Catalogue) -> list[JobName]:
-    """Children that follow from a success and that the ledger has never heard of."""
+def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:
+    """Children that follow from how a job ended and that the ledger has never heard of.
+
+    Where the definitions changed on the way, those that follow both before and after.
+    """
+    ended = [(JobName(app, key), State(state)) for app, key, state in tx.rows(_PUSHED)]
     children = {
         child
-        for app, key in tx.rows(_PUSHED)
-        for child in keyspace_of(catalogue.app(app), catalogue).children(catalogue.app(app), key)
+        for name, state in ended
+        for child in set.intersection(*(_children(catalogue, name, state) for catalogue in catalogues))
     }
     return sorted(children - set(planning.find(tx, sorted(children))))
+
+
+def _children(catalogue: Catalogue, name: JobName, state: State) -> set[JobName]:
+    app = catalogue.app(name.app)
+    return set(keyspace_of(app, catalogue).children(app, name.key, state))

@@ -9,11 +9,11 @@ from broker.messages import Execute, Message, Tick
 from jobs.catalogue import Catalogue
 from ledger.connection import Ledger
 from tests.simulation.crashing import Crash, CrashingLedger
-from tests.simulation.definitions import drawn_wish
+from tests.simulation.definitions import changed_apps, drawn_wish
 from tests.simulation.faults import NONE, Faults
 from tests.simulation.fleet import Worker
 from tests.simulation.network import Agenda
-from tests.world import empty
+from tests.world import catalogue_of, empty
 
 #: Wishes and faults stop here; what is left to do then has to come to an end.
 FAULTY_S = 60.0
@@ -36,6 +36,7 @@ class World:
         self._rng = rng
         self._apps = apps
         self.catalogue = catalogue
+        self.catalogues = [catalogue]
         self._workers: list[Worker] = []
         self._submitted: list[str] = []
         self._wishes = rng.randint(1, 6)
@@ -74,11 +75,18 @@ class World:
             )
         self.agenda.after(TICK_S, self._tick)
         self.agenda.after(FAULTY_S, self._heal)
+        if self._rng.random() < 0.3:
+            self.agenda.after(self._rng.random() * FAULTY_S, self._edit)
         self._plan_faults(self.faults.kill_worker_every_s, self._kill)
         self._plan_faults(self.faults.freeze_worker_every_s, self._freeze)
 
     def _heal(self) -> None:
         self.faults = self._ledger.faults = NONE
+
+    def _edit(self) -> None:
+        """All processes at once take up a changed definition."""
+        self.catalogue = catalogue_of(changed_apps(self._rng, self._apps))
+        self.catalogues.append(self.catalogue)
 
     def _tick(self) -> None:
         self.send([Tick()])
