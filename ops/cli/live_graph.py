@@ -4,8 +4,7 @@ from jobs.errors import BadRequest
 from ledger.reads.kinship import kinship
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
-from ops.cli.naming import named_job
-from ops.cli.page import Line
+from ops.cli.naming import recorded_job
 from ops.graph.graph import Graph
 from ops.graph.jobs import job_graph
 from ops.words import command
@@ -13,13 +12,11 @@ from ops.words import command
 
 def live_graph(desk: Desk, app: str, key: str) -> Graph:
     """BadRequest where the ledger has no such job."""
-    name = named_job(desk, app, key)
+    name, unknown = recorded_job(desk, app, key)
     found = Installation(desk).ask(lambda tx: kinship(tx, name))
     if found is None:
-        raise BadRequest(
+        raise unknown or BadRequest(
             f"The ledger has no job {name}.",
             advice=f"`{command('plan', name)}` shows what would be.",
         )
-    if found.left_out:
-        desk.output.note(Line(f"It has {found.left_out} relatives more than are drawn.", "yellow"))
     return job_graph(found)

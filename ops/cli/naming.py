@@ -1,7 +1,9 @@
 """How a command names one job."""
 
 import argparse
+from typing import NamedTuple
 
+from jobs.errors import BadKey, BadRequest, UnknownApp
 from jobs.ref import JobName
 from ops.cli.desk import Desk
 from planner.keyspaces import keyspace_of
@@ -17,6 +19,22 @@ def named_job(desk: Desk, app: str, key: str) -> JobName:
     if not desk.settings.apps:
         return JobName(app, key)
     return canonical(desk, app, key)
+
+
+class Named(NamedTuple):
+    """``unknown`` is what the definitions have against it. The ledger may have it all the same, from before they
+    changed."""
+
+    name: JobName
+    unknown: BadRequest | None
+
+
+def recorded_job(desk: Desk, app: str, key: str) -> Named:
+    """The job by its canonical key, or as it was typed where the definitions do not have it."""
+    try:
+        return Named(named_job(desk, app, key), None)
+    except (UnknownApp, BadKey) as error:
+        return Named(JobName(app, key), error)
 
 
 def canonical(desk: Desk, app: str, key: str) -> JobName:

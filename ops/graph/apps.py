@@ -1,32 +1,55 @@
 """The graph of the apps, from the definitions alone."""
 
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from jobs.app import App
 from jobs.catalogue import Catalogue
 from ops.graph.graph import Edge, Graph, Node
 
 
 def app_graph(catalogue: Catalogue, around: str | None) -> Graph:
     """All apps, or one with everything above and below it."""
-    edges = {
-        Edge(parent, app.name, group.name if len(app.groups) > 1 else "")
-        for app in catalogue.values()
-        for group in app.groups
-        for parents in group.all_of
-        for parent in parents.apps
-    }
-    names = set(catalogue)
+    edges = {edge for app in catalogue.values() for edge in _edges(app)}
+    names, title, focus = set(catalogue), f"{len(catalogue)} apps", ""
     if around is not None:
-        start = catalogue.app(around).name
-        parents = {name: [*catalogue[name].parent_apps] for name in catalogue}
-        children = {name: [*catalogue.children_of(name)] for name in catalogue}
-        names = {*_reached(start, parents), *_reached(start, children)}
+        focus = catalogue.app(around).name
+        upwards, downwards = defaultdict(list), defaultdict(list)
+        for edge in edges:
+            upwards[edge.target].append(edge.source)
+            downwards[edge.source].append(edge.target)
+        names = {*_reached(focus, upwards), *_reached(focus, downwards)}
+        title = f"{focus}, what it needs and what needs it"
     ordered = sorted(names, key=lambda name: (catalogue.rank(name), name))
     places = {name: place for place, name in enumerate(ordered)}
     drawn = [edge for edge in edges if {edge.source, edge.target} <= names]
-    drawn.sort(key=lambda edge: (places[edge.source], places[edge.target], edge.group))
-    return Graph(tuple(Node(name, name) for name in ordered), tuple(drawn))
+    return Graph(
+        tuple(Node(name, loops=name in catalogue[name].parent_apps) for name in ordered),
+        tuple(sorted(drawn, key=lambda edge: (places[edge.source], places[edge.target], edge))),
+        title=title,
+        note=_left_out(catalogue, ordered),
+        focus=focus,
+    )
 
 
-def _reached(start: str, ways: dict[str, list[str]]) -> set[str]:
+def _edges(app: App) -> Iterator[Edge]:
+    for group in app.groups:
+        for parents in group.all_of:
+            for parent in parents.apps:
+                yield Edge(parent, app.name, group.name if len(app.groups) > 1 else "", parents.when)
+
+
+def _left_out(catalogue: Catalogue, names: Collection[str]) -> str:
+    """A two-way function that names no apps may name any; lines from all of them would say nothing."""
+    free = [
+        name
+        for name in names
+        if any(not parents.apps for group in catalogue[name].groups for parents in group.all_of)
+    ]
+    return f"A function of its own says what {', '.join(free)} may need besides." if free else ""
+
+
+def _reached(start: str, ways: Mapping[str, Sequence[str]]) -> set[str]:
     """Everything that the ways lead to, the start included."""
     reached: set[str] = set()
     ahead = [start]
@@ -34,5 +57,5 @@ def _reached(start: str, ways: dict[str, list[str]]) -> set[str]:
         name = ahead.pop()
         if name not in reached:
             reached.add(name)
-            ahead += ways[name]
+            ahead += ways.get(name, ())
     return reached

@@ -1,12 +1,47 @@
 """The graph of one live job and its relatives, from the ledger."""
 
+from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
+
 from ledger.reads.kinship import Kinship
 from ops.graph.graph import Edge, Graph, Node
+from ops.times import moment
 
 
 def job_graph(found: Kinship) -> Graph:
-    """One job with everything above and below it that the ledger has."""
+    """One job with everything above and below it, as far as that was read."""
+    nodes = {str(kin.name): Node(kin.app, kin.key, kin.state, kin.since) for kin in found.jobs}
+    edges = [Edge(str(need.parent), str(need.child), need.group, need.when) for need in found.needs]
     return Graph(
-        tuple(Node(str(job.name), str(job.name), job.state) for job in found.jobs),
-        tuple(sorted(Edge(str(need.parent), str(need.child), need.group) for need in found.needs)),
+        tuple(nodes[id_] for id_ in _parents_first(nodes, edges)),
+        tuple(sorted(edges)),
+        title=f"{found.name} as of {moment(found.now)} UTC",
+        note=_left_out(found),
+        focus=str(found.name),
+    )
+
+
+def _parents_first(ids: Iterable[str], edges: Iterable[Edge]) -> list[str]:
+    """By name among those that are equally far down. Jobs do not wait in a circle; if they do, it is to be seen."""
+    sorter = TopologicalSorter[str](dict.fromkeys(ids, ()))
+    for edge in edges:
+        sorter.add(edge.target, edge.source)
+    try:
+        sorter.prepare()
+    except CycleError:
+        return sorted(ids)
+    ordered: list[str] = []
+    while ready := sorted(sorter.get_ready()):
+        ordered += ready
+        sorter.done(*ready)
+    return ordered
+
+
+def _left_out(found: Kinship) -> str:
+    above, below = found.cut_above, found.cut_below
+    return " ".join(
+        [
+            *([f"It needs more jobs than the nearest {above}, which are drawn."] if above else []),
+            *([f"More jobs need it than the nearest {below}, which are drawn."] if below else []),
+        ]
     )

@@ -1,29 +1,47 @@
 """A graph as text for other programs."""
 
 import html
+from collections import defaultdict
 
 from ops.graph.graph import Edge, Graph, Node
+from ops.graph.palette import colour
+from ops.words import legible
 
 
 def as_document(graph: Graph) -> dict[str, object]:
     """Plain data for JSON."""
-    return {
-        "nodes": [{"id": node.id, "label": node.label, "state": node.state} for node in graph.nodes],
-        "edges": [{"from": edge.source, "to": edge.target, "group": edge.group} for edge in graph.edges],
-    }
+    nodes = [
+        {
+            "id": node.id,
+            "label": node.id,
+            "app": node.app,
+            "key": node.key,
+            "state": node.state,
+            "since": node.since,
+        }
+        for node in graph.nodes
+    ]
+    edges = [
+        {"from": edge.source, "to": edge.target, "group": edge.group, "when": edge.when}
+        for edge in graph.edges
+    ]
+    return {"nodes": nodes, "edges": edges} | ({"note": graph.note} if graph.note else {})
 
 
 def as_mermaid(graph: Graph) -> str:
     places = {node.id: f"n{place}" for place, node in enumerate(graph.nodes)}
     lines = ["graph TD"]
-    lines += [
-        f'    {places[node.id]}["{"<br/>".join(map(html.escape, _words(node)))}"]' for node in graph.nodes
-    ]
+    lines += [f'{places[node.id]}["{"<br/>".join(map(_entities, _words(node)))}"]' for node in graph.nodes]
     for edge in graph.edges:
-        arrow = f'-->|"{html.escape(edge.group)}"|' if edge.group else "-->"
-        lines.append(f"    {places[edge.source]} {arrow} {places[edge.target]}")
-    lines += [f"    style {places[node.id]} fill:{node.colour}" for node in graph.nodes if node.state]
-    return "\n".join(lines)
+        label = f'|"{_entities(edge.label)}"|' if edge.label else ""
+        lines.append(f"{places[edge.source]} {'-.->' if edge.group else '-->'}{label} {places[edge.target]}")
+    by_state = defaultdict(list)
+    for node in graph.nodes:
+        if node.state:
+            by_state[node.state].append(places[node.id])
+    for state, ids in by_state.items():
+        lines += [f"classDef {state} fill:{colour(state).light},color:#000", f"class {','.join(ids)} {state}"]
+    return "\n    ".join(lines)
 
 
 def as_dot(graph: Graph) -> str:
@@ -34,22 +52,30 @@ def as_dot(graph: Graph) -> str:
         '    node [shape=box, style="filled,rounded", fontname="sans-serif", fontsize=11];',
         '    edge [color="#888888", fontname="sans-serif", fontsize=9];',
     ]
-    lines += [
-        f"    {_quoted(node.id)} [label={_quoted(*_words(node))}, fillcolor={_quoted(node.colour)}];"
-        for node in graph.nodes
-    ]
-    lines += [f"    {_quoted(edge.source)} -> {_quoted(edge.target)}{_label(edge)};" for edge in graph.edges]
+    for node in graph.nodes:
+        fill = _quoted(colour(node.state).light)
+        lines.append(f"    {_quoted(node.id)} [label={_quoted(*_words(node))}, fillcolor={fill}];")
+    lines += [f"    {_quoted(edge.source)} -> {_quoted(edge.target)}{_look(edge)};" for edge in graph.edges]
     return "\n".join([*lines, "}"])
 
 
 def _words(node: Node) -> list[str]:
     """A colour alone tells little to who does not know it, or does not see it."""
-    return [node.label, str(node.state)] if node.state else [node.label]
+    name = [node.id] if node.count == 1 else [node.head, node.key or ""]
+    return [*name, *filter(None, [node.state])]
 
 
-def _label(edge: Edge) -> str:
-    return f" [label={_quoted(edge.group)}]" if edge.group else ""
+def _look(edge: Edge) -> str:
+    look = {"label": _quoted(edge.label)} if edge.label else {}
+    if edge.group:
+        look["style"] = "dashed"
+    return f" [{', '.join(f'{word}={value}' for word, value in look.items())}]" if look else ""
+
+
+def _entities(text: str) -> str:
+    """Mermaid writes quotes, and what has no key of its own, with a # before it."""
+    return html.escape(legible(text).replace("#", "#35;"), quote=False).replace('"', "#quot;")
 
 
 def _quoted(*lines: str) -> str:
-    return '"' + r"\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines) + '"'
+    return '"' + r"\n".join(legible(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines) + '"'

@@ -1,13 +1,19 @@
 """How a job ended, and what would give it another life."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 
 from jobs.states import State
 from ledger.reads.dossier import Job
-from ledger.reads.obstacles import Cause, Obstacles, Unsettled
+from ledger.reads.obstacles import Obstacles
 from ops.times import moment
-from ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from ops.why import parents
+from ops.why.answer import Reason, Remedy, remedy
+from ops.why.asked import canceller
 from ops.words import first_line
+
+#: Who runs an expired job again is offered so much time.
+ANOTHER = timedelta(hours=1)
 
 
 def reason(job: Job, facts: Obstacles) -> Reason:
@@ -34,28 +40,38 @@ def _timed_out(job: Job, facts: Obstacles) -> Reason:
     return Reason(f"ran over its timeout in round {job.round}{_after(facts)}", [], _look_and_retry(job))
 
 
-def _expired(job: Job, _: Obstacles) -> Reason:
+def _expired(job: Job, facts: Obstacles) -> Reason:
     until = f", {moment(job.end_before)} UTC" if job.end_before else ""
-    again = remedy("submit --rerun job --end-before T", job.name, "runs it again, with another time")
-    return Reason(f"had not finished by its end_before{until}", [], [again])
+    later = (facts.now + ANOTHER).replace(second=0, microsecond=0)
+    words = f"submit --rerun job --end-before {later:%Y-%m-%dT%H:%M:%SZ}"
+    again = remedy(words, job.name, "runs it again, with time until then")
+    return Reason(f"had not finished by its end_before{until}{_after(facts)}", [], [again])
 
 
-def _cancelled(job: Job, _: Obstacles) -> Reason:
-    return Reason("was cancelled", [], [remedy("submit", job.name, "asks for it anew")])
+def _cancelled(job: Job, facts: Obstacles) -> Reason:
+    by = canceller(facts.wanted_by, job.changed_at)
+    how = f"with submission {by.id}{f' of {by.user}' if by.user else ''}" if by else "by name"
+    note = f": {facts.note}" if facts.note else ""
+    return Reason(f"was cancelled {how}{note}", [], [remedy("submit", job.name, "asks for it anew")])
 
 
 def _skipped(_: Job, facts: Obstacles) -> Reason:
-    if not facts.unsettled:
+    because = parents.dead_end(facts.unsettled, facts.causes)
+    if not because:
         return Reason("was skipped: it does not pass its app's valid_if_or")
-    return Reason("was skipped, for its parents were", _dead(facts.unsettled))
+    look = [remedy("why", cause.name, "says more") for cause in facts.causes[:1]]
+    return Reason(f"was skipped, for {because}", parents.causes(facts.unsettled, facts.causes), look)
 
 
 def _stranded(job: Job, facts: Obstacles) -> Reason:
     """A retry runs its dead ancestors again too, so the causes are where to look, not what to type."""
     look = [remedy("why", cause.name, "says more") for cause in facts.causes[:1]]
     again = remedy("retry", job.name, "runs it again, with what it needs")
-    because = "cannot run, for its parents will not come to what it needs"
-    return Reason(because, list(map(_cause, facts.causes)) or _dead(facts.unsettled), [*look, again])
+    because = parents.dead_end(facts.unsettled, facts.causes) or "its parents will not come to what it needs"
+    ways = f" by any of its {len(facts.alternatives)} alternatives" if len(facts.alternatives) > 1 else ""
+    return Reason(
+        f"cannot run{ways}, for {because}", parents.causes(facts.unsettled, facts.causes), [*look, again]
+    )
 
 
 def _after(facts: Obstacles) -> str:
@@ -68,33 +84,6 @@ def _look_and_retry(job: Job) -> Sequence[Remedy]:
         remedy("logs", job.name, "shows what it printed"),
         remedy("retry", job.name, "runs it again"),
     ]
-
-
-def _dead(parents: Sequence[Unsettled]) -> list[WaitsFor]:
-    return [
-        WaitsFor(
-            kind="cause",
-            what=f"{parent.name}, which is {parent.state}",
-            since=parent.since,
-            app=parent.app,
-            key=parent.key,
-            state=parent.state,
-        )
-        for parent in parents
-        if parent.dead
-    ]
-
-
-def _cause(cause: Cause) -> WaitsFor:
-    error = first_line(cause.error)
-    return WaitsFor(
-        kind="cause",
-        what=f"{cause.name}, which is {cause.state}{': ' if error else ''}{error}",
-        since=cause.since,
-        app=cause.app,
-        key=cause.key,
-        state=cause.state,
-    )
 
 
 _REASONS: Mapping[State, Callable[[Job, Obstacles], Reason]] = {

@@ -1,50 +1,76 @@
 """The whole answer."""
 
+from broker.messages import PLANNER
 from jobs.ref import JobName
-from jobs.states import TERMINAL
-from ledger.reads.obstacles import Obstacles, Unplanned
-from ops.why import ended, living
-from ops.why.answer import Answer, WaitsFor, remedy
+from jobs.states import STOPPABLE, TERMINAL
+from ledger.reads.dossier import Job
+from ledger.reads.obstacles import Obstacles
+from ops.why import asked, ended, living
+from ops.why.answer import Answer, Reason, Remedy, WaitsFor, remedy
+from ops.why.keepers import absent
 
 
-def explain(name: JobName, facts: Obstacles) -> Answer:
-    """Why this job is where it is. One that the ledger has never heard of gets an answer too."""
+def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
+    """Why this job is where it is. One that the ledger has never heard of gets an answer too.
+
+    ``refusal`` is what the definitions have against such a job, so that nobody who goes by them will run it.
+    """
     job = facts.job
     if job is None:
-        return _unknown(name, facts)
+        return _unknown(name, facts, refusal)
     because, waits_for, remedies = (ended if job.state in TERMINAL else living).reason(job, facts)
-    unplanned = [_unplanned(each) for each in facts.unplanned if each.asks_for_it]
+    if refusal:
+        because, waits_for, remedies = _undefined(job, because, refusal)
+    unplanned = [asked.unplanned(each) for each in facts.unplanned if each.asks_for_it]
+    refused = [asked.refusal(each) for each in facts.refused]
     return Answer(
         app=job.app,
         key=job.key,
         state=job.state,
         because=f"{job.name} {because}",
         since=job.changed_at,
-        waits_for=(*waits_for, *unplanned),
-        remedies=tuple(remedies),
+        waits_for=(*waits_for, *unplanned, *refused),
+        remedies=tuple({each.command: each for each in remedies}.values()),
     )
 
 
-def _unknown(name: JobName, facts: Obstacles) -> Answer:
+def _undefined(job: Job, because: str, refusal: str) -> Reason:
+    """A job from before the definitions changed."""
+    look = Remedy("sluice apps show", "lists the apps that there are")
+    stop = [remedy("cancel", job.name, "gives it up")] if job.state in STOPPABLE else []
+    waits = (
+        [WaitsFor(kind="definition", what="definitions that have it")] if job.state not in TERMINAL else []
+    )
+    return Reason(
+        f"{because}; but the definitions given here do not have it: {refusal}", waits, [look, *stop]
+    )
+
+
+def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
     """What a submission comes to is known when it is planned; until then any of the app's may want it."""
     surely = [each for each in facts.unplanned if each.asks_for_it]
-    possible = surely or facts.unplanned
-    if surely:
+    possible = () if refusal else surely or facts.unplanned
+    if refusal:
+        because = f"there can be none, for {refusal}"
+    elif surely:
         because = "the submission that asks for it is not planned yet"
     elif possible:
         because = "nobody has asked for it, unless it is in a submission that is not planned yet"
+    elif facts.refused:
+        because = "who asked for it was refused"
     else:
         because = "nobody has asked for it"
-    ask = [remedy("submit", name, "asks for it")]
+    if refusal:
+        remedies = [Remedy(f"sluice apps show {name.app}", "says which keys it has, and what they need")]
+    elif possible:
+        remedies = [*absent(facts, PLANNER)]
+    else:
+        remedies = [remedy("submit", name, "asks for it")]
     return Answer(
         app=name.app,
         key=name.key,
         state=None,
         because=f"The ledger has no job {name}: {because}",
-        waits_for=tuple(_unplanned(each) for each in possible),
-        remedies=tuple(living.about_planners(facts) if possible else ask),
+        waits_for=(*map(asked.unplanned, possible), *map(asked.refusal, facts.refused)),
+        remedies=tuple(remedies),
     )
-
-
-def _unplanned(each: Unplanned) -> WaitsFor:
-    return WaitsFor(kind="submission", what=f"submission {each.id} to be planned", since=each.received_at)

@@ -1,88 +1,196 @@
-"""Pictures: everything is on them, nothing lies on anything else, and edges lead from left to right."""
+"""What is on a picture, and in the text for other programs: everything, legibly, in its colours."""
 
-from itertools import pairwise
+from datetime import UTC, datetime
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jobs.states import State
+from ledger.reads.kinship import kinship
 from ops.graph.apps import app_graph
+from ops.graph.folding import folded
 from ops.graph.graph import Edge, Graph, Node
-from ops.graph.layout import lay_out
+from ops.graph.jobs import job_graph
+from ops.graph.palette import colour
 from ops.graph.svg import draw
 from ops.graph.written import as_document, as_dot, as_mermaid
-from tests.world import catalogue_of
+from tests.ops.pictures import arrows, graphs
+from tests.world import World, catalogue_of
 
+SVG = "{http://www.w3.org/2000/svg}"
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NASTY = Graph(
-    (Node('say "<hi>"', 'say "<hi>"', State.FAILED), Node("back\\slash", "back\\slash", State.RUNNING)),
-    (Edge('say "<hi>"', "back\\slash", "a & b"),),
+    (Node("say", '"<hi>"', State.FAILED, NOON), Node("back", "\\slash\x1b#1", State.RUNNING)),
+    (Edge('say/"<hi>"', "back/\\slash\x1b#1", "a & b", "failed"),),
 )
 
 
-@st.composite
-def graphs(draw_: st.DrawFn) -> Graph:
-    """Edges lead to nodes further down the list, so there is no circle."""
-    count = draw_(st.integers(0, 12))
-    pairs = [(source, target) for source in range(count) for target in range(source + 1, count)]
-    chosen = draw_(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    nodes = tuple(Node(str(number), f"job {number}") for number in range(count))
-    return Graph(nodes, tuple(Edge(str(source), str(target)) for source, target in chosen))
-
-
-@given(graphs())
-def test_a_layout_has_room_for_everything(graph: Graph) -> None:
-    layout = lay_out(graph)
-    places = {spot: place for place, layer in enumerate(layout.layers) for spot in layer}
-    assert {node.id for node in graph.nodes} <= places.keys()
-    for edge in graph.edges:
-        way = layout.ways[edge]
-        assert (way[0], way[-1]) == (edge.source, edge.target)
-        assert all(places[right] == places[left] + 1 for left, right in pairwise(way))
-    for layer in layout.layers:
-        heights = [layout.heights[spot] for spot in layer]
-        assert all(lower - upper > 1 - 1e-6 for upper, lower in pairwise(heights))
-        assert all(height >= 0 for height in heights)
-
-
-@given(graphs())
-def test_a_picture_is_sound_whatever_the_graph(graph: Graph) -> None:
+def texts(graph: Graph, kind: str = "text") -> list[str]:
     root = ElementTree.fromstring(draw(graph))
-    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts == [node.label for node in graph.nodes]
+    return [element.text or "" for element in root.iter(f"{SVG}{kind}")]
+
+
+@given(graphs())
+def test_every_app_is_named_once(graph: Graph) -> None:
+    shown = texts(graph)
+    assert sorted(text for text in shown if text.startswith("app_")) == sorted(
+        node.app for node in graph.nodes
+    )
 
 
 def test_names_are_quoted_in_every_format() -> None:
-    root = ElementTree.fromstring(draw(NASTY))
-    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts == ["a & b", 'say "<hi>"', "failed", "back\\slash", "running"]
-    assert r'"say \"<hi>\"" -> "back\\slash" [label="a & b"];' in as_dot(NASTY)
-    assert 'n0["say &quot;&lt;hi&gt;&quot;<br/>failed"]' in as_mermaid(NASTY)
-    assert 'n0 -->|"a &amp; b"| n1' in as_mermaid(NASTY)
-    assert as_document(NASTY)["edges"] == [{"from": 'say "<hi>"', "to": "back\\slash", "group": "a & b"}]
+    assert {'"<hi>"', "\\slash\N{REPLACEMENT CHARACTER}#1", "a & b: failed"} <= set(texts(NASTY))
+    assert r'-> "back/\\slash' in as_dot(NASTY)
+    assert r'"say/\"<hi>\"" ->' in as_dot(NASTY)
+    assert '[label="a & b: failed", style=dashed];' in as_dot(NASTY)
+    assert 'n0["say/#quot;&lt;hi&gt;#quot;<br/>failed"]' in as_mermaid(NASTY)
+    assert 'n0 -.->|"a &amp; b: failed"| n1' in as_mermaid(NASTY)
+
+
+def test_the_document_has_everything() -> None:
+    document = as_document(NASTY)
+    assert document["nodes"][0] == {  # type: ignore[index] # it is plain data
+        "id": 'say/"<hi>"',
+        "label": 'say/"<hi>"',
+        "app": "say",
+        "key": '"<hi>"',
+        "state": "failed",
+        "since": NOON,
+    }
+    assert document["edges"] == [
+        {"from": 'say/"<hi>"', "to": "back/\\slash\x1b#1", "group": "a & b", "when": "failed"}
+    ]
 
 
 def test_a_state_has_its_colour_in_every_picture() -> None:
-    (dead, running) = (node.colour for node in NASTY.nodes)
-    for picture in (draw(NASTY), as_dot(NASTY), as_mermaid(NASTY)):
-        assert dead in picture
-        assert running in picture
+    for node in NASTY.nodes:
+        for picture in (draw(NASTY), as_dot(NASTY), as_mermaid(NASTY)):
+            assert colour(node.state).light in picture
+        assert colour(node.state).dark in draw(NASTY)
+
+
+def test_who_points_at_a_job_is_told_everything() -> None:
+    tips = texts(NASTY, "title")
+    assert 'say/"<hi>"\nfailed since 2026-11-20 12:00:00 UTC' in tips
+    assert 'say/"<hi>" → back/\\slash\N{REPLACEMENT CHARACTER}#1: a & b: failed' in tips
+
+
+def test_the_legend_counts_the_states() -> None:
+    graph = folded(
+        replace(arrows(", ".join(f"a/{key} -> end" for key in range(9)), state=State.READY), title="nine")
+    )
+    assert texts(graph)[:3] == ["nine", "10 ready", "Equal jobs are drawn as one; --all draws each."]
+
+
+def test_equal_jobs_are_drawn_as_one() -> None:
+    text = ", ".join(f"fetch/{key} -> clean/{key} -> report" for key in range(10, 30))
+    graph = arrows(text, state=State.SUCCEEDED)
+    states = {"clean/13": State.FAILED, "report/0": State.WAITING}
+    graph = replace(
+        graph, nodes=tuple(replace(node, state=states.get(node.id, node.state)) for node in graph.nodes)
+    )
+    found = folded(graph)
+    assert {(node.app, node.key, node.state, node.count) for node in found.nodes} == {
+        ("fetch", "10 … 29", "succeeded", 19),
+        ("clean", "10 … 29", "succeeded", 19),
+        ("fetch", "13", "succeeded", 1),
+        ("clean", "13", "failed", 1),
+        ("report", "0", "waiting", 1),
+    }
+    assert len(found.edges) == 4
+    assert "fetch \N{MULTIPLICATION SIGN}19" in texts(found)
+
+
+def test_what_is_not_equal_is_drawn_one_by_one() -> None:
+    chain = arrows(" -> ".join(f"roll/{day}" for day in range(30)), state=State.SUCCEEDED)
+    assert folded(chain) == chain
+    few = arrows(", ".join(f"a/{key} -> end" for key in range(6)), state=State.READY)
+    assert folded(few) == few
+
+
+def test_the_job_that_was_asked_for_is_never_folded() -> None:
+    graph = arrows(", ".join(f"a/{key} -> end" for key in range(9)), state=State.READY)
+    found = folded(replace(graph, focus="a/4"))
+    assert [node.key for node in found.nodes if node.app == "a"] == ["0 … 8", "4"]
+
+
+WORDS = {"job_id": "{n}", "bash_cmd": "true"}
 
 
 def test_an_app_is_drawn_with_everything_above_and_below_it() -> None:
-    words = {"job_id": "{n}", "bash_cmd": "true"}
     needs = {"b": ["a"], "c": ["b"], "side": ["a"]}
     apps = {
-        name: words | ({"depends_on": {"app_name": needs[name]}} if name in needs else {})
+        name: WORDS | ({"depends_on": {"app_name": needs[name]}} if name in needs else {})
         for name in ("a", "b", "c", "side", "alone")
     }
     graph = app_graph(catalogue_of(apps), "b")
     assert [node.id for node in graph.nodes] == ["a", "b", "c"]
     assert graph.edges == (Edge("a", "b"), Edge("b", "c"))
+    assert graph.focus == "b"
 
 
-def test_alternatives_are_named_on_the_edges() -> None:
-    words = {"job_id": "{n}", "bash_cmd": "true"}
-    groups = {"fast": {"app_name": ["a"]}, "slow": {"app_name": ["b"]}}
-    graph = app_graph(catalogue_of({"a": words, "b": words, "c": words | {"depends_on": groups}}), None)
-    assert graph.edges == (Edge("a", "c", "fast"), Edge("b", "c", "slow"))
+def test_alternatives_are_named_on_the_edges_and_dashed() -> None:
+    groups = {"fast": {"app_name": ["a"]}, "slow": {"app_name": ["b"], "when": "failed"}}
+    graph = app_graph(catalogue_of({"a": WORDS, "b": WORDS, "c": WORDS | {"depends_on": groups}}), None)
+    assert graph.edges == (Edge("a", "c", "fast"), Edge("b", "c", "slow", "failed"))
+    root = ElementTree.fromstring(draw(graph))
+    lines = [each.get("class") for each in root.iter(f"{SVG}path") if "line" in each.get("class", "")]
+    assert lines == ["line alternative0", "line alternative1"]
+
+
+def test_a_live_graph_has_everything_above_and_below_a_job(world: World) -> None:
+    world.apps("a -> b, b -> c, x -> c, a -> side")
+    world.submit("c")
+    world.finish("a")
+    name = world.known("b").name
+    found = world.ledger.transact(lambda tx: kinship(tx, name))
+    assert found is not None
+    graph = job_graph(found)
+    assert [(node.id, node.state) for node in graph.nodes] == [
+        ("a/1", "succeeded"),
+        ("b/1", "ready"),
+        ("c/1", "waiting"),
+    ]
+    assert graph.edges == (Edge("a/1", "b/1"), Edge("b/1", "c/1"))
+    assert (graph.title, graph.note) == ("b/1 as of 2026-01-01 00:00:00 UTC", "")
+
+
+def test_a_live_graph_of_many_is_cut_and_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledger.reads.kinship.JOBS_MAX", 2)
+    world.apps(", ".join(f"a{number} -> c" for number in range(5)))
+    world.submit("c")
+    name = world.known("c").name
+    found = world.ledger.transact(lambda tx: kinship(tx, name))
+    assert found is not None
+    assert len(found.jobs) == 3
+    assert job_graph(found).note == "It needs more jobs than the nearest 2, which are drawn."
+
+
+def test_functions_may_lead_round_in_a_circle_of_apps() -> None:
+    by = {"_func": "tests.ops.test_graph:Neighbours"}
+    apps = {
+        "roll": WORDS | {"depends_on": by | {"app_name": ["roll"]}},
+        "ping": WORDS | {"depends_on": by | {"app_name": ["pong"]}},
+        "pong": WORDS | {"depends_on": {"app_name": ["ping"]}},
+        "free": WORDS | {"depends_on": by},
+    }
+    graph = app_graph(catalogue_of(apps), None)
+    assert set(graph.edges) == {Edge("roll", "roll"), Edge("ping", "pong"), Edge("pong", "ping")}
+    assert [node.id for node in graph.nodes if node.loops] == ["roll"]
+    assert graph.note == "A function of its own says what free may need besides."
+    assert {"ping", "pong", "roll \N{CLOCKWISE OPEN CIRCLE ARROW}"} <= set(texts(graph))
+    assert [node.id for node in app_graph(catalogue_of(apps), "roll").nodes] == ["roll"]
+
+
+class Neighbours:
+    """A two-way function that nobody asks here."""
+
+    @staticmethod
+    def parents(app: str, ids: object) -> list[object]:
+        return []
+
+    @staticmethod
+    def children(app: str, ids: object) -> list[object]:
+        return []

@@ -30,6 +30,62 @@ def test_people_get_tables(offline: Typist) -> None:
     ]
 
 
+NONE = [
+    ("parents fetch 20261120_oslo", "fetch/20261120_oslo needs no other job: fetch has no depends_on."),
+    (
+        "parents wake 7",
+        "wake/7 fits none of the groups of wake; submit refuses it.\n  group default is for n 0, 1",
+    ),
+    ("children mail 20261120", "No job needs mail/20261120: no app depends on mail."),
+    ("children nap 7", "No job needs nap/7: others of nap are needed by wake, this one is not."),
+]
+
+
+@pytest.mark.parametrize(("words", "answer"), NONE)
+def test_that_there_are_none_is_told_with_the_reason(offline: Typist, words: str, answer: str) -> None:
+    said = offline.types(*words.split())
+    assert (said.code, said.out.strip()) == (0, answer)
+    assert offline.asks(*words.split()) == []
+
+
+ONE = {"job_id": "{x}", "autofill_values": {"x": ["1", "2"]}, "bash_cmd": "true"}
+PART = {"job_id": "{n}", "identifiers": {"n": "int"}, "autofill_values": {"n": "0:30"}, "bash_cmd": "true"}
+GROUPS = {
+    "all": [{"app_name": ["part"], "n": "all"}, {"app_name": ["spare"]}],
+    "none": {"app_name": ["spare"], "when": "failed"},
+}
+
+
+@pytest.fixture(scope="module")
+def many(offline: Typist) -> tuple[str, str]:
+    """Definitions by which one job needs many."""
+    offline.apps("many.json", {"part": PART, "spare": ONE, "whole": ONE | {"depends_on": GROUPS}})
+    return ("--apps", "many.json")
+
+
+def test_many_parents_do_not_hide_the_others(offline: Typist, many: tuple[str, str]) -> None:
+    words = (*many, "parents", "whole", "1")
+    lines = [line.split() for line in offline.types(*words).out.splitlines()]
+    assert lines[0] == ["group", "app", "key", "must", "have"]
+    assert lines[11:] == [
+        ["all", "part", "…", "and", "20", "more", "(--all)", "succeeded"],
+        ["all", "spare", "1", "succeeded"],
+        ["none", "spare", "1", "failed"],
+        ["Any", "one", "of", "the", "2", "groups", "is", "enough."],
+    ]
+    assert len(offline.types(*words, "--all").out.splitlines()) == 34
+    assert [len(group["jobs"]) for group in offline.asks(*words)] == [31, 1]
+
+
+def test_a_plan_shows_alternatives_and_conditions(offline: Typist, many: tuple[str, str]) -> None:
+    words = (*many, "plan", "whole", "1", "--facts", "-")
+    said = offline.types(*words, given="{}")
+    assert said.out.splitlines()[11].split()[:3] == ["part#11", "…", "and"]
+    assert "all: part#1-30, spare#1 | none: spare#1 failed" in said.out
+    (*_, whole) = offline.types(*words, "--json", given="{}").document["jobs"]
+    assert whole["gates"][1] == {"name": "none", "needs": ["spare#1"], "when": {"spare#1": "failed"}}
+
+
 def test_apps_are_shown_parents_first(offline: Typist) -> None:
     shown = offline.asks("apps", "show")
     assert [app["app"] for app in shown] == ["fetch", "nap", "report", "wake", "publish", "mail"]
@@ -53,3 +109,9 @@ def test_the_graph_of_the_apps_is_drawn_in_every_format(offline: Typist) -> None
         "edges": 4,
     }
     ElementTree.fromstring((offline.folder / "apps.svg").read_text())
+
+
+def test_a_picture_is_of_the_kind_that_its_file_is_named_for(offline: Typist) -> None:
+    for name, begins in {"a.svg": "<svg ", "a.dot": "digraph ", "a.json": "{", "a.md": "graph TD"}.items():
+        assert offline.types("graph", "-o", name).code == 0
+        assert (offline.folder / name).read_text().startswith(begins)

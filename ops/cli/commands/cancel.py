@@ -7,7 +7,7 @@ from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
-from ops.cli.naming import named_job
+from ops.cli.naming import recorded_job
 from ops.cli.page import Line
 from ops.words import command
 
@@ -23,10 +23,10 @@ def run(desk: Desk, options: Options) -> int:
         stopped = installation.client.cancel(options.target)
         what = f"Submission {options.target} is cancelled"
     else:
-        name = named_job(desk, options.target, options.key)
+        name, unknown = recorded_job(desk, options.target, options.key)
         stopped = installation.client.cancel_job(name)
         if not stopped:
-            raise BadRequest(
+            raise unknown or BadRequest(
                 f"{name} has nothing left to cancel.", advice=f"`{command('why', name)}` says more."
             )
         what = f"{name} is cancelled"

@@ -1,18 +1,39 @@
 """``sluice children``: which jobs need a job. It reads the definitions alone."""
 
+import argparse
+
+from jobs.ref import JobName
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.naming import canonical, job_options
 from ops.cli.page import Table
 from planner.keyspaces import keyspace_of
 
-options = job_options
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    all_option(parser)
 
 
 def run(desk: Desk, options: Options) -> int:
     name = canonical(desk, options.app, options.key)
     app = desk.catalogue[name.app]
     found = list(keyspace_of(app, desk.catalogue).children(app, name.key))
-    desk.output.answer(found, Table(("app", "key"), found, empty=f"No job needs {name}."))
+    shown = excerpt(
+        found,
+        alike=lambda child: child.app,
+        rest=lambda child, words: JobName(child.app, words),
+        whole=options.all,
+    )
+    desk.output.answer(found, Table(("app", "key"), list(shown), empty=_reason(desk, name)))
     return DONE
+
+
+def _reason(desk: Desk, name: JobName) -> str:
+    """Why there are none."""
+    apps = desk.catalogue.children_of(name.app)
+    if not apps:
+        return f"No job needs {name}: no app depends on {name.app}."
+    return f"No job needs {name}: others of {name.app} are needed by {', '.join(apps)}, this one is not."

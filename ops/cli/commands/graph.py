@@ -12,6 +12,7 @@ from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.page import Line, Verbatim
 from ops.graph.apps import app_graph
+from ops.graph.folding import folded
 from ops.graph.graph import Graph
 from ops.graph.svg import as_svg
 from ops.graph.written import as_document, as_dot, as_mermaid
@@ -27,29 +28,43 @@ FORMATS: Mapping[str, Callable[[Graph], str]] = {
     "svg": as_svg,
     "json": _as_json,
 }
+_SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".json": "json"}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app", nargs="?", help="this one with everything above and below it")
     parser.add_argument("key", nargs="?", help="one job's live graph instead of the apps'")
-    parser.add_argument("--format", choices=[*FORMATS], default="mermaid")
+    parser.add_argument(
+        "--format", choices=[*FORMATS], help="by the name of the file, if there is one; else mermaid"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="write it there")
+    parser.add_argument(
+        "--all", action="store_true", help="draw each of many equal jobs (JSON always has all)"
+    )
 
 
 def run(desk: Desk, options: Options) -> int:
     graph = app_graph(desk.catalogue, options.app) if options.key is None else _live(desk, options)
-    if options.output is None and desk.output.as_json:
-        desk.output.answer(as_document(graph))
-    elif options.output is None:
-        desk.output.say(Verbatim(FORMATS[options.format](graph)))
+    kind = _kind(desk, options)
+    drawn = graph if options.all or kind == "json" else folded(graph)
+    if drawn.note:
+        desk.output.note(Line(drawn.note, "yellow"))
+    if options.output is None:
+        desk.output.answer(as_document(graph), Verbatim(FORMATS[kind](drawn)))
     else:
-        _write(desk, graph, Path(options.output), options.format)
+        _write(desk, drawn, Path(options.output), kind)
     return DONE
+
+
+def _kind(desk: Desk, options: Options) -> str:
+    if options.format is None and options.output is None and desk.output.as_json:
+        return "json"
+    return options.format or _SUFFIXES.get(Path(options.output or "").suffix, "mermaid")
 
 
 def _write(desk: Desk, graph: Graph, path: Path, kind: str) -> None:
     try:
-        path.write_text(FORMATS[kind](graph) + "\n")
+        path.write_text(FORMATS[kind](graph) + "\n", encoding="utf8")
     except OSError as error:
         raise BadRequest(f"The picture cannot be written: {error}.", where=str(path)) from None
     written = {"file": str(path), "nodes": len(graph.nodes), "edges": len(graph.edges)}

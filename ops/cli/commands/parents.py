@@ -1,24 +1,79 @@
 """``sluice parents``: which jobs a job needs, by alternative. It reads the definitions alone."""
 
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from jobs.gate import Gate
+from jobs.ref import JobName
+from jobs.values import Values
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.naming import canonical, job_options
-from ops.cli.page import Table
+from ops.cli.page import Block, Line, Table
 from planner.keyspaces import keyspace_of
 
-options = job_options
+#: Of what a group is for, so many values are told.
+VALUES_MAX = 12
+
+
+class Row(NamedTuple):
+    group: str
+    app: str
+    key: str
+    when: str
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    all_option(parser)
 
 
 def run(desk: Desk, options: Options) -> int:
     name = canonical(desk, options.app, options.key)
-    gates = keyspace_of(desk.catalogue[name.app], desk.catalogue).gates(desk.catalogue[name.app], name.key)
+    app = desk.catalogue[name.app]
+    gates = keyspace_of(app, desk.catalogue).gates(app, name.key)
     desk.output.answer(
         [{"group": gate.name, "jobs": [need.parent for need in gate.needs]} for gate in gates],
-        Table(
-            ("group", "app", "key", "must have"),
-            [(gate.name, *need.parent, need.when) for gate in gates for need in gate.needs],
-            empty=f"{name} needs no other job.",
-        ),
+        *(_page(gates, whole=options.all) if gates else _reasons(desk, name)),
     )
     return DONE
+
+
+def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
+    rows = (Row(gate.name, *need.parent, need.when) for gate in gates for need in gate.needs)
+    shown = excerpt(
+        rows,
+        alike=lambda row: (row.group, row.app, row.when),
+        rest=lambda row, words: row._replace(key=words),
+        whole=whole,
+    )
+    yield Table(("group", "app", "key", "must have"), list(shown))
+    for gate in gates:
+        if not gate.needs:
+            yield Line(f"By group {gate.name} it needs no other job.")
+    if len(gates) > 1:
+        yield Line(f"Any one of the {len(gates)} groups is enough.", "bright_black")
+
+
+def _reasons(desk: Desk, name: JobName) -> Iterator[Block]:
+    """Why there are none."""
+    app = desk.catalogue[name.app]
+    if not keyspace_of(app, desk.catalogue).unmatched(app, name.key):
+        yield Line(f"{name} needs no other job: {app.name} has no depends_on.")
+        return
+    yield Line(f"{name} fits none of the groups of {app.name}; submit refuses it.", "yellow")
+    for alternative in desk.catalogue.alternatives(app.name):
+        domains = (f"{word} {_listed(values)}" for word, values in alternative.domains.items())
+        yield Line(
+            f"group {alternative.name} is for {'; '.join(domains) or 'keys that fit its parents'}", indent=2
+        )
+
+
+def _listed(values: Values) -> str:
+    if len(values) <= VALUES_MAX:
+        return ", ".join(map(str, values))
+    *_, last = values
+    return f"{next(iter(values))} … {last}"

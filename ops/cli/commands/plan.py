@@ -1,10 +1,10 @@
 """``sluice plan``: what a submission would come to. It changes nothing; with --facts it needs no ledger."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,6 +13,7 @@ from jobs.submission import Submission
 from ops.cli.asking import check, moment_option, submission_of, submission_options
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.page import Block, Line, Table
 from ops.facts import read_facts
@@ -25,14 +26,15 @@ def options(parser: argparse.ArgumentParser) -> None:
     submission_options(parser)
     parser.add_argument("--facts", metavar="FILE", help="JSON in place of what the ledger knows; - is stdin")
     parser.add_argument("--now", metavar="T", type=moment_option, help="plan as of this time")
+    all_option(parser)
 
 
 def run(desk: Desk, options: Options) -> int:
     submission = replace(submission_of(options), id="preview")
     found, paces_s = _given(desk, submission, options.facts) if options.facts else _known(desk, submission)
     now = datetime.fromisoformat(options.now) if options.now else datetime.now(UTC)
-    document = as_document(found, paces_s, again=submission.rerun is not None, now=now)
-    desk.output.answer(document, *_page(document))
+    document = as_document(found, paces_s, now=now)
+    desk.output.answer(document, *_page(document, whole=options.all))
     return DONE
 
 
@@ -51,23 +53,59 @@ def _known(desk: Desk, submission: Submission) -> tuple[Preview, Mapping[str, fl
     return known_preview(desk, submission)
 
 
-def _page(document: Mapping[str, Any]) -> Iterator[Block]:
-    rows = [(job["ref"], job["key"], State(job["state"]), _after(job["gates"])) for job in document["jobs"]]
-    yield Table(("job", "key", "state", "after"), rows, prose=True)
-    for each in document["waits_for"]:
-        yield Line(f"{each['ref']} {each['key']} is under way ({each['why']})", "cyan")
-    for each in document["satisfied"]:
-        yield Line(f"{each['app']}/{each['key']} need not run ({each['why']})", "bright_black")
-    for each in document["errors"]:
-        yield Line(f"{each['app']}/{each['key']} cannot run ({each['what']})", "red")
-    would = "1 job would run" if len(rows) == 1 else f"{len(rows)} jobs would run"
+class Row(NamedTuple):
+    job: str
+    key: str
+    state: State
+    after: str
+
+
+def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
+    jobs = [
+        Row(job["ref"], job["key"], State(job["state"]), _after(job["gates"])) for job in document["jobs"]
+    ]
+    rows = excerpt(
+        jobs,
+        alike=lambda row: (row.job.partition("#")[0], row.state),
+        rest=lambda row, words: row._replace(key=words, after=""),
+        whole=whole,
+    )
+    yield Table(("job", "key", "state", "after"), list(rows), prose=True)
+    yield from _told(document["waits_for"], "is under way", "why", "cyan", whole=whole)
+    yield from _told(document["satisfied"], "need not run", "why", "bright_black", whole=whole)
+    yield from _told(document["errors"], "cannot run", "what", "red", whole=whole)
+    would = "1 job would run" if len(jobs) == 1 else f"{len(jobs)} jobs would run"
     known = f", about {span(document['estimated_s'])} of work" if "estimated_s" in document else ""
     yield Line(f"{would}{known}.", "bold")
 
 
+def _told(
+    jobs: Iterable[Mapping[str, Any]], fate: str, reason: str, style: str, *, whole: bool
+) -> Iterator[Block]:
+    shown = excerpt(
+        jobs,
+        alike=lambda job: (job["app"], job[reason]),
+        rest=lambda job, words: {"app": job["app"], "key": words, reason: job[reason]},
+        whole=whole,
+    )
+    for job in shown:
+        name = f"{job['ref']} {job['key']}" if "ref" in job else f"{job['app']}/{job['key']}"
+        yield Line(f"{name} {fate} ({job[reason]})", style)
+
+
 def _after(gates: list[dict[str, Any]]) -> str:
     """Gates are alternatives."""
-    return " | ".join(_shortened(gate["needs"]) or "nothing" for gate in gates)
+    several = len(gates) > 1
+    return " | ".join(f"{gate['name']}: {_needs(gate)}" if several else _needs(gate) for gate in gates)
+
+
+def _needs(gate: Mapping[str, Any]) -> str:
+    """Those that are to succeed, then those that are to come to something else."""
+    unusual: Mapping[str, str] = gate.get("when", {})
+    told = [_shortened([ref for ref in gate["needs"] if ref not in unusual])]
+    for when in sorted(set(unusual.values())):
+        told.append(f"{_shortened([ref for ref in unusual if unusual[ref] == when])} {when}")
+    return ", ".join(filter(None, told)) or "nothing"
 
 
 def _shortened(references: list[str]) -> str:

@@ -1,13 +1,15 @@
 """``sluice show``: everything the ledger knows of one job."""
 
+import argparse
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from jobs.states import State
-from ledger.reads.dossier import Child, Dossier, Parent, Round
+from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Parent, Round
 from ops.cli.command import Options
 from ops.cli.desk import Desk
+from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options
@@ -17,16 +19,22 @@ from ops.dossier import as_document
 from ops.times import moment, precise, span
 from ops.words import first_line
 
-options = job_options
+#: Of those that want it, so many are named, the last of all.
+SUBMISSIONS_MAX = 5
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    all_option(parser)
 
 
 def run(desk: Desk, options: Options) -> int:
     found = dossier_of(desk, Installation(desk), options.app, options.key)
-    desk.output.answer(as_document(found), *_page(found))
+    desk.output.answer(as_document(found), *_page(found, whole=options.all))
     return DONE
 
 
-def _page(found: Dossier) -> Iterator[Block]:
+def _page(found: Dossier, *, whole: bool) -> Iterator[Block]:
     job = found.job
     yield Line(f"{job.name} {job.state} since {moment(job.changed_at)} UTC", f"bold {colour(job.state)}")
     yield from (Line(text, indent=2) for text in _facts(found))
@@ -39,10 +47,12 @@ def _page(found: Dossier) -> Iterator[Block]:
         for each in found.history
     )
     yield from _part(("at (UTC)", "from", "to", "by", "round", "note"), steps)
-    if found.parents:
-        yield from _part(("parent", "state", "group"), map(_parent, found.parents))
-    if found.children:
-        yield from _part(("child", "state"), map(_child, found.children))
+    yield from _relatives(
+        ("parent", "state", "group", "must have"), map(_parent, _sorted(found.parents)), whole=whole
+    )
+    yield from _relatives(("child", "state"), map(_child, found.children), whole=whole)
+    if RELATIVES_MAX in (len(found.parents), len(found.children)):
+        yield Line(f"Of parents, and of children, {RELATIVES_MAX} at the most are read.", "bright_black")
 
 
 def _facts(found: Dossier) -> Iterator[str]:
@@ -57,7 +67,9 @@ def _facts(found: Dossier) -> Iterator[str]:
     if job.handle is not None:
         yield f"its work elsewhere: {msgspec.json.encode(job.handle).decode()}"
     if found.submissions:
-        yield f"wanted by {', '.join(found.submissions)}"
+        named = found.submissions[-SUBMISSIONS_MAX:]
+        more = len(found.submissions) - len(named)
+        yield f"wanted by {', '.join(named)}{f' and {more} before' if more else ''}"
 
 
 def _part(headings: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[Block]:
@@ -78,9 +90,23 @@ def _took_s(each: Round) -> float | None:
     return (each.executed_at - each.running_at).total_seconds()
 
 
+def _relatives(
+    headings: tuple[str, ...], rows: Iterable[tuple[object, ...]], *, whole: bool
+) -> Iterator[Block]:
+    shown = list(
+        excerpt(rows, alike=lambda row: row[1:], rest=lambda row, words: (words, *row[1:]), whole=whole)
+    )
+    if shown:
+        yield from _part(headings, shown)
+
+
+def _sorted(parents: Iterable[Parent]) -> list[Parent]:
+    """Within a group those that have not succeeded come first: they are what one looks for."""
+    return sorted(parents, key=lambda each: (each.gate, each.state is State.SUCCEEDED, each.state))
+
+
 def _parent(each: Parent) -> tuple[object, ...]:
-    wish = "" if each.condition == "succeeded" else f", to be {each.condition}"
-    return f"{each.app}/{each.key}", each.state, f"{each.name}{wish}"
+    return f"{each.app}/{each.key}", each.state, each.name, each.condition
 
 
 def _child(each: Child) -> tuple[object, ...]:

@@ -20,12 +20,13 @@ def run(desk: Desk, _: Options) -> int:
     desk.output.answer(
         found,
         Table(
-            ("worker", "alive", "running", "there since (UTC)", "lease until (UTC)", "queues"),
+            ("worker", "alive", "running", "threads", "there since (UTC)", "lease until (UTC)", "queues"),
             [
                 (
                     f"{each.host}:{each.pid}",
                     "yes" if each.alive else "lost",
                     each.running,
+                    each.threads or "none",
                     moment(each.started_at),
                     moment(each.lease_until),
                     ", ".join(each.queues) or "all",

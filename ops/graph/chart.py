@@ -1,0 +1,147 @@
+"""What is laid out: boxes and the links between them, and of a graph in several parts each part by itself.
+
+Nodes that need the same and serve the same share a frame and one link: two hundred parents of one report are
+a block and an arrow, not a fan.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil, sqrt
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ops.graph.cards import card
+from ops.graph.graph import Edge, Graph, Node
+
+#: So many nodes make a frame. Those without any link make one if there are two.
+FRAMED_MIN = 6
+#: A frame is so much wider than it is high, as far as may be.
+FRAME_SHAPE = 1.3
+FRAME_GAP = 8.0
+
+
+class Cell(Struct, frozen=True):
+    """One node, or a frame with several in ``columns``, read from top to bottom."""
+
+    nodes: tuple[Node, ...]
+    columns: int
+    card_width: float
+    card_height: float
+
+    @property
+    def rows(self) -> int:
+        return ceil(len(self.nodes) / self.columns)
+
+    @property
+    def is_frame(self) -> bool:
+        return len(self.nodes) > 1
+
+    @property
+    def margin(self) -> float:
+        return FRAME_GAP if self.is_frame else 0.0
+
+    @property
+    def width(self) -> float:
+        return self.columns * (self.card_width + FRAME_GAP) - FRAME_GAP + 2 * self.margin
+
+    @property
+    def height(self) -> float:
+        return self.rows * (self.card_height + FRAME_GAP) - FRAME_GAP + 2 * self.margin
+
+
+class Link(Struct, frozen=True, order=True):
+    """All edges between two cells, given by their places in the chart: ``left`` is less than ``right``.
+
+    ``is_back``: the arrow leads to the left, for otherwise there would be a circle. ``label`` says what is out of the
+    ordinary about the edges; ``group`` is the first of the alternatives that they belong to.
+    """
+
+    left: int
+    right: int
+    is_back: bool
+    label: str = ""
+    group: str = ""
+
+    @property
+    def parent(self) -> int:
+        return self.right if self.is_back else self.left
+
+    @property
+    def child(self) -> int:
+        return self.left if self.is_back else self.right
+
+
+class Chart(Struct, frozen=True):
+    """Everything in it hangs together."""
+
+    cells: tuple[Cell, ...]
+    links: tuple[Link, ...]
+
+
+def charts(graph: Graph) -> list[Chart]:
+    """The parts that have nothing to do with each other, in the order of their first nodes."""
+    cells = _cells(graph)
+    number = {node.id: place for place, cell in enumerate(cells) for node in cell.nodes}
+    links = [*_links(graph.edges, number)]
+    return [_part(members, cells, links) for members in _parts(len(cells), links)]
+
+
+def _cells(graph: Graph) -> list[Cell]:
+    """The nodes in their order, those together that have the same neighbours on both sides."""
+    above, below = defaultdict(set), defaultdict(set)
+    for edge in graph.edges:
+        above[edge.target].add((edge.source, edge.group, edge.when))
+        below[edge.source].add((edge.target, edge.group, edge.when))
+    alike: dict[object, list[Node]] = defaultdict(list)
+    for node in graph.nodes:
+        neighbours = (frozenset(above[node.id]), frozenset(below[node.id]))
+        alike[neighbours if any(neighbours) else None].append(node)
+    frames = {nodes[0].id: nodes for key, nodes in alike.items() if key is None or len(nodes) >= FRAMED_MIN}
+    inside = {node.id for nodes in frames.values() for node in nodes[1:]}
+    return [_cell(frames.get(node.id, [node])) for node in graph.nodes if node.id not in inside]
+
+
+def _cell(nodes: Sequence[Node]) -> Cell:
+    cards = [card(node) for node in nodes]
+    width, height = max(each.width for each in cards), max(each.height for each in cards)
+    columns = ceil(sqrt(len(nodes) * FRAME_SHAPE * (height + FRAME_GAP) / (width + FRAME_GAP)))
+    return Cell(tuple(nodes), min(columns, len(nodes)), width, height)
+
+
+def _links(edges: Iterable[Edge], number: Mapping[str, int]) -> Iterator[Link]:
+    """The nodes' order decides what is left, so that there is no circle whatever the edges say."""
+    joined: dict[tuple[int, int], set[Edge]] = defaultdict(set)
+    for edge in edges:
+        if edge.source != edge.target:
+            joined[number[edge.source], number[edge.target]].add(edge)
+    for (source, target), alike in sorted(joined.items()):
+        labels = sorted({edge.label for edge in alike if edge.label})
+        ends = (min(source, target), max(source, target))
+        yield Link(*ends, source > target, ", ".join(labels), min(edge.group for edge in alike))
+
+
+def _parts(count: int, links: Iterable[Link]) -> Iterator[list[int]]:
+    near = defaultdict(list)
+    for link in links:
+        near[link.left].append(link.right)
+        near[link.right].append(link.left)
+    seen: set[int] = set()
+    for start in range(count):
+        ahead, part = [start], []
+        while ahead:
+            number = ahead.pop()
+            if number not in seen:
+                seen.add(number)
+                part.append(number)
+                ahead += near[number]
+        if part:
+            yield sorted(part)
+
+
+def _part(members: Sequence[int], cells: Sequence[Cell], links: Iterable[Link]) -> Chart:
+    place = {number: at for at, number in enumerate(members)}
+    inside = [
+        replace(link, left=place[link.left], right=place[link.right]) for link in links if link.left in place
+    ]
+    return Chart(tuple(cells[number] for number in members), tuple(inside))

@@ -1,0 +1,101 @@
+"""The boxes and lines of one sheet as SVG."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from ops.graph.cards import LINE_HEIGHT, PADDING, card
+from ops.graph.chart import FRAME_GAP, Cell, Link
+from ops.graph.graph import Node
+from ops.graph.markup import escaped
+from ops.graph.sheet import Box, Sheet
+from ops.graph.stylesheet import DASHES
+from ops.times import moment
+
+#: How far below the upper end of its line a text stands.
+BASE = 11.0
+#: What stands for many jobs looks like a pile of them.
+PILE = 3.0
+
+_HEAD = (
+    'viewBox="0 0 8 8" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"'
+)
+ARROWS = (
+    f'<defs><marker id="there" refX="8" {_HEAD}><path class="arrow" d="M0,0 8,4 0,8z"/></marker>'
+    f'<marker id="back" refX="0" {_HEAD}><path class="arrow" d="M8,0 0,4 8,8z"/></marker></defs>'
+)
+
+
+def drawn(sheet: Sheet, focus: str) -> Iterator[str]:
+    """The node called ``focus`` stands out."""
+    dashes = dict(_dashes(sheet.chart.links))
+    for link in sheet.lines:
+        yield from _line(sheet, link, dashes.get(link, ""))
+    for link, line in sheet.lines.items():
+        x, y = line.label
+        if link.label:
+            yield f'<text class="label" x="{x:.1f}" y="{y + 4:.1f}">{escaped(link.label)}</text>'
+    for cell, box in zip(sheet.chart.cells, sheet.boxes, strict=True):
+        yield from _cell(cell, box, focus)
+
+
+def _dashes(links: Iterable[Link]) -> Iterator[tuple[Link, str]]:
+    """The class of those that belong to alternatives: lines to one child look alike if they are in one group."""
+    groups: dict[int, dict[str, int]] = defaultdict(dict)
+    for link in links:
+        if link.group:
+            known = groups[link.child]
+            place = known.setdefault(link.group, len(known))
+            yield link, f" alternative{place % len(DASHES)}"
+
+
+def _line(sheet: Sheet, link: Link, dash: str) -> Iterator[str]:
+    """A wide unseen line lies under it, so that it is easy to point at."""
+    line, cells = sheet.lines[link], sheet.chart.cells
+    parent, child = (_told(cells[end]) for end in (link.parent, link.child))
+    arrow = 'marker-start="url(#back)"' if link.is_back else 'marker-end="url(#there)"'
+    yield f"<g><title>{escaped(': '.join(filter(None, (f'{parent} → {child}', link.label))))}</title>"
+    yield f'<path class="hit" d="{line.path}"/><path class="line{dash}" d="{line.path}" {arrow}/></g>'
+
+
+def _cell(cell: Cell, box: Box, focus: str) -> Iterator[str]:
+    if not cell.is_frame:
+        yield from _node(cell.nodes[0], box, focus)
+        return
+    yield f'<rect class="frame" {_rect(box)} rx="8"/>'
+    for number, node in enumerate(cell.nodes):
+        column, row = divmod(number, cell.rows)
+        x = box.x + cell.margin + column * (cell.card_width + FRAME_GAP)
+        y = box.y + cell.margin + row * (cell.card_height + FRAME_GAP)
+        yield from _node(node, Box(x, y, cell.card_width, cell.card_height), focus)
+
+
+def _node(node: Node, box: Box, focus: str) -> Iterator[str]:
+    look = f"box {node.state or ''}{' focus' if node.id == focus else ''}"
+    yield f"<g><title>{escaped(*_tip(node))}</title>"
+    if node.count > 1:
+        yield f'<rect class="{look}" {_rect(Box(box.x + PILE, box.y + PILE, box.width, box.height))} rx="4"/>'
+    yield f'<rect class="{look}" {_rect(box)} rx="4"/>'
+    written, left, right = card(node), box.x + PADDING, box.right - PADDING
+    upper = box.y + PADDING / 2 + BASE
+    yield f'<text class="head" x="{left:.1f}" y="{upper:.1f}">{escaped(written.head)}</text>'
+    if written.state:
+        yield f'<text class="state" x="{right:.1f}" y="{upper:.1f}">{written.state}</text>'
+    if written.key:
+        yield f'<text x="{left:.1f}" y="{upper + LINE_HEIGHT:.1f}">{escaped(written.key)}</text>'
+    yield "</g>"
+
+
+def _tip(node: Node) -> list[str]:
+    """Everything there is to say, for whoever points at it."""
+    lines = [node.id if node.count == 1 else f"{node.count} jobs of {node.app}: {node.key}"]
+    if node.state:
+        lines.append(f"{node.state} since {moment(node.since)} UTC" if node.since else node.state)
+    return lines
+
+
+def _told(cell: Cell) -> str:
+    return f"{len(cell.nodes)} in a frame" if cell.is_frame else cell.nodes[0].id
+
+
+def _rect(box: Box) -> str:
+    return f'x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'

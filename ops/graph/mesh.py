@@ -1,0 +1,59 @@
+"""Where lines run: from layer to layer, through a bend in each that they pass.
+
+Links that pass layers share their bends with others from the same cell, or to the same cell, whichever are more. So a
+table that sixty apps read is one line that splits, and one can still follow each: what lines have in
+common is where they come from, or where they lead.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from ops.graph.chart import Chart, Link
+
+
+class Mesh(Struct, frozen=True):
+    """Spots are cells, by their places in the chart, and bends, by the numbers after these. ``layers`` holds the
+    spots of each layer, ``ways`` those that a link passes, its ends included; ``before`` and ``after`` those that lines
+    join with each spot in the layers next to its own."""
+
+    layers: list[list[int]]
+    ways: dict[Link, list[int]]
+    before: list[list[int]]
+    after: list[list[int]]
+    bends: int
+
+
+def weave(chart: Chart, layer_of: Sequence[int]) -> Mesh:
+    layers: list[list[int]] = [[] for _ in range(max(layer_of) + 1)]
+    for cell, layer in enumerate(layer_of):
+        layers[layer].append(cell)
+    long = [link for link in chart.links if layer_of[link.right] > layer_of[link.left] + 1]
+    shared = Counter(end for link in long if not link.label for end in _ends(link))
+    bends: dict[object, int] = {}
+    ways: dict[Link, list[int]] = {}
+    for link in chart.links:
+        trunk = link if link.label else max(_ends(link), key=lambda end: shared[end])
+        way = [link.left]
+        for layer in range(layer_of[link.left] + 1, layer_of[link.right]):
+            if (trunk, layer) not in bends:
+                bends[trunk, layer] = len(layer_of) + len(bends)
+                layers[layer].append(bends[trunk, layer])
+            way.append(bends[trunk, layer])
+        ways[link] = [*way, link.right]
+    return Mesh(layers, ways, *_neighbours(ways, len(layer_of) + len(bends)), len(bends))
+
+
+def _ends(link: Link) -> tuple[tuple[str, int, bool], tuple[str, int, bool]]:
+    return ("from", link.left, link.is_back), ("to", link.right, link.is_back)
+
+
+def _neighbours(ways: dict[Link, list[int]], count: int) -> tuple[list[list[int]], list[list[int]]]:
+    hops = sorted({hop for way in ways.values() for hop in pairwise(way)})
+    before, after = defaultdict(list), defaultdict(list)
+    for left, right in hops:
+        after[left].append(right)
+        before[right].append(left)
+    return [before[spot] for spot in range(count)], [after[spot] for spot in range(count)]

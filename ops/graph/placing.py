@@ -1,0 +1,61 @@
+"""How far down each spot is: near the middle of its neighbours, and clear of the others in its layer."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from ops.graph.mesh import Mesh
+
+SWEEPS = 16
+#: In the last sweeps neighbours on both sides count.
+LAST_SWEEPS = 4
+#: Long lines are straight before cells stand well.
+LONG_WEIGHT = 6.0
+
+
+def place(mesh: Mesh, layers: Sequence[Sequence[int]], halves: Sequence[float], cells: int) -> list[float]:
+    """The middle of each spot. ``halves`` is how much room each takes, to either side of its middle; the first
+    ``cells`` spots are cells."""
+    heights = [0.0] * len(halves)
+    for layer in layers:
+        _put(layer, [0.0] * len(layer), [1.0] * len(layer), halves, heights)
+    both = [[*before, *after] for before, after in zip(mesh.before, mesh.after, strict=True)]
+    is_long = [spot >= cells and any(other >= cells for other in near) for spot, near in enumerate(both)]
+    weights = [LONG_WEIGHT if long else 1.0 for long in is_long]
+    for sweep in range(SWEEPS):
+        forward = sweep % 2 == 0
+        near = both if sweep >= SWEEPS - LAST_SWEEPS else mesh.before if forward else mesh.after
+        for layer in layers if forward else reversed(layers):
+            wishes = [
+                median(heights[other] for other in near[spot]) if near[spot] else heights[spot]
+                for spot in layer
+            ]
+            _put(layer, wishes, [weights[spot] for spot in layer], halves, heights)
+    return heights
+
+
+def _put(
+    layer: Sequence[int],
+    wishes: Sequence[float],
+    weights: Sequence[float],
+    halves: Sequence[float],
+    heights: list[float],
+) -> None:
+    """As near to the wishes as the order and the room that each needs allow.
+
+    Neighbours whose wishes are too close form a block, which stands where its members wish on average.
+    """
+    offsets = [0.0]
+    for upper, lower in pairwise(layer):
+        offsets.append(offsets[-1] + halves[upper] + halves[lower])
+    # What the members of each wish its start to be, all together; what they weigh, and how many they are.
+    blocks: list[tuple[float, float, int]] = []
+    for wish, weight, offset in zip(wishes, weights, offsets, strict=False):
+        total, heavy, count = (wish - offset) * weight, weight, 1
+        while blocks and blocks[-1][0] / blocks[-1][1] > total / heavy:
+            above = blocks.pop()
+            total, heavy, count = total + above[0], heavy + above[1], count + above[2]
+        blocks.append((total, heavy, count))
+    starts = [total / heavy for total, heavy, count in blocks for _ in range(count)]
+    for spot, start, offset in zip(layer, starts, offsets, strict=False):
+        heights[spot] = start + offset

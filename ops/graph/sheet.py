@@ -1,0 +1,47 @@
+"""A chart that has been laid out."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ops.graph.chart import Chart, Link
+
+
+class Box(Struct, frozen=True):
+    """``x`` and ``y`` are its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def middle(self) -> float:
+        return self.y + self.height / 2
+
+
+class Line(Struct, frozen=True):
+    """``path`` is spelled as in SVG and leads from left to right; the label's middle is at ``label``."""
+
+    path: str
+    label: tuple[float, float]
+
+
+class Sheet(Struct, frozen=True):
+    """Where the cells of the chart are, in their order, and how the lines run. ``indent`` is how far anything is to
+    the left of 0; nothing is above it."""
+
+    chart: Chart
+    width: float
+    height: float
+    indent: float
+    boxes: tuple[Box, ...]
+    lines: Mapping[Link, Line]

@@ -1,0 +1,50 @@
+"""How a picture looks, by day and by night."""
+
+from collections.abc import Iterator, Set
+
+from jobs.states import State
+from ops.graph.cards import FONT_SIZE
+from ops.graph.palette import APP, COLOURS, Colour
+
+TITLE_SIZE = 13
+#: One for each alternative of a child.
+DASHES = ("7 4", "2 3", "10 3 2 3")
+
+_FONT = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace'
+_PAPER, _INK, _FAINT = (
+    Colour("#ffffff", "#15181c"),
+    Colour("#1d2126", "#e8eaed"),
+    Colour("#5b636e", "#a7b0bb"),
+)
+_LINE, _POINTED_AT = Colour("#757d88", "#8b949f"), Colour("#d6336c", "#ff7eb0")
+
+
+def stylesheet(states: Set[State]) -> str:
+    """With rules for these states. A program that does not know of dark paper takes white."""
+    dashes = [f".alternative{place}{{stroke-dasharray:{dash}}}" for place, dash in enumerate(DASHES)]
+    by_night = "".join(_colours(states, dark=True))
+    return "\n".join(
+        [
+            f"svg{{font:{FONT_SIZE}px {_FONT}}}",
+            f".title{{font-size:{TITLE_SIZE}px}}.title,.head{{font-weight:bold}}.state{{text-anchor:end}}",
+            ".focus{stroke-width:2.5}.frame{fill:none;stroke-dasharray:3 3}",
+            ".line{fill:none;stroke-width:1.2}.hit{fill:none;stroke:transparent;stroke-width:9}",
+            ".label{stroke-width:4;paint-order:stroke;text-anchor:middle;pointer-events:none}",
+            "g:hover>.line{stroke-width:2.6}",
+            *dashes,
+            *_colours(states, dark=False),
+            f"@media (prefers-color-scheme:dark){{{by_night}}}",
+        ]
+    )
+
+
+def _colours(states: Set[State], *, dark: bool) -> Iterator[str]:
+    paper, ink, faint, line, pointed_at, app = (
+        colour.dark if dark else colour.light for colour in (_PAPER, _INK, _FAINT, _LINE, _POINTED_AT, APP)
+    )
+    yield f"text{{fill:{ink}}}.faint{{fill:{faint}}}.paper{{fill:{paper}}}.label{{stroke:{paper}}}"
+    yield f".box{{fill:{app}}}.box,.frame,.line{{stroke:{line}}}.arrow{{fill:{line}}}"
+    yield f"g:hover>.line{{stroke:{pointed_at}}}"
+    for state in State:
+        if state in states:
+            yield f".{state}{{fill:{COLOURS[state].dark if dark else COLOURS[state].light}}}"

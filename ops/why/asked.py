@@ -1,0 +1,34 @@
+"""Submissions in words: what may come of them, and what they did to a job."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from jobs.submission import SubmissionState
+from ledger.reads.askers import Refused, Unplanned, Wanter
+from ops.why.answer import WaitsFor
+
+
+def unplanned(each: Unplanned) -> WaitsFor:
+    return WaitsFor(kind="submission", what=f"submission {each.id} to be planned", since=each.received_at)
+
+
+def refusal(each: Refused) -> WaitsFor:
+    what = f"submission {each.id} asked for it and was refused: {each.reason.rstrip('.')}"
+    return WaitsFor(kind="refusal", what=what, since=each.received_at)
+
+
+def canceller(wanted_by: Sequence[Wanter], at: datetime) -> Wanter | None:
+    """The submission whose cancellation took a job with it; None where it was cancelled by name.
+
+    What somebody else wanted at the time is only cancelled by name.
+    """
+    if any(_wanted_it(each, at) for each in wanted_by):
+        return None
+    cancelled = [each for each in wanted_by if each.state is SubmissionState.CANCELLED]
+    return max(cancelled, key=lambda each: each.ended_at or at, default=None)
+
+
+def _wanted_it(each: Wanter, at: datetime) -> bool:
+    if each.ended_at is None or each.ended_at > at:
+        return True
+    return each.pushed and each.state is not SubmissionState.CANCELLED

@@ -1,0 +1,137 @@
+"""Parents in words: those that may still come to what is needed, and those that will not."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from jobs.gate import When
+from jobs.ref import JobName
+from jobs.states import TERMINAL, State
+from ledger.reads.upstream import Alternative, Cause, Unsettled
+from ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from ops.words import first_line
+
+_TO: Mapping[When, str] = {"succeeded": "succeed", "failed": "fail", "finished": "end", "running": "start"}
+
+
+def waiting(
+    name: JobName,
+    alternatives: Sequence[Alternative],
+    parents: Sequence[Unsettled],
+    fates: Mapping[JobName, str],
+) -> Reason:
+    """Of a job that none of its alternatives lets through yet. ``fates`` has more than the state of some parents."""
+    lost = {each.name for each in alternatives if each.dead}
+    several = len(alternatives) > 1
+    awaited = [parent for parent in parents if parent.group not in lost]
+    dead = [parent for parent in parents if parent.dead]
+    return Reason(
+        _waits(alternatives, several=several),
+        [
+            *(_awaited(each, fates.get(each.name), named=several) for each in awaited),
+            *(_lost(each, named=several) for each in dead),
+        ],
+        [*_about_awaited(name, awaited), *(_about_lost(each) for each in dead[:1])],
+    )
+
+
+def dead_end(parents: Sequence[Unsettled], found: Sequence[Cause]) -> str:
+    """Why it will not come to what was needed, as near to the cause as that is known; nothing where it may."""
+    dead = [parent for parent in parents if parent.dead]
+    if found and all(parent.condition == "succeeded" for parent in dead):
+        told = [f"{cause.name} is {cause.state}{_after(cause.error)}" for cause in found]
+    else:
+        told = [f"{_fate(parent)}{_after(parent.error)}" for parent in dead]
+    return f"{told[0]} (and {len(told) - 1} more)" if len(told) > 1 else "".join(told)
+
+
+def causes(parents: Sequence[Unsettled], found: Sequence[Cause]) -> list[WaitsFor]:
+    """What went wrong, however far up; where that is not known, the parents themselves."""
+    told: Sequence[Cause | Unsettled] = found or [parent for parent in parents if parent.dead]
+    return [
+        WaitsFor(
+            kind="cause",
+            what=f"{each.name}, which is {each.state}{_after(each.error)}",
+            since=each.since,
+            app=each.app,
+            key=each.key,
+            state=each.state,
+        )
+        for each in told
+    ]
+
+
+def _waits(alternatives: Sequence[Alternative], *, several: bool) -> str:
+    possible = [each for each in alternatives if not each.dead]
+    if not several:
+        return f"waits for {' or '.join(map(_counted, possible)) or 'parents that will not come'}"
+    ways = " or ".join(f"alternative {each.name} ({_counted(each)})" for each in possible)
+    lost = ", ".join(each.name for each in alternatives if each.dead)
+    return f"waits for {ways}{f'; alternative {lost} is lost' if lost else ''}"
+
+
+def _counted(each: Alternative) -> str:
+    """``1 parent, which is running``, ``3 parents: 2 running, 1 not asked for``."""
+    if each.unmet == 1:
+        return f"1 parent, {' and '.join(map(_standing, each.states))}"
+    told = (
+        f"{count} {'not asked for' if state is State.EXPECTED else state}"
+        for state, count in each.states.items()
+    )
+    return f"{each.unmet} parents: {', '.join(told)}"
+
+
+def _standing(state: State) -> str:
+    return "which nobody has asked for" if state is State.EXPECTED else f"which is {state}"
+
+
+def _awaited(parent: Unsettled, fate: str | None, *, named: bool) -> WaitsFor:
+    group = f" (alternative {parent.group})" if named else ""
+    wish = "" if parent.condition == "succeeded" else f" to {_TO[parent.condition]}"
+    what = f"{parent.name}{wish}{group}, {fate or _standing(parent.state)}"
+    if parent.state in TERMINAL:
+        what = f"the planner to notice that {parent.name}{group} is {parent.state}"
+    return WaitsFor(
+        kind="planner" if parent.state in TERMINAL else "parent",
+        what=what,
+        since=parent.since,
+        app=parent.app,
+        key=parent.key,
+        state=parent.state,
+    )
+
+
+def _lost(parent: Unsettled, *, named: bool) -> WaitsFor:
+    group = f"alternative {parent.group}: " if named else ""
+    return WaitsFor(
+        kind="lost",
+        what=f"{group}{_fate(parent)}{_after(parent.error)}",
+        since=parent.since,
+        app=parent.app,
+        key=parent.key,
+        state=parent.state,
+    )
+
+
+def _fate(parent: Unsettled) -> str:
+    wish = "" if parent.condition == "succeeded" else f", and was to {_TO[parent.condition]}"
+    return f"{parent.name} is {parent.state}{wish}"
+
+
+def _about_awaited(name: JobName, awaited: Sequence[Unsettled]) -> Iterator[Remedy]:
+    """Where to look next, if an alternative comes by itself; else whom to ask for."""
+    unasked = [parent for parent in awaited if parent.state is State.EXPECTED]
+    stuck = {parent.group for parent in unasked}
+    if coming := [parent for parent in awaited if parent.group not in stuck]:
+        yield remedy("why", coming[0].name, "says what that one waits for")
+    elif len(unasked) == 1:
+        yield remedy("submit", unasked[0].name, "asks for what nobody has asked for")
+    elif unasked:
+        yield remedy("submit", name, "asks for this job, and so for all that it needs")
+
+
+def _about_lost(parent: Unsettled) -> Remedy:
+    return remedy("retry", parent.name, "runs it again, with what it needs")
+
+
+def _after(error: str | None) -> str:
+    said = first_line(error)
+    return f": {said}" if said else ""

@@ -1,0 +1,76 @@
+"""What a job waits for that may run."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from ledger.reads.dossier import Job
+from ledger.reads.fleet import Crew, Held
+from ledger.reads.obstacles import AHEAD_MAX, Obstacles
+from ops.times import ago
+from ops.why.answer import Reason, Remedy, WaitsFor
+from ops.why.keepers import TIME, absent
+
+#: A hint takes less than this to arrive, and so does its repetition.
+SOON = timedelta(minutes=1)
+
+
+def ready(job: Job, facts: Obstacles) -> Reason:
+    crew = facts.crew or Crew(workers=0, threads=0, busy=0)
+    if not crew.workers:
+        return _unserved(job, crew, facts)
+    more = Remedy(f"python -m actors.worker --queues {job.app}", "adds a worker for it")
+    before = _before(job, facts)
+    if not crew.has_room:
+        busy = (
+            f"all {crew.threads} threads on its queue are"
+            if crew.threads > 1
+            else "the only thread on its queue is"
+        )
+        return Reason(f"is ready to run, but {busy} busy", [*map(_held, crew.held), *before], [more])
+    if before:
+        are = "is" if facts.ahead == 1 else "are"
+        return Reason(f"is ready to run, but {_count(job, facts)} {are} before it", before, [more])
+    taken = WaitsFor(kind="worker", what=f"a worker on queue {job.app} to take it", since=job.announced_at)
+    is_late = job.announced_at is not None and facts.now - job.announced_at > SOON
+    look = [Remedy("sluice workers", "says who is there, and what they serve")] if is_late else []
+    return Reason("is ready to run, and a thread is free", [taken], [*absent(facts, *TIME), *look])
+
+
+def _unserved(job: Job, crew: Crew, facts: Obstacles) -> Reason:
+    last = ""
+    if crew.gone:
+        fate = "was lost" if crew.gone.lost else "left"
+        last = (
+            f" (the last that did, {crew.gone.host}:{crew.gone.pid}, {fate} {ago(crew.gone.at, facts.now)})"
+        )
+    return Reason(
+        f"is ready to run, but no worker serves its queue{last}",
+        [WaitsFor(kind="worker", what=f"a worker on queue {job.app}", since=job.changed_at)],
+        [
+            Remedy("sluice up", "serves every queue"),
+            Remedy(f"python -m actors.worker --queues {job.app}", "serves this one"),
+        ],
+    )
+
+
+def _held(held: Held) -> WaitsFor:
+    return WaitsFor(
+        kind="slot",
+        what=f"{held.host}:{held.pid}, which runs {held.name}",
+        since=held.since,
+        app=held.app,
+        key=held.key,
+        state=held.state,
+    )
+
+
+def _before(job: Job, facts: Obstacles) -> Sequence[WaitsFor]:
+    """Those that are more urgent, and those that are as urgent and older."""
+    if not facts.ahead:
+        return ()
+    return (WaitsFor(kind="queue", what=f"{_count(job, facts)} before it, more urgent or older"),)
+
+
+def _count(job: Job, facts: Obstacles) -> str:
+    count = f"more than {AHEAD_MAX}" if facts.ahead > AHEAD_MAX else str(facts.ahead)
+    return f"{count} {'job' if facts.ahead == 1 else 'jobs'} of {job.app}"

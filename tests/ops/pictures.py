@@ -1,0 +1,79 @@
+"""Graphs to draw, and a close look at what was drawn."""
+
+import re
+from collections.abc import Iterator, Sequence
+from graphlib import TopologicalSorter
+from itertools import chain, pairwise
+
+from hypothesis import strategies as st
+
+from jobs.states import State
+from ops.graph.graph import Edge, Graph, Node
+from ops.graph.sheet import Box
+
+Point = tuple[float, float]
+STEPS = 6
+
+
+@st.composite
+def graphs(draw: st.DrawFn, *, nodes_max: int = 14, circles: bool = False) -> Graph:
+    """Edges lead to nodes further down the list, or with ``circles`` anywhere."""
+    count = draw(st.integers(0, nodes_max))
+    pairs = [(a, b) for a in range(count) for b in range(count) if circles or a < b]
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    groups = st.sampled_from(["", "", "fast", "slow"])
+    edges = tuple(Edge(f"app_{a}", f"app_{b}", draw(groups)) for a, b in chosen)
+    return Graph(tuple(Node(f"app_{number}") for number in range(count)), edges)
+
+
+def arrows(text: str, *, state: State | None = None) -> Graph:
+    """``"a -> b -> c, a -> c"``; with a state, each word is a job: ``fetch/1 -> report``, key 0 where none is said."""
+    ways = [[_node(word, state) for word in part.split("->")] for part in text.split(",")]
+    sorter = TopologicalSorter({node: () for way in ways for node in way})
+    for parent, child in chain.from_iterable(map(pairwise, ways)):
+        sorter.add(child, parent)
+    edges = {Edge(parent.id, child.id) for way in ways for parent, child in pairwise(way)}
+    return Graph(tuple(sorter.static_order()), tuple(sorted(edges)))
+
+
+def _node(word: str, state: State | None) -> Node:
+    app, _, key = word.strip().partition("/")
+    return Node(app, key or "0", state) if state else Node(app)
+
+
+def overlap(one: Box, other: Box) -> bool:
+    return (
+        min(one.right, other.right) - max(one.x, other.x) > 0.2
+        and min(one.bottom, other.bottom) - max(one.y, other.y) > 0.2
+    )
+
+
+def inside(box: Box, point: Point) -> bool:
+    """Well inside, that is: a line may touch the box that it ends at."""
+    x, y = point
+    return box.x + 1 < x < box.right - 1 and box.y + 1 < y < box.bottom - 1
+
+
+def points(path: str) -> Iterator[Point]:
+    """Along an SVG path of M, L, C and Q, close to each other."""
+    here: Point = (0.0, 0.0)
+    for command, words in re.findall(r"([MLCQ])([^MLCQ]*)", path):
+        numbers = [float(word) for word in re.findall(r"-?[\d.]+", words)]
+        given = list(zip(numbers[::2], numbers[1::2], strict=True))
+        if command == "M":
+            here = given.pop()
+            yield here
+        size = {"M": 1, "L": 1, "Q": 2, "C": 3}[command]
+        for start in range(0, len(given), size):
+            controls = [here, *given[start : start + size]]
+            yield from (_on_curve(controls, step / STEPS) for step in range(1, STEPS + 1))
+            here = controls[-1]
+
+
+def _on_curve(controls: Sequence[Point], share: float) -> Point:
+    """By halving and halving again, whatever the degree of the curve."""
+    while len(controls) > 1:
+        controls = [
+            (x0 + share * (x1 - x0), y0 + share * (y1 - y0)) for (x0, y0), (x1, y1) in pairwise(controls)
+        ]
+    return controls[0]

@@ -1,0 +1,58 @@
+"""A world of today, which ``sluice why`` is asked about as an operator would."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from ledger import workers
+from ops.cli.main import main
+from tests.world import World
+
+WORDS = {"job_id": "{x}", "bash_cmd": "true"}
+
+
+class Site:
+    """A world of today, that the command is asked about as an operator would."""
+
+    def __init__(self, world: World, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
+        world.now = datetime.now(UTC)
+        self.world = world
+        self._folder = folder
+        self._capture = capture
+        self.hire(queues=[], threads=1)
+
+    def hire(self, *, queues: list[str], threads: int) -> UUID:
+        """A worker that is there for the next hour; from now on it is the one that runs jobs."""
+        id_ = self.world.worker = uuid4()
+        terms = {"host": "site", "pid": 7, "queues": queues, "threads": threads, "lease_s": 3600.0}
+        self.world.ledger.transact(lambda tx: workers.join(tx, id_, **terms))
+        return id_
+
+    def dismiss(self) -> None:
+        self.world.ledger.transact(lambda tx: workers.leave(tx, self.world.worker))
+
+    def define(self, apps: Mapping[str, Any]) -> None:
+        self.world.define(apps)
+        (self._folder / "apps.json").write_text(json.dumps(apps))
+
+    def chain(self, text: str, **words: Any) -> None:
+        """``"a -> b"``: b needs a."""
+        names = [name.strip() for name in text.split("->")]
+        needs = [{}, *({"depends_on": {"app_name": [name]}} for name in names)]
+        self.define({name: WORDS | words | need for name, need in zip(names, needs, strict=False)})
+
+    def why(self, job: str, code: int = 0) -> dict[str, Any]:
+        app, _, key = job.partition("/")
+        assert main(["--json", "why", app, key or "1"]) == code
+        said: dict[str, Any] = json.loads(self._capture.readouterr().out)
+        return said
+
+    def in_words(self, job: str) -> str:
+        app, _, key = job.partition("/")
+        assert main(["why", app, key or "1"]) == 0
+        return self._capture.readouterr().out

@@ -1,0 +1,278 @@
+"""A job that does not get on: whatever holds it, ``sluice why`` names it, says since when, and what would help."""
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from jobs.states import State
+from ops.cli.commands import COMMANDS
+from ops.cli.parsing import parse
+from tests.ops import situations
+from tests.ops.site import WORDS, Site
+from tests.world import World
+
+
+@pytest.fixture
+def site(
+    world: World, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Site:
+    monkeypatch.setenv("SLUICE_LEDGER_URL", world.url)
+    monkeypatch.setenv("SLUICE_APPS", str(tmp_path / "apps.json"))
+    return Site(world, tmp_path, capfd)
+
+
+class Waits(NamedTuple):
+    """What is waited for, or has happened: its kind, words of it, and the job that it names, with its state."""
+
+    kind: str
+    what: str
+    job: str = ""
+    state: State | None = None
+
+
+class Case(NamedTuple):
+    """How it came about; and what is said of which job."""
+
+    made: Callable[[Site], object]
+    job: str
+    because: str
+    waits_for: tuple[Waits, ...] = ()
+    remedies: tuple[str, ...] = ()
+
+
+CASES = [
+    Case(
+        situations.a_parent_nobody_asked_for,
+        "c",
+        "waits for 1 parent, which nobody has asked for",
+        (Waits("parent", "b/1, which nobody has asked for", "b/1", State.EXPECTED),),
+        ("sluice submit b 1",),
+    ),
+    Case(
+        situations.a_parent_nobody_asked_for,
+        "b",
+        "is needed by c/1, but nobody has asked for it",
+        remedies=("sluice submit b 1",),
+    ),
+    Case(
+        situations.parents_nobody_asked_for,
+        "c",
+        "waits for 2 parents: 2 not asked for",
+        (
+            Waits("parent", "b/1, which nobody has asked for", "b/1", State.EXPECTED),
+            Waits("parent", "d/1, which nobody has asked for", "d/1", State.EXPECTED),
+        ),
+        ("sluice submit c 1",),
+    ),
+    Case(
+        situations.a_parent_far_up_that_nobody_can_run,
+        "c",
+        "waits for 1 parent, which is waiting",
+        (
+            Waits("parent", "b/1, which is waiting", "b/1", State.WAITING),
+            Waits("root", "a/1, which is ready to run, but no worker serves its queue", "a/1", State.READY),
+        ),
+        ("sluice up", "python -m actors.worker --queues a", "sluice why b 1"),
+    ),
+    Case(
+        situations.a_parent_far_up_that_failed,
+        "c",
+        "cannot run, for a/1 is failed: it broke",
+        (Waits("cause", "a/1, which is failed: it broke", "a/1", State.FAILED),),
+        ("sluice why a 1", "sluice retry c 1"),
+    ),
+    Case(
+        situations.a_skipped_parent,
+        "b",
+        "was skipped, for a/1 is skipped",
+        (Waits("cause", "a/1, which is skipped", "a/1", State.SKIPPED),),
+        ("sluice why a 1",),
+    ),
+    Case(situations.a_skipped_parent, "a", "was skipped: it does not pass its app's valid_if_or"),
+    Case(situations.a_time_to_come, "a", "waits for its time to come", (Waits("time", " UTC, in "),)),
+    Case(
+        situations.a_time_that_nobody_keeps,
+        "a",
+        "waits for its time to come",
+        (Waits("time", " UTC, in "),),
+        ("sluice up", "python -m actors.worker --queues groomer,scheduler"),
+    ),
+    Case(
+        situations.a_retry_to_come,
+        "a",
+        "waits to be tried again, in round 1, after: it broke",
+        (Waits("time", " UTC, in "),),
+    ),
+    Case(
+        situations.no_worker,
+        "a",
+        "is ready to run, but no worker serves its queue (the last that did, site:7, left ",
+        (Waits("worker", "a worker on queue a"),),
+        ("sluice up", "python -m actors.worker --queues a"),
+    ),
+    Case(
+        situations.no_thread_that_is_free,
+        "a",
+        "is ready to run, but the only thread on its queue is busy",
+        (
+            Waits("slot", "site:7, which runs a/long", "a/long", State.RUNNING),
+            Waits("queue", "1 job of a before it, more urgent or older"),
+        ),
+        ("python -m actors.worker --queues a",),
+    ),
+    Case(
+        situations.more_urgent_jobs,
+        "a",
+        "is ready to run, but 2 jobs of a are before it",
+        (Waits("queue", "2 jobs of a before it, more urgent or older"),),
+        ("python -m actors.worker --queues a",),
+    ),
+    Case(
+        situations.not_planned,
+        "a",
+        "the submission that asks for it is not planned yet",
+        (Waits("submission", "submission mine to be planned"),),
+        ("sluice up", "python -m actors.worker"),
+    ),
+    Case(
+        situations.cancelled_with_its_submission,
+        "a",
+        "was cancelled with submission mine of ana",
+        remedies=("sluice submit a 1",),
+    ),
+    Case(situations.cancelled_by_name, "a", "was cancelled by name", remedies=("sluice submit a 1",)),
+    Case(
+        situations.a_lost_alternative,
+        "c",
+        "waits for alternative slow (1 parent, which is ready); alternative fast is lost",
+        (
+            Waits("parent", "b/1 (alternative slow), which is ready to run, and a ", "b/1", State.READY),
+            Waits("lost", "alternative fast: a/1 is failed: it broke", "a/1", State.FAILED),
+        ),
+        ("sluice why b 1", "sluice retry a 1"),
+    ),
+    Case(
+        situations.no_alternative_left,
+        "c",
+        "cannot run by any of its 2 alternatives, for a/1 is failed: it broke (and 1 more)",
+        (
+            Waits("cause", "a/1, which is failed: it broke", "a/1", State.FAILED),
+            Waits("cause", "b/1, which is failed: it broke", "b/1", State.FAILED),
+        ),
+        ("sluice why a 1", "sluice retry c 1"),
+    ),
+    Case(
+        situations.no_group_that_fits,
+        "b/7",
+        "there can be none, for 7 fits none of the dependency groups of b",
+        (Waits("refusal", "submission mine asked for it and was refused: b/7 fits none"),),
+        ("sluice apps show b",),
+    ),
+    Case(
+        situations.a_parent_that_is_to_fail,
+        "c",
+        "waits for 1 parent, which is running",
+        (Waits("parent", "a/1 to fail, which is running on site:7 in round 0", "a/1", State.RUNNING),),
+        ("sluice logs --follow a 1", "sluice why a 1"),
+    ),
+    Case(
+        situations.a_parent_that_was_to_fail,
+        "c",
+        "was skipped, for a/1 is succeeded, and was to fail",
+        (Waits("cause", "a/1, which is succeeded", "a/1", State.SUCCEEDED),),
+        ("sluice why a 1",),
+    ),
+    Case(
+        situations.expired,
+        "a",
+        "had not finished by its end_before, ",
+        remedies=("sluice submit --rerun job --end-before",),
+    ),
+    Case(
+        situations.a_lost_lease,
+        "a",
+        "was running on site:7, which has not been heard of",
+        (Waits("lease", "the groomer to give it to another"),),
+        ("sluice up", "python -m actors.worker"),
+    ),
+    Case(
+        situations.timed_out,
+        "a",
+        "ran over its timeout in round 0: over its timeout of 1 min",
+        remedies=("sluice logs a 1", "sluice retry a 1"),
+    ),
+    Case(
+        situations.suspended,
+        "a",
+        "is suspended until payment comes",
+        (Waits("event", "payment"),),
+        ("sluice cancel a 1",),
+    ),
+    Case(
+        situations.not_judged,
+        "a",
+        "has been executed and is not judged yet",
+        (Waits("planner", "the planner's judgement"),),
+        ("sluice up", "python -m actors.worker"),
+    ),
+    Case(
+        situations.not_told,
+        "b",
+        "waits for 1 parent, which is cancelled",
+        (Waits("planner", "the planner to notice that a/1 is cancelled", "a/1", State.CANCELLED),),
+        ("sluice up", "python -m actors.worker", "sluice why a 1"),
+    ),
+    Case(
+        situations.no_definition,
+        "gone",
+        "is ready to run, and a thread is free; but the definitions given here do not have it: There is no app 'gone'",
+        (Waits("definition", "definitions that have it"),),
+        ("sluice apps show", "sluice cancel gone 1"),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.made.__name__}-{case.job}")
+def test_what_holds_a_job_is_named(site: Site, case: Case) -> None:
+    case.made(site)
+    said = site.why(case.job)
+    assert case.because in said["because"]
+    told = [_waits(each) for each in said["waits_for"]]
+    assert [(*each[:1], *each[2:]) for each in told] == [(*each[:1], *each[2:]) for each in case.waits_for]
+    for found, expected in zip(told, case.waits_for, strict=True):
+        assert expected.what in found.what
+    typed = [each["command"] for each in said["remedies"]]
+    assert all(found.startswith(expected) for found, expected in zip(typed, case.remedies, strict=True))
+    for command in typed:
+        _type(command)
+    printed = site.in_words(case.job)
+    assert [command for command in typed if f"{command}  # " not in re.sub(" {2,}#", "  #", printed)] == []
+
+
+def _waits(each: Mapping[str, Any]) -> Waits:
+    job = f"{each['app']}/{each['key']}" if "app" in each else ""
+    return Waits(each["kind"], each["what"], job, State(each["state"]) if "state" in each else None)
+
+
+def _type(command: str) -> None:
+    """It can be typed as it stands."""
+    program, *words = shlex.split(command)
+    if program == "sluice":
+        parse(words, COMMANDS)
+    else:
+        assert words[:2] == ["-m", "actors.worker"]
+
+
+def test_a_key_that_cannot_be_one_is_no_question(site: Site) -> None:
+    site.define({"a": WORDS | {"identifiers": {"x": "int"}}})
+    assert "'one' is not a key of a" in site.why("a/one", code=2)["error"]["what"]
+
+
+def test_an_app_that_nobody_knows_is_no_question(site: Site) -> None:
+    site.chain("fetch")
+    error = site.why("fetsh", code=2)["error"]
+    assert "did you mean fetch?" in error["what"] + error["advice"]

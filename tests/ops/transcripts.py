@@ -1,0 +1,130 @@
+"""Documents whose commands are run: every file they show is written, every command typed, every answer compared.
+
+Times, durations, hosts and ids are not compared, nor how wide a column is for their sake.
+
+``python -m tests.ops.transcripts docs/tutorial.md`` runs one anew and writes down what the commands answered. A line
+that says the same as before stays as it is.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from ledger.embedded import start
+from tests.ops.typist import ROOT
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# (\S+\.\w+)\n")
+#: What is different each time: an instant, a duration, a worker, a submission.
+_CHANGING = re.compile(
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?|[\d.]+ (ms|s|min)\b|\bon \S+:\d+|\b[0-9a-f]{8}(-[0-9a-f]{4,12}){4}"
+)
+_SEAM = "--- end of answer ---"
+
+
+class Step(NamedTuple):
+    """A command as it is typed, and the lines that it is said to answer."""
+
+    command: str
+    answer: tuple[str, ...]
+
+
+class Document:
+    """Steps run in one shell and one folder, so that each finds what those before it left."""
+
+    def __init__(self, text: str, folder: Path) -> None:
+        self._text = text
+        self._folder = folder
+
+    def run(self) -> Iterator[tuple[Step, list[str]]]:
+        """Each step, with the lines it has answered."""
+        steps = list(self._steps())
+        script = "\n".join(action for _, action in steps)
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self._folder,
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+        answers = done.stdout.split(f"{_SEAM}\n")
+        typed = [step for step, _ in steps if step]
+        assert len(answers) == len(typed) + 1, done.stdout + done.stderr
+        for step, answer in zip(typed, answers, strict=False):
+            yield step, [line.rstrip() for line in answer.splitlines()]
+
+    def _steps(self) -> Iterator[tuple[Step | None, str]]:
+        """What is typed, and what the shell is told to do for it."""
+        for language, body in _BLOCK.findall(self._text):
+            if language == "console":
+                for step in _typed(body):
+                    yield step, f"{{ {step.command}\n}} 2>&1\necho '{_SEAM}'"
+            elif name := _FILE.match(body):
+                yield None, f"cat > {name[1]} <<'END OF FILE'\n{body}END OF FILE"
+
+    def _environment(self) -> Mapping[str, str]:
+        """Where the package is not installed, a script of its name starts the command."""
+        programs = self._folder / "bin"
+        programs.mkdir()
+        sluice = programs / "sluice"
+        sluice.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ops.cli.main "$@"\n')
+        sluice.chmod(0o755)
+        outer = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
+        return outer | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}:{outer['PATH']}"}
+
+
+def said(line: str) -> str:
+    """What a line says, whenever and wherever it is said."""
+    return " ".join(_CHANGING.sub("…", line).split())
+
+
+def renewed(text: str, folder: Path) -> str:
+    """The document with the answers that its commands give now."""
+    answers = iter(list(Document(text, folder).run()))
+
+    def block(match: re.Match[str]) -> str:
+        if match[1] != "console":
+            return match[0]
+        lines: list[str] = []
+        for step in _typed(match[2]):
+            _, told = next(answers)
+            lines.append(f"$ {step.command}")
+            lines += [_kept(old, new) for old, new in zip_longest(step.answer, told) if new is not None]
+        return "\n".join(["```console", *lines, "```"])
+
+    return _BLOCK.sub(block, text)
+
+
+def _kept(old: str | None, new: str) -> str:
+    return old if old is not None and said(old) == said(new) else new
+
+
+def _typed(body: str) -> Iterator[Step]:
+    command: str | None = None
+    answer: list[str] = []
+    for line in body.splitlines():
+        if line.startswith("$ "):
+            if command is not None:
+                yield Step(command, tuple(answer))
+            command, answer = line[2:], []
+        else:
+            answer.append(line)
+    if command is not None:
+        yield Step(command, tuple(answer))
+
+
+if __name__ == "__main__":
+    document = Path(sys.argv[1])
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        start(Path(scratch) / ".sluice", durable=False),
+    ):
+        document.write_text(renewed(document.read_text(), Path(scratch)))
