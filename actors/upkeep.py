@@ -1,9 +1,9 @@
-"""What an operator may set off by hand."""
+"""What an operator may set off by hand, and a process whose broker begins empty does by itself."""
 
 from collections.abc import Callable, Sequence
 
 from actors.announce import announce
-from broker.messages import Executed, Message
+from broker.messages import Executed, Message, Plan
 from ledger import grooming
 from ledger.connection import Ledger, Tx
 
@@ -11,7 +11,10 @@ BATCH = 5000
 
 
 def announce_everything(ledger: Ledger, publish: Callable[[Sequence[Message]], None]) -> int:
-    """Announce every ready and every executed job once more, however lately it was; how many there were."""
+    """Announce every ready and every executed job once more, however lately it was, and have planned what is received.
+
+    How many jobs there were. Of very many submissions the groomer sees to those that this leaves out.
+    """
     began = ledger.transact(lambda tx: tx.instant())
 
     def ready(tx: Tx) -> tuple[int, Sequence[Message]]:
@@ -22,6 +25,8 @@ def announce_everything(ledger: Ledger, publish: Callable[[Sequence[Message]], N
         jobs = grooming.announce_executed(tx, BATCH, before=began)
         return len(jobs), [Executed(jobs=tuple(jobs))] if jobs else []
 
+    received = ledger.transact(lambda tx: grooming.unplanned(tx, BATCH, before=began))
+    publish([Plan(submissions=tuple(received))] if received else [])
     total = 0
     for batch in (ready, executed):
         while True:

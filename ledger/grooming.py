@@ -89,7 +89,8 @@ SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDE
 """
 _UNPLANNED = f"""
 SELECT id FROM submission
-WHERE state = '{SubmissionState.RECEIVED}' AND received_at < {NOW} - make_interval(secs => {GRACE_S})
+WHERE state = '{SubmissionState.RECEIVED}'
+  AND (received_at < {NOW} - make_interval(secs => {GRACE_S}) OR received_at < %(before)s::timestamptz)
 ORDER BY received_at LIMIT %(limit)s
 """
 _CLOSE_ROUNDS = f"""
@@ -128,7 +129,8 @@ _LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
 
 def due(tx: Tx) -> set[Chore]:
     """What there is to do, by one look: a tick that finds nothing costs one statement."""
-    return {chore for chore, found in zip(_SIGNS, tx.rows(_LOOK, limit=1)[0], strict=True) if found}
+    found = tx.rows(_LOOK, limit=1, before=None)[0]
+    return {chore for chore, is_due in zip(_SIGNS, found, strict=True) if is_due}
 
 
 def expire(tx: Tx, limit: int) -> list[int]:
@@ -170,9 +172,9 @@ def owed(tx: Tx, limit: int) -> list[int]:
     return tx.column(_OWED, limit=limit)
 
 
-def unplanned(tx: Tx, limit: int) -> list[str]:
-    """Submissions that came by the ledger, or whose planner died: nobody has planned them."""
-    return tx.column(_UNPLANNED, limit=limit)
+def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str]:
+    """Submissions that came by the ledger, or whose planner died, or before: nobody has planned them."""
+    return tx.column(_UNPLANNED, limit=limit, before=before)
 
 
 def _take_back(tx: Tx, jobs: list[int], ending: str, requeue: str, end: str) -> list[int]:

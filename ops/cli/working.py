@@ -9,6 +9,7 @@ from actors.assembly import connect_broker
 from actors.definitions import Definitions
 from actors.process import Process
 from actors.settings import Settings
+from actors.upkeep import announce_everything
 from ledger.connection import Ledger
 
 
@@ -30,6 +31,9 @@ def working(
     with connect_broker(settings) as broker:
         process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
+        if settings.broker_url.startswith("memory:"):
+            # Whatever was announced to the broker of a process before this one has died with it.
+            announce_everything(ledger, broker.publish)
         try:
             yield process
         finally:

@@ -1,9 +1,13 @@
 """Whatever message is lost, the groomer makes up for it."""
 
+from datetime import timedelta
+
 from actors import executor
+from actors.upkeep import announce_everything
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
-from ledger import counts, judging
+from jobs.submission import Submission
+from ledger import counts, judging, submissions
 from ledger.connection import Tx
 from planner.judge import judge
 from tests.world import World
@@ -65,3 +69,20 @@ def test_a_tick_that_finds_nothing_changes_nothing(world: World) -> None:
     before = world.ledger.transact(lambda tx: tx.rows("SELECT * FROM job ORDER BY id"))
     world.tick(after_s=1)
     assert world.ledger.transact(lambda tx: tx.rows("SELECT * FROM job ORDER BY id")) == before
+
+
+def test_all_that_died_with_a_broker_can_be_announced_at_once(world: World) -> None:
+    """Ready, executed, and received jobs alike, and nobody has to wait for the groomer's patience to end."""
+    world.apps("a, b -> c, d")
+    world.submit("a")
+    world.submit("b", push="wanted")
+    claimed = world.claim("b")
+    assert claimed is not None
+    executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(app="d", key="1", id="d")]))
+    world.lose_messages()
+    world.now += timedelta(microseconds=1)
+    assert announce_everything(world.ledger, world.queue.extend) == 2
+    world.deliver()
+    assert world.states() == {"a": State.READY, "b": State.SUCCEEDED, "d": State.READY}
+    assert {message.app for message in world.offered} == {"a", "d"}
