@@ -64,9 +64,29 @@ _WANT_EXPECTED = move(
     f"JOIN {_TERMS_GIVEN} USING (term)) AS given",
     sets=", ".join(f"{name} = given.{_COLUMNS[name]}" for name in _WOKEN),
 )
-# A job that begins anew was revived by this very transaction, so its row is held; it goes by the plan's terms now.
+# A job that begins anew was revived by this very transaction, so its row is held. What the submission says goes, and
+# what the definition says now; but what an earlier submission said stands where this one says nothing, or a
+# job that is only retried would forget its arguments. A deadline that has passed is not kept.
+_KEPT = "job.overrides ? '{word}' AND NOT coalesce(given.overrides::jsonb ? '{word}', false)"
+_ANEW = {
+    column: f"CASE WHEN {_KEPT.format(word=word)} THEN job.{column} ELSE given.{_COLUMNS[column]} END"
+    for column, word in {
+        "priority": "priority",
+        "max_fails": "max_fails",
+        "max_timeouts": "max_timeouts",
+        "max_losses": "max_losses",
+        "timeout_s": "timeout",
+        "retry": "retry",
+        "not_before": "start_after",
+    }.items()
+} | {
+    "end_before": f"CASE WHEN {_KEPT.format(word='end_before')} AND job.end_before > {NOW}"
+    " THEN job.end_before ELSE given.end_before END",
+    "overrides": "nullif(coalesce(job.overrides, '{}') || coalesce(given.overrides::jsonb, '{}'), '{}')",
+    "kwargs": "coalesce(given.kwargs::jsonb, job.kwargs)",
+}
 _RENEW = f"""
-UPDATE job SET {", ".join(f"{name} = given.{_COLUMNS[name]}" for name in _WOKEN if name not in ("open", "digest"))}
+UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _ANEW.items())}
 FROM (SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS renewed (id, term)
       JOIN {_TERMS_GIVEN} USING (term)) AS given
 WHERE job.id = given.id
@@ -107,7 +127,7 @@ def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> set[
 
 
 def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
-    """Give these revived jobs the terms that they are planned with now."""
+    """Give these revived jobs the terms that they are planned with now, where these say anything."""
     if jobs:
         tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(jobs))
 

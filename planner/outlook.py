@@ -66,6 +66,8 @@ class Outlook:
             return Prospect(Fate.SETTLED, State.SKIPPED, why)
         if job.standing is Standing.EXPECTED:
             return _standing(state)
+        if state is State.WAITING and (prospect := self._possible(job)).fate is not Fate.NEW:
+            return prospect  # By needs that nobody has looked after so far.
         if state in LIVE - {State.EXPECTED}:
             return Prospect(Fate.UNDER_WAY, state, f"{state}: somebody has asked for it already")
         if state in TERMINAL - {State.CANCELLED} and not self._again:

@@ -73,9 +73,9 @@ class _Linking:
 
     def _is_doubted(self, name: str, links: Sequence[Link]) -> bool:
         """What is written for the child has been checked where it was read; what it takes over has not."""
-        written = name in self._child.autofill or any(
-            name in parents.values for parents in self._group.all_of
-        )
+        listed = any(name in parents.values for parents in self._group.all_of)
+        taken_over = any(name in parents.every for parents in self._group.all_of)
+        written = not taken_over and (listed or name in self._child.autofill)
         return not written or any(name in link.doubtful for link in links)
 
     def _is_doubtful(self, name: str, parent: App) -> bool:

@@ -21,6 +21,30 @@ def test_a_job_that_was_cancelled_gets_the_terms_it_is_wanted_with_now(world: Wo
     assert world.field("a", "kwargs") == {"n": 2}
 
 
+def test_what_an_earlier_submission_said_stands_where_a_retry_says_nothing(world: World) -> None:
+    world.apps("a", max_fails=1)
+    world.submit("a", kwargs={"n": 1}, policy={"max_fails": 4, "timeout": "9s", "priority": 2})
+    world.finish("a")
+    world.apps("a", max_fails=2, max_losses=7)
+    world.submit("a", rerun="job", policy={"timeout": "5s"})
+    terms = ("kwargs", "max_fails", "max_losses", "timeout_s", "priority")
+    assert [world.field("a", term) for term in terms] == [{"n": 1}, 4, 7, 5.0, 2]
+    assert world.field("a", "overrides") == {"max_fails": 4, "timeout": "5s", "priority": 2}
+
+
+def test_a_deadline_is_kept_until_it_has_passed(world: World) -> None:
+    world.apps("a")
+    deadline = "2026-01-01T00:01:00Z"
+    world.submit("a", policy={"end_before": deadline})
+    world.finish("a")
+    world.submit("a", rerun="job")
+    assert world.field("a", "end_before") is not None
+    world.tick(after_s=120)
+    assert world.state("a") is State.EXPIRED
+    world.submit("a", rerun="job")
+    assert (world.state("a"), world.field("a", "end_before")) == (State.READY, None)
+
+
 def test_a_descendant_that_runs_again_keeps_its_own_terms(world: World) -> None:
     world.apps("a -> b")
     world.submit("b", kwargs={"n": 1})

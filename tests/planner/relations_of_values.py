@@ -37,6 +37,18 @@ RELATIONS_OF_VALUES: dict[str, Relation] = {
             "preprocess/20140502_client1": "",
         },
     ),
+    "all values, of which the child can have but one": (
+        {
+            "p": {"job_id": "{y}_{z}", "autofill_values": {"z": ["u", "u_v"]}},
+            "c": {
+                "job_id": "{z}_{y}",
+                "autofill_values": {"z": ["u"]},
+                "depends_on": {"app_name": ["p"], "z": "all"},
+            },
+        },
+        {"c/u_1": {"default": "p/1_{u,u_v}"}},
+        {"p/1_u": "c/u_1", "p/1_u_v": "c/u_1"},
+    ),
     "ranges": (
         {
             "App1": {

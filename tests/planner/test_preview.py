@@ -41,3 +41,8 @@ def test_where_every_alternative_is_lost_nothing_above_would_run() -> None:
 
 def test_an_alternative_that_is_not_needed_is_only_named() -> None:
     assert _previewed("f", {"x": State.SUCCEEDED})["b"] is Fate.NAMED
+
+
+def test_a_job_that_waits_for_what_would_be_stranded_is_lost() -> None:
+    fates = _previewed("g", {"x": State.FAILED, "b": State.FAILED, "f": State.WAITING, "c": State.EXPECTED})
+    assert (fates["c"], fates["f"], fates["g"]) == (Fate.LOST, Fate.LOST, Fate.LOST)
