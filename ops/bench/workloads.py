@@ -10,6 +10,8 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 
 from actors import planner
+from actors.definitions import Definitions
+from actors.settings import Settings
 from broker.messages import Plan
 from jobs.catalogue import Catalogue, load
 from jobs.submission import Submission
@@ -76,8 +78,9 @@ def _plan(ledger_url: str, apps: Apps, app: str) -> Figures:
 
 
 def _catalogue(apps: Apps) -> Catalogue:
+    """As every process loads it."""
     with TemporaryDirectory() as folder:
-        return load([_written(apps, Path(folder))])
+        return Definitions(Settings(apps=(_written(apps, Path(folder)),))).current
 
 
 def _written(apps: Apps, folder: Path) -> str:
