@@ -9,6 +9,7 @@ from broker.messages import Message
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from jobs.plan import PlannedJob
+from jobs.ref import JobName
 from jobs.states import LIVE
 from ledger import planning, submissions, wishes
 from ledger.connection import Tx
@@ -37,15 +38,33 @@ def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Messag
 
 
 def _pushes(catalogue: Catalogue, pusher: wishes.Pusher) -> list[Push]:
-    """An app that has left the definitions, or whose keys have changed, pushes nothing."""
+    numbers = tuple(pusher.submissions)
+    return [
+        Push(child, numbers, pusher.kwargs or {}, pusher.overrides or {})
+        for child in _children(catalogue, pusher)
+    ]
+
+
+def _children(catalogue: Catalogue, pusher: wishes.Pusher) -> list[JobName]:
+    """An app that has left the definitions, or whose keys have changed, has none; where a function of the users'
+    cannot say which of one app's jobs follow, those of the others do all the same."""
     try:
         app = catalogue.app(pusher.app)
-        children = keyspace_of(app, catalogue).children(app, pusher.key, pusher.state)
+        return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state))
     except BadRequest as error:
-        _LOG.error("nothing follows from %s: %s", pusher.name, error)
+        _LOG.error("not all that follows from %s is planned: %s", pusher.name, error)
+    if pusher.app not in catalogue:
         return []
-    numbers = tuple(pusher.submissions)
-    return [Push(child, numbers, pusher.kwargs or {}, pusher.overrides or {}) for child in children]
+    return [child for of in catalogue.children_of(pusher.app) for child in _of_app(catalogue, pusher, of)]
+
+
+def _of_app(catalogue: Catalogue, pusher: wishes.Pusher, of: str) -> list[JobName]:
+    """Why there are none has been said."""
+    app = catalogue.app(pusher.app)
+    try:
+        return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state, of=of))
+    except BadRequest:
+        return []
 
 
 def _planned(catalogue: Catalogue, pushes: list[Push]) -> Iterator[tuple[Push, tuple[PlannedJob, ...]]]:

@@ -32,10 +32,12 @@ class Keyspace(Protocol):
         """Whether the app has dependency groups and this key fits none of them."""
         ...
 
-    def children(self, app: App, key: str, state: State | None = None) -> Iterator[JobName]:
+    def children(
+        self, app: App, key: str, state: State | None = None, *, of: str | None = None
+    ) -> Iterator[JobName]:
         """The jobs that name this one as a parent, in canonical order, each once.
 
-        Given its state, only those that need it to be in it.
+        Given its state, only those that need it to be in it; given an app, only those of that.
         """
         ...
 

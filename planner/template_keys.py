@@ -59,18 +59,20 @@ class TemplateKeyspace:
         alternatives = self._catalogue.alternatives(app.name)
         return bool(alternatives) and not any(relation.admits(each, ids) for each in alternatives)
 
-    def children(self, app: App, key: str, state: State | None = None) -> Iterator[JobName]:
+    def children(
+        self, app: App, key: str, state: State | None = None, *, of: str | None = None
+    ) -> Iterator[JobName]:
         ids = app.read_key(key)
         own = app.write_key(ids)
         found = [
             _names(alternative.child, relation.children(alternative, link, own, ids))
             for alternative, link in self._catalogue.served_by(app.name)
-            if state is None or state in MET[link.when]
+            if (state is None or state in MET[link.when]) and of in (None, alternative.child.name)
         ]
         found += [
             sorted(relation.bridged_children(alternative, bridge, JobName(app.name, own), ids))
             for alternative, bridge in self._catalogue.bridged_by(app.name)
-            if state is None or state in MET[bridge.when]
+            if (state is None or state in MET[bridge.when]) and of in (None, alternative.child.name)
         ]
         return iter(_united(found))
 

@@ -138,3 +138,16 @@ def test_a_faulty_function_fails_its_own_submission_alone(world: World) -> None:
     world.finish("p/20260101")
     assert world.ready() == {"fine/20260101"}
     assert world.reason(fine) == ""
+
+
+def test_a_function_that_breaks_keeps_nobody_elses_children_from_being_pushed(world: World) -> None:
+    world.define(
+        {
+            "p": _DATE,
+            "c": {**_DATE, "depends_on": _by("Blind")},
+            "d": {**_DATE, "depends_on": {"app_name": ["p"]}},
+        }
+    )
+    world.submit("p", "20260101")
+    world.finish("p/20260101")
+    assert world.ready() == {"d/20260101"}

@@ -57,6 +57,16 @@ class Contradiction:
         return [("c", ids)]
 
 
+class Blind:
+    """It knows what ``c`` needs, and breaks when it is asked what follows."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("p", ids)]
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        raise LookupError(f"what follows from {app}?")
+
+
 class Ring:
     """1 needs 2, 2 needs 3, 3 needs 1."""
 
