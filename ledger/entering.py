@@ -11,7 +11,7 @@ import msgspec
 
 from jobs.plan import PlannedJob, Standing
 from jobs.ref import JobName
-from jobs.states import SKIP, TERMINAL, WANT, By, State, sql_list
+from jobs.states import SKIP, WANT, By, State
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
 
@@ -91,15 +91,6 @@ FROM (SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS re
       JOIN {_TERMS_GIVEN} USING (term)) AS given
 WHERE job.id = given.id
 """
-_RAISE = f"""
-WITH held AS MATERIALIZED (
-    SELECT job.id, given.priority FROM job
-    JOIN unnest(%(jobs)s::bigint[], %(priorities)s::int[]) AS given (id, priority) USING (id)
-    WHERE job.priority < given.priority AND job.state NOT IN ({sql_list(*sorted(TERMINAL))})
-    ORDER BY job.id FOR UPDATE OF job
-)
-UPDATE job SET priority = held.priority FROM held WHERE job.id = held.id RETURNING job.id
-"""
 _SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED}'")
 
 _VERBS = {standing.verb.target: standing.verb.name for standing in Standing}
@@ -130,14 +121,6 @@ def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> Non
     """Give these revived jobs the terms that they are planned with now, where these say anything."""
     if jobs:
         tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(jobs))
-
-
-def raise_priorities(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
-    """Those of the living jobs that are wanted more urgently now; of their terms nothing else changes."""
-    if not jobs:
-        return []
-    priorities = [job.policy.priority for job in jobs]
-    return tx.column(_RAISE, jobs=[ids[job.name] for job in jobs], priorities=priorities)
 
 
 def skip(tx: Tx, jobs: list[int]) -> None:

@@ -1,7 +1,7 @@
 """What jobs wait for, written down: their gates, and the needs behind each.
 
 A waiting job keeps the needs it was planned with, whatever becomes of its app's definition, until somebody asks
-for it anew: then it gets those of the definition as it is now. One that was claimed already keeps them for good.
+for it anew: then it gets those of the definition as it is now. One that was claimed keeps them unless it is run again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ def outdated(
 
 
 def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
-    """Take the needs of these waiting jobs away and give them those that they are planned with now."""
+    """Give these jobs, which wait or are about to, the needs that they are planned with now in place of theirs."""
     if not jobs:
         return
     numbers = [ids[job.name] for job in jobs]

@@ -78,7 +78,7 @@ def plan(tx: Tx, plan: Plan) -> Told:
     unsure = [ids[job.name] for job in (*_decided(fresh, older.keys() | set(skipped)), *changed)]
     counts.recount(tx, unsure)
     revived = _revive(tx, plan, asked_again, ids)
-    raised = entering.raise_priorities(tx, asked_again, ids)
+    raised = urgency.ask(tx, {ids[job.name]: job.policy.priority for job in asked_again})
     touched = sorted({*unsure, *revived})
     urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in fresh)}))
     ready = release(tx, By.PLANNER, [*touched, *(ids[job.name] for job in fresh if entering.is_open(job))])

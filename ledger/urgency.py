@@ -13,6 +13,8 @@ its parents to read. So two plans that raise the same parent can wait for each o
 sees what others have committed meanwhile: a parent that came by parents of its own just now passes on to them.
 """
 
+from collections.abc import Mapping
+
 from jobs.states import TERMINAL, State, sql_list
 from ledger.connection import Tx
 
@@ -54,6 +56,24 @@ UPDATE job SET priority = greatest(job.priority, held.priority), urgent_by = lea
 FROM held WHERE job.id = held.id
 RETURNING job.id
 """
+
+# Of somebody else's submission that asks for a job which lives already, this alone counts.
+_ASK = f"""
+WITH held AS MATERIALIZED (
+    SELECT job.id, given.priority FROM job
+    JOIN unnest(%(jobs)s::bigint[], %(priorities)s::int[]) AS given (id, priority) USING (id)
+    WHERE job.priority < given.priority AND job.state NOT IN ({_ENDED})
+    ORDER BY job.id FOR UPDATE OF job
+)
+UPDATE job SET priority = held.priority FROM held WHERE job.id = held.id RETURNING job.id
+"""
+
+
+def ask(tx: Tx, priorities: Mapping[int, int]) -> list[int]:
+    """Those of the living jobs that are asked for more urgently than before, and are as urgent now."""
+    if not priorities:
+        return []
+    return tx.column(_ASK, jobs=list(priorities), priorities=list(priorities.values()))
 
 
 def lend(tx: Tx, jobs: list[int]) -> None:
