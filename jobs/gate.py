@@ -12,7 +12,8 @@ from jobs.states import TERMINAL, State
 When = Literal["succeeded", "failed", "finished", "running"]
 
 _WENT_WRONG = frozenset({State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED, State.UPSTREAM_FAILED})
-#: The states of a parent in which a need of each kind is met. One that was met by a running parent stays met.
+#: The states of a parent in which a need of each kind is met. One that was met by a running parent stays
+#: met, whatever becomes of that, until the child is counted anew.
 MET: Mapping[When, frozenset[State]] = {
     "succeeded": frozenset({State.SUCCEEDED}),
     "failed": _WENT_WRONG,
