@@ -46,7 +46,10 @@ def find_function(path: str) -> Callable[..., Any]:
 def find_two_way(path: str) -> TwoWay:
     """The user's object, or one of the user's class; ValueError where it cannot be asked for parents."""
     found = find_object(path)
-    two_way = found() if isinstance(found, type) else found
+    try:
+        two_way = found() if isinstance(found, type) else found
+    except Exception as error:
+        raise ValueError(f"{path} cannot be made without arguments: {_blame(error)}") from None
     parents, children = getattr(two_way, "parents", None), getattr(two_way, "children", None)
     if not callable(parents) or not (children is None or callable(children)):
         raise ValueError(

@@ -43,6 +43,10 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
         child({"_func": "tests.planner.definition_functions:weekend_of_1111"}),
         "_func: tests.planner.definition_functions:weekend_of_1111 has to have the functions parents(app, ids)",
     ),
+    "a two-way function that cannot be made": (
+        child({"_func": "tests.planner.two_ways:Odd"}),
+        "_func: tests.planner.two_ways:Odd cannot be made without arguments:",
+    ),
     "a two-way function without a path": (child({"_func": 7}), "_func: 7 is not the path of an object"),
     "a two-way function with identifiers beside it": (
         child({"_func": "tests.planner.two_ways:Weeks", "date": [1]}),
