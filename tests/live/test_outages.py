@@ -118,6 +118,10 @@ def test_a_broker_that_is_down_at_submit_delays_and_loses_nothing(
 
 
 def _crash(home: Path) -> None:
-    """Postgres's immediate shutdown: every connection breaks, nothing is written that was not before."""
-    pid = int((home / "postgres" / "data" / "postmaster.pid").read_text().splitlines()[0])
-    os.kill(pid, signal.SIGQUIT)
+    """Postgres's immediate shutdown: every connection breaks, nothing is written that was not before.
+
+    Until it is over, whoever has a connection may still be served.
+    """
+    pid_file = home / "postgres" / "data" / "postmaster.pid"
+    os.kill(int(pid_file.read_text().splitlines()[0]), signal.SIGQUIT)
+    wait_until(lambda: not pid_file.exists(), within_s=30)
