@@ -15,9 +15,10 @@ checked. A key is canonical wherever a ``JobName`` holds it. State names stand i
 It must not know the other rooms: not the ledger, not the broker, not who plans or runs.
 """
 
-# The module jobs.app is loaded first: loading it later would put it in the decorator's place.
+# The modules jobs.app and jobs.schedule are loaded first: loading one later would put it in the function's place.
 from jobs import app as _app_module  # noqa: F401 - for its place alone # isort: skip
-from jobs.api import app
+from jobs import schedule as _schedule_module  # noqa: F401 - for its place alone # isort: skip
+from jobs.api import app, schedule
 from jobs.managed import ManagesJobs, Status
 
-__all__ = ["ManagesJobs", "Status", "app"]
+__all__ = ["ManagesJobs", "Status", "app", "schedule"]

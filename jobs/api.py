@@ -35,11 +35,15 @@ def app(
     autofill_values: Mapping[str, str | Sequence[str | int]] | None = None,
     depends_on: Mapping[str, Any] | None = None,
     valid_if_or: Mapping[str, Any] | None = None,
-    **policy: object,
+    chunk_size: int | None = None,
+    dependencies: Sequence[Mapping[str, Any]] | None = None,
+    select_work: str | Callable[..., Any] | None = None,
+    **words: object,
 ) -> Callable[[Callable[P, R]], Definition[P, R]]:
     """Make an app of a function, in the words of the declarative form; it is named like the function.
 
-    ``policy`` takes the rest of them: ``isolate``, ``max_fails``, ``timeout``, ``retry`` and so on.
+    It is keyed by template, with ``job_id``, or by chunk, with ``chunk_size``. ``words`` takes the rest of them:
+    ``isolate``, ``max_fails``, ``timeout``, ``retry`` and so on.
     """
     given = {
         "job_id": job_id,
@@ -47,11 +51,45 @@ def app(
         "autofill_values": autofill_values,
         "depends_on": depends_on,
         "valid_if_or": valid_if_or,
-        **policy,
+        "chunk_size": chunk_size,
+        "dependencies": dependencies,
+        "select_work": select_work,
+        **words,
     }
-    words = {word: value for word, value in given.items() if value is not None}
+    written = {word: value for word, value in given.items() if value is not None}
 
     def define(function: Callable[P, R]) -> Definition[P, R]:
-        return Definition(function, name or function.__name__, words)
+        return Definition(function, name or function.__name__, written)
 
     return define
+
+
+class ScheduleDefinition:
+    """The words that make a schedule, which the catalogue reads and checks as it does those of a document."""
+
+    def __init__(self, id: str, words: Mapping[str, object]) -> None:
+        self.id = id
+        self.words = words
+
+    def __repr__(self) -> str:
+        return f"<schedule {self.id}>"
+
+
+def schedule(
+    *,
+    id: str,
+    app: str | Definition[..., Any],
+    cron: str | None = None,
+    every: str | int | None = None,
+    trigger: object = None,
+    timezone: str | None = None,
+    **request: object,
+) -> ScheduleDefinition:
+    """Submit an app's jobs by themselves, in the words of the declarative form. ``app`` may be the decorated function.
+
+    ``trigger`` is an object with ``get_next_fire_time(previous, now)``, such as APScheduler has. ``request`` takes
+    the rest of the words: ``key``, ``kwargs``, ``misfire_grace``, ``catch_up``, ``overlap`` and so on.
+    """
+    given = {"cron": cron, "every": every, "trigger": trigger, "timezone": timezone}
+    words = {word: value for word, value in given.items() if value is not None}
+    return ScheduleDefinition(id, {"app": app, **words, **request})

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from jobs.chunking import Chunking
 from jobs.errors import BadKey
 from jobs.gate import When
 from jobs.identifiers import Identifier, Text, Value
@@ -23,6 +24,7 @@ class Parents(Struct, frozen=True, kw_only=True):
     ``every`` names the identifiers that take all of the parent's autofill values. Where ``keys`` are
     given, these very jobs are the parents, and the values say only which children need them. A
     ``function`` says by itself which jobs of the apps are the parents, and of any app where none are named.
+    Those that succeeded longer than ``lag_s_max`` ago are run again for a child that is asked for.
     """
 
     apps: tuple[str, ...]
@@ -31,6 +33,7 @@ class Parents(Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     function: TwoWay | None = None
     when: When = "succeeded"
+    lag_s_max: float | None = None
 
 
 class Group(Struct, frozen=True, kw_only=True):
@@ -56,7 +59,8 @@ class App(Struct, frozen=True, kw_only=True):
     ``function_path`` is ``module:name`` or ``path/to/file.py:name``, by which a child process finds it.
     ``manager`` is the user's class that ``job_type`` names, where that is a path (``jobs.managed``).
 
-    ``identifiers`` has the kind of each identifier of the template that is not text. ``digest`` changes
+    ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking`` is
+    keyed by chunk: it has no identifiers, its template takes any key, and its groups are empty. ``digest`` changes
     with what the app does, not with how often it is tried, how long it may take, or when.
     """
 
@@ -75,18 +79,25 @@ class App(Struct, frozen=True, kw_only=True):
     bash_cmd: str | None = None
     manager: type | None = None
     spark: Spark | None = None
+    chunking: Chunking | None = None
     digest: str = ""
 
     @property
     def parent_apps(self) -> Iterator[str]:
         """Every app it names as a parent, in the order of the definition, with repeats."""
-        return (name for group in self.groups for parents in group.all_of for name in parents.apps)
+        yield from (name for group in self.groups for parents in group.all_of for name in parents.apps)
+        yield from self._dependencies
 
     @property
     def firm_parent_apps(self) -> Iterator[str]:
         """Those that are named together with the keys that are needed, and not left to a function."""
         mappings = (parents for group in self.groups for parents in group.all_of if not parents.function)
-        return (name for parents in mappings for name in parents.apps)
+        yield from (name for parents in mappings for name in parents.apps)
+        yield from self._dependencies
+
+    @property
+    def _dependencies(self) -> Iterator[str]:
+        return (each.app for each in (self.chunking.dependencies if self.chunking else ()))
 
     def read_key(self, key: str) -> dict[str, Value]:
         """The identifiers of a key, typed; BadKey where it does not fit the template."""

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from jobs.ref import JobName
-from jobs.states import TERMINAL, State
+from jobs.states import REVIVABLE, State
 
 #: What a parent must come to before the child counts it as met.
 When = Literal["succeeded", "failed", "finished", "running"]
@@ -17,19 +17,20 @@ _WENT_WRONG = frozenset({State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIR
 MET: Mapping[When, frozenset[State]] = {
     "succeeded": frozenset({State.SUCCEEDED}),
     "failed": _WENT_WRONG,
-    "finished": TERMINAL,
+    "finished": REVIVABLE,
     "running": frozenset({State.RUNNING, State.SUSPENDED, State.EXECUTED, State.SUCCEEDED}),
 }
 #: Those in which it will not be met any more, unless somebody has the parent run again. In all others it is open.
-DEAD_FOR: Mapping[When, frozenset[State]] = {when: TERMINAL - met for when, met in MET.items()}
+DEAD_FOR: Mapping[When, frozenset[State]] = {when: REVIVABLE - met for when, met in MET.items()}
 
 
 # A plan has hundreds of thousands of these, and none can be part of a cycle: the collector need not look at them.
 class Need(Struct, frozen=True, gc=False):
-    """A parent, and what it must come to."""
+    """A parent, and what it must come to; where it succeeded longer than ``lag_s_max`` ago, it has to do so anew."""
 
     parent: JobName
     when: When = "succeeded"
+    lag_s_max: float | None = None
 
 
 class Gate(Struct, frozen=True, gc=False):

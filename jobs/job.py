@@ -96,6 +96,7 @@ class Job:
         #: Whether the code has been told to stop: only then can its end be an answer to that.
         self.told = False
         self._claimed = claimed
+        self._work_ids = None if claimed.work_ids is None else list(claimed.work_ids)
         self._report = report
         self._cancelled = cancelled
         self._transaction = transaction
@@ -115,9 +116,9 @@ class Job:
         return self._claimed.ids
 
     @property
-    def work_ids(self) -> tuple[int | str, ...] | None:
-        """The work IDs of a chunk; None where the app is keyed otherwise."""
-        return self._claimed.work_ids
+    def work_ids(self) -> list[int | str] | None:
+        """The work IDs of a chunk, in order; None where the app is keyed otherwise."""
+        return self._work_ids
 
     @property
     def span(self) -> tuple[str, str] | None:

@@ -5,11 +5,12 @@ from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
-from jobs.gate import Gate
+from jobs.gate import Gate, Need
 from jobs.policy import Policy
 from jobs.ref import JobName
 from jobs.states import EXPECT, SKIP, WANT, Verb
 from jobs.submission import JSON
+from jobs.work_ids import WorkId
 
 
 class Standing(StrEnum):
@@ -28,9 +29,11 @@ _VERBS = {Standing.WANTED: WANT, Standing.EXPECTED: EXPECT, Standing.SKIPPED: SK
 
 
 class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
-    """A job as the walk wants it. Only a wanted one has gates: nobody waits for the others yet.
+    """A job as the walk wants it. Only one that is to run has gates: nobody waits for the others yet.
 
-    ``digest`` is of the definition that the gates come from; None where nobody has looked what it needs.
+    ``digest`` is of the definition that the gates come from; None where nobody has looked what it needs. A chunk
+    has its ``work_ids``, and a ``mark``, under which its freshness is kept (``jobs.freshness``). ``stale`` are the
+    parents whose last success is too old for it, each by the claim that it was made under.
     """
 
     name: JobName
@@ -40,6 +43,13 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     policy: Policy = Policy()
     overrides: Mapping[str, JSON] = {}
     kwargs: Mapping[str, JSON] = {}
+    work_ids: tuple[WorkId, ...] | None = None
+    mark: str | None = None
+    stale: Mapping[JobName, int] = {}
+
+    def discounts(self, need: Need) -> bool:
+        """Whether the parent's success, where it has succeeded, does not meet the need."""
+        return need.when == "succeeded" and need.parent in self.stale
 
 
 class Wish(IntEnum):
@@ -56,11 +66,16 @@ class Wish(IntEnum):
 
 
 class Rerun(Struct, frozen=True):
-    """A submission that wants these jobs run again though they have ended, and their descendants too."""
+    """A submission that wants these jobs run again though they have ended, and their descendants too.
+
+    ``stale`` ones are run again for the age of the success they had under this claim: where another run has
+    followed by now, they are left alone.
+    """
 
     submission: int
     names: tuple[JobName, ...]
-    downstream: bool
+    downstream: bool = False
+    stale: Mapping[JobName, int] = {}
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,8 @@ from jobs.backoff import Retry
 
 #: How many of a job's alternatives are asked for: the first that can be met, or all at once.
 Pull = Literal["first", "all"]
+#: What becomes of a chunk that has failed for good: that is all, or each half of it is tried by itself.
+OnFailure = Literal["fail", "bisect"]
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -29,6 +31,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     retry: Retry = Retry()
     priority: int = 0
     pull: Pull = "first"
+    on_failure: OnFailure = "fail"
     fail_on: Literal["exit", "stderr", "either"] = "exit"
     env: Mapping[str, str] = {}
     env_from_os: tuple[str, ...] = ()

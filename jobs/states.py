@@ -25,6 +25,7 @@ class State(StrEnum):
     SKIPPED = "skipped"
     CANCELLED = "cancelled"
     UPSTREAM_FAILED = "upstream_failed"
+    SPLIT = "split"
 
 
 class By(StrEnum):
@@ -65,11 +66,14 @@ TERMINAL = frozenset(
         State.SKIPPED,
         State.CANCELLED,
         State.UPSTREAM_FAILED,
+        State.SPLIT,
     }
 )
 LIVE = frozenset(State) - TERMINAL
-#: What a dead parent may have ended as: everything terminal but success.
-DEAD = TERMINAL - {State.SUCCEEDED}
+#: What may be run again, and what a parent may have ended as: of a job that was split its halves have the place.
+REVIVABLE = TERMINAL - {State.SPLIT}
+#: What a dead parent may have ended as: everything but success.
+DEAD = REVIVABLE - {State.SUCCEEDED}
 #: What an operator can still stop.
 STOPPABLE = frozenset({State.WAITING, State.READY, State.RUNNING, State.SUSPENDED})
 
@@ -90,7 +94,7 @@ def _verb(name: str, sources: str, target: State, by: str, when: str) -> Verb:
 
 
 _STOPPABLE = " ".join(sorted(STOPPABLE))
-_TERMINAL = " ".join(sorted(TERMINAL))
+_REVIVABLE = " ".join(sorted(REVIVABLE))
 
 EXPECT = _verb(
     "expect", "-", State.EXPECTED, "planner", "a pushed child names it as a parent; nobody asked yet"
@@ -135,12 +139,15 @@ FAIL = _verb("fail", "executed", State.FAILED, "planner", "an error, none left")
 CONDEMN = _verb("condemn", "executed", State.FATAL, "planner", "a saga that could not undo")
 EXPIRE = _verb("expire", _STOPPABLE, State.EXPIRED, "groomer executor", "end_before has passed")
 OVERRUN = _verb("overrun", "executed", State.EXPIRED, "planner", "it finished after end_before")
+SPLIT = _verb(
+    "split", "failed timed_out", State.SPLIT, "planner", "on_failure: bisect; its halves run in its place"
+)
 CANCEL = _verb("cancel", _STOPPABLE, State.CANCELLED, "planner", "no active submission wants it any more")
 SUSPEND = _verb("suspend", "running", State.SUSPENDED, "executor", "a saga step asked to wait")
 RESUME = _verb("resume", "suspended", State.WAITING, "planner", "resumed by a message or by hand")
 REVIVE = _verb(
     "revive",
-    _TERMINAL,
+    _REVIVABLE,
     State.WAITING,
     "planner",
     "run again by request, or its dead parent was; or wanted anew",
@@ -164,6 +171,7 @@ VERBS: tuple[Verb, ...] = (
     CONDEMN,
     EXPIRE,
     OVERRUN,
+    SPLIT,
     CANCEL,
     SUSPEND,
     RESUME,

@@ -15,6 +15,9 @@ JSON = Any
 #: How JSON spells a NUL character, which Postgres cannot keep in a text.
 NUL = b"\\u0000"
 
+#: What is run again though it has ended: the jobs asked for, or all that come after them too.
+Rerun = Literal["job", "downstream"]
+
 #: A submission names at most this many keys; more belong into several, or into a range.
 KEYS_MAX = 100_000
 
@@ -49,7 +52,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     mode: str | None = None
     branch: str | None = None
     user: str | None = None
-    rerun: Literal["job", "downstream"] | None = None
+    rerun: Rerun | None = None
     push: Literal["all", "wanted"] = "all"
     policy: Mapping[str, JSON] = {}
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 #: These are words of ``depends_on`` and of commands, so no identifier can be called so.
-RESERVED = frozenset({"app_name", "job_id", "when", "_func"})
+RESERVED = frozenset({"app_name", "job_id", "when", "max_lag", "_func"})
 
 
 class Template(Struct, frozen=True):

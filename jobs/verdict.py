@@ -22,6 +22,7 @@ class Case(Struct, frozen=True, kw_only=True):
     max_fails: int
     end_before: datetime | None
     retry: Retry
+    is_chunk: bool = False
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

@@ -5,10 +5,14 @@ before there is a job. ``load`` reads sources and checks them as a whole; a ``Ca
 fault: every parent exists, nothing runs in a circle, every value fits its identifier, and whose jobs need
 whose can be read from either end. In the order of the work:
 
-    sources       which file, module, folder or address; ``documents`` and ``functions`` read them
+    sources       which file, module, folder or address; ``documents`` and ``functions`` read them, and
+                  ``stau`` those that are written Stau's way
     words         one app's words, each checked by itself        → ``draft``
+                  (``chunks`` has those of an app that is keyed by chunk, ``work`` those of what a job does)
     kinds, typed  what each identifier is, over all linked apps  → ``jobs.app.App``
     linking       what each group comes to                       → ``links``
+    schedules     what is submitted by itself, and when          → ``jobs.schedule.Schedule``
+                  (``schedule_words`` one by one, ``schedule_request`` against the app that it is for)
     definitions   the catalogue
 
 Faults are gathered, not raised one by one. It knows nothing of jobs that exist, of clocks or of the

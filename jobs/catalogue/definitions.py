@@ -1,6 +1,6 @@
 """The catalogue: every app there is, and how they hang together. A new load makes a new one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError
 from itertools import chain
 
@@ -10,13 +10,25 @@ from jobs.catalogue.graph import ranks
 from jobs.catalogue.links import Alternative, Bridge, Link
 from jobs.errors import UnknownApp
 from jobs.gate import MET
+from jobs.schedule import Schedule
 from jobs.states import State
 
 
 class Catalogue(Mapping[str, App]):
-    """App name → app. ``load`` makes one of sources; what it holds has been checked as a whole."""
+    """App name → app. ``load`` makes one of sources; what it holds has been checked as a whole.
 
-    def __init__(self, apps: Mapping[str, App], alternatives: Mapping[str, tuple[Alternative, ...]]) -> None:
+    ``schedules`` are by their ids. ``sources`` names all that was loaded, also what holds no schedule.
+    """
+
+    def __init__(
+        self,
+        apps: Mapping[str, App],
+        alternatives: Mapping[str, tuple[Alternative, ...]],
+        schedules: Mapping[str, Schedule],
+        sources: Iterable[str],
+    ) -> None:
+        self.schedules = dict(schedules)
+        self.sources = tuple(sources)
         self._apps = dict(apps)
         self._alternatives = alternatives
         self._ranks = _ranks(self._apps)
@@ -28,6 +40,7 @@ class Catalogue(Mapping[str, App]):
             for bridge in alternative.bridges:
                 for name in bridge.parents:
                     self._bridged[name].append((alternative, bridge))
+        self._minding = self._below(name for name in alternatives if _has_lag(alternatives[name]))
 
     def __getitem__(self, name: str) -> App:
         return self._apps[name]
@@ -58,6 +71,14 @@ class Catalogue(Mapping[str, App]):
         serving = [*self._served[name], *self._bridged[name]]
         return tuple(dict.fromkeys(alternative.child.name for alternative, _ in serving))
 
+    def dependents_of(self, name: str) -> tuple[str, ...]:
+        """The apps that need this one on the same work IDs, each once, in the order of the definitions."""
+        return tuple(
+            app.name
+            for app in self._apps.values()
+            if app.chunking and any(each.app == name for each in app.chunking.dependencies)
+        )
+
     def follows_failure(self, name: str) -> bool:
         """Whether some child needs a job of this app to end otherwise than well."""
         if name not in self._apps:
@@ -83,9 +104,27 @@ class Catalogue(Mapping[str, App]):
         """Whether a two-way function has a say in what this app's jobs need."""
         return any(alternative.bridges for alternative in self._alternatives[name])
 
+    def minds_age(self, name: str) -> bool:
+        """Whether a parent of this app's jobs, or one further up, may have succeeded too long ago (``max_lag``)."""
+        return name in self._minding
+
     def bridged_by(self, name: str) -> tuple[tuple[Alternative, Bridge], ...]:
         """Every place where a two-way function may name one of this app's jobs as a parent."""
         return tuple(self._bridged[name])
+
+    def _below(self, names: Iterable[str]) -> set[str]:
+        """These apps and all that depend on them, however far down."""
+        reached: set[str] = set()
+        ahead = [*names]
+        while ahead:
+            if (name := ahead.pop()) not in reached:
+                reached.add(name)
+                ahead += self.children_of(name)
+        return reached
+
+
+def _has_lag(alternatives: Iterable[Alternative]) -> bool:
+    return any(way.lag_s_max is not None for each in alternatives for way in each.ways)
 
 
 def _ranks(apps: Mapping[str, App]) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """The grammar of ``depends_on``.
 
 depends_on = mapping | {group: mapping | [mapping …]}      groups are OR, a list is AND
-mapping    = {app_name: [app …], identifier: [value …] | "all" …, job_id: [key …], when: …}
-           | {_func: module:object, app_name: [app …], when: …}
+mapping    = {app_name: [app …], identifier: [value …] | "all" …, job_id: [key …], when: …, max_lag: …}
+           | {_func: module:object, app_name: [app …], when: …, max_lag: …}
 """
 
 from collections import Counter
@@ -12,12 +12,13 @@ from typing import Any, get_args
 from jobs.catalogue.draft import Mention, Raw
 from jobs.catalogue.faults import At, nearest
 from jobs.catalogue.functions import find_two_way
+from jobs.catalogue.lag import read_lag_s
 from jobs.catalogue.written import raws
 from jobs.gate import When
 
 #: The name of the one group of the flat form.
 DEFAULT_GROUP = "default"
-MENTION_WORDS = ("app_name", "job_id", "when", "_func")
+MENTION_WORDS = ("app_name", "job_id", "when", "max_lag", "_func")
 
 _WHENS: tuple[When, ...] = get_args(When)
 
@@ -76,16 +77,22 @@ def _mention(mapping: Mapping[str, object], at: At) -> Mention | None:
         str(name) for name, value in mapping.items() if value == "all" and name not in MENTION_WORDS
     )
     when = _when(mapping.get("when", _WHENS[0]), at)
-    return Mention(apps=apps, values=values, every=every, keys=keys, when=when) if apps else None
+    lag_s_max = _lag_s(mapping, when, at)
+    if not apps:
+        return None
+    return Mention(apps=apps, values=values, every=every, keys=keys, when=when, lag_s_max=lag_s_max)
 
 
 def _two_way(mapping: Mapping[str, object], at: At) -> Mention | None:
     """The function knows the identifiers, so a mapping with one has no words for them."""
-    if others := [str(name) for name in mapping if name not in ("_func", "app_name", "when")]:
+    if others := [str(name) for name in mapping if name not in ("_func", "app_name", "when", "max_lag")]:
         at.add(
-            f"a mapping with _func has app_name and when beside it; {', '.join(others)} is the function's to say"
+            "a mapping with _func has app_name, when and max_lag beside it;"
+            f" {', '.join(others)} is the function's to say"
         )
     apps = _listed(mapping["app_name"], at.inside("app_name"), "apps") if "app_name" in mapping else ()
+    when = _when(mapping.get("when", _WHENS[0]), at)
+    lag_s_max = _lag_s(mapping, when, at)
     path = mapping["_func"]
     try:
         if not isinstance(path, str):
@@ -94,7 +101,7 @@ def _two_way(mapping: Mapping[str, object], at: At) -> Mention | None:
     except ValueError as error:
         at.add(f"_func: {error}")
         return None
-    return Mention(apps=apps, function=function, when=_when(mapping.get("when", _WHENS[0]), at))
+    return Mention(apps=apps, function=function, when=when, lag_s_max=lag_s_max)
 
 
 def _listed(value: object, at: At, what: str) -> tuple[str, ...]:
@@ -131,3 +138,16 @@ def _when(value: object, at: At) -> When:
             return when
     at.add(f"when: {value!r} is none of {', '.join(_WHENS)}{nearest(value, _WHENS)}")
     return _WHENS[0]
+
+
+def _lag_s(mapping: Mapping[str, object], when: When, at: At) -> float | None:
+    if "max_lag" not in mapping:
+        return None
+    if when != "succeeded":
+        at.add(f"max_lag says how long ago a parent may have succeeded, so it does not go with when: {when}")
+        return None
+    try:
+        return read_lag_s(mapping["max_lag"])
+    except ValueError as error:
+        at.add(f"max_lag: {error}")
+        return None

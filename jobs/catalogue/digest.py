@@ -2,13 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
 
+from msgspec.structs import asdict
+
+from jobs.catalogue.chunks import CHUNK_WORDS
 from jobs.catalogue.draft import Draft
 from jobs.catalogue.functions import source_of
 from jobs.catalogue.policy import METADATA_WORDS
+from jobs.chunking import Chunking
 
-_SPELLED_OUT = frozenset({"job_id", "job_id_template"})
+_SPELLED_OUT = frozenset({"job_id", "job_id_template", *CHUNK_WORDS})
 
 
 def digest(draft: Draft) -> str:
@@ -26,10 +32,28 @@ def digest(draft: Draft) -> str:
         "words": _plain(words),
         "groups": list(draft.groups),
         "template": draft.template and [draft.template.text, draft.template.delimiter],
-        "function": source_of(draft.work.function) if draft.work.function else draft.work.source,
+        "function": draft.work.source or (source_of(draft.work.function) if draft.work.function else ""),
+        **(_of_chunks(draft.chunking) if draft.chunking else {}),
     }
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _of_chunks(chunking: Chunking) -> dict[str, object]:
+    """What a source takes for granted of all its apps, its default work IDs, is of none of them."""
+    return {
+        "chunk_size": chunking.size,
+        "dependencies": [asdict(dependency) for dependency in chunking.dependencies],
+        "freshness_by": sorted(chunking.freshness_by),
+        "select_work": chunking.select and _text(chunking.select),
+    }
+
+
+def _text(function: Callable[..., Any]) -> str:
+    """Never its representation, which tells where in memory it is."""
+    if isinstance(function, FunctionType) and (text := source_of(function)):
+        return text
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def _plain(value: object) -> object:

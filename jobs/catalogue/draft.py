@@ -5,11 +5,12 @@ Types come later, since an identifier means the same in every app that ``depends
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from jobs.catalogue.faults import At
+from jobs.chunking import Chunking
 from jobs.gate import When
 from jobs.identifiers import Identifier
 from jobs.policy import Policy
@@ -21,15 +22,41 @@ from jobs.two_way import TwoWay
 Raw: TypeAlias = str | int | date
 
 
+class Selector(NamedTuple):
+    """A function that says which work IDs a submission is about; the path is for people."""
+
+    function: Callable[..., Any]
+    path: str
+
+
 class Entry(Struct, frozen=True, kw_only=True):
-    """One app of one source, unread. ``default_job_id`` is the source's own."""
+    """One app of one source, unread. ``default_job_id`` and ``default_ids`` are the source's own.
+
+    ``text`` is of the whole module, where all of it is one app. ``spent`` are words that the source has read by itself.
+    """
 
     origin: str
     name: str
     words: object
     default_job_id: str | None = None
+    default_ids: Selector | None = None
     function: Callable[..., Any] | None = None
     function_path: str | None = None
+    text: str = ""
+    spent: tuple[str, ...] = ()
+
+
+class ScheduleEntry(Struct, frozen=True, kw_only=True):
+    """One schedule of one source, unread. ``origin`` is where it stands, ``source`` what was loaded for it.
+
+    ``definition`` is the user's Python object, which several modules may show.
+    """
+
+    origin: str
+    source: str
+    id: object
+    words: object
+    definition: object = None
 
 
 class Span(Struct, frozen=True):
@@ -50,6 +77,7 @@ class Mention(Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     function: TwoWay | None = None
     when: When
+    lag_s_max: float | None = None
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -80,6 +108,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     filter_function: Callable[..., object] | None
     work: Work
     policy: Policy
+    chunking: Chunking | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

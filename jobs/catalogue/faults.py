@@ -1,6 +1,6 @@
 """What is found wrong while definitions are read, gathered so that all of it is told at once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from jobs.errors import DefinitionError, Fault
@@ -40,6 +40,10 @@ class At:
     def add(self, what: str) -> None:
         self._faults.add(self.source, self.app, f"{self._within}: {what}" if self._within else what)
 
+    def of_app(self, app: str) -> "At":
+        """The same source, at one of its apps."""
+        return At(self._faults, self.source, app)
+
     def inside(self, word: str) -> "At":
         """The same place, one word deeper."""
         return At(self._faults, self.source, self.app, f"{self._within}: {word}" if self._within else word)
@@ -58,3 +62,10 @@ def nearest(word: object, known: Iterable[str]) -> str:
     """A hint to put behind an unknown word, or nothing where no known one resembles it."""
     matches = get_close_matches(str(word), list(known), n=1)
     return f" (did you mean {matches[0]}?)" if matches else ""
+
+
+def one_of(value: object, words: Sequence[str]) -> str:
+    """The value, which is one of the words; ValueError lists them, and names the nearest."""
+    if not isinstance(value, str) or value not in words:
+        raise ValueError(f"{value!r} is none of {', '.join(words)}{nearest(value, words)}")
+    return value

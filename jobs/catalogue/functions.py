@@ -14,10 +14,11 @@ import sysconfig
 import textwrap
 import traceback
 from collections.abc import Callable
+from importlib.abc import InspectLoader
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from jobs.api import Definition
@@ -49,7 +50,7 @@ def find_two_way(path: str) -> TwoWay:
     try:
         two_way = found() if isinstance(found, type) else found
     except Exception as error:
-        raise ValueError(f"{path} cannot be made without arguments: {_blame(error)}") from None
+        raise ValueError(f"{path} cannot be made without arguments: {blame(error)}") from None
     parents, children = getattr(two_way, "parents", None), getattr(two_way, "children", None)
     if not callable(parents) or not (children is None or callable(children)):
         raise ValueError(
@@ -78,9 +79,9 @@ def load_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise ValueError(f"there is no Python module {name!r} here or on the path") from None
-        raise ValueError(_blame(error)) from None
+        raise ValueError(blame(error)) from None
     except (Exception, SystemExit) as error:
-        raise ValueError(_blame(error)) from None
+        raise ValueError(blame(error)) from None
 
 
 def load_file(path: Path, *, fresh: bool = False) -> ModuleType:
@@ -103,7 +104,7 @@ def load_file(path: Path, *, fresh: bool = False) -> ModuleType:
         if before is not None:
             # Functions that are in use may still look themselves up there.
             sys.modules[name] = before
-        raise ValueError(_blame(error)) from None
+        raise ValueError(blame(error)) from None
     return module
 
 
@@ -116,6 +117,16 @@ def module_name(path: Path) -> str:
 def is_users_own(filename: str) -> bool:
     """Whether code is not of Python's own libraries, nor installed beside them."""
     return not filename.startswith(_LIBRARIES)
+
+
+def path_of(function: Callable[..., Any]) -> str:
+    """By which ``find_function`` finds it, if it is at the top of its module."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    place = getattr(function, "__module__", None) or type(function).__module__
+    module = sys.modules.get(place)
+    if module is not None and isinstance(module.__loader__, _Compiling):
+        return f"{module.__file__}:{name}"
+    return f"{place}:{name}"
 
 
 def source_of(function: Callable[..., Any]) -> str:
@@ -134,7 +145,19 @@ def source_of(function: Callable[..., Any]) -> str:
     return _TEXTS[function]
 
 
+def text_of(module: ModuleType) -> str:
+    """The whole text of a module, under the same terms."""
+    if module not in _TEXTS_OF_MODULES:
+        try:
+            text = cast("InspectLoader", module.__loader__).get_source(module.__name__)
+        except (AttributeError, ImportError, SyntaxError, ValueError):
+            text = None
+        _TEXTS_OF_MODULES[module] = text or ""
+    return _TEXTS_OF_MODULES[module]
+
+
 _TEXTS: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
+_TEXTS_OF_MODULES: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
 
 class _Compiling(SourceFileLoader):
@@ -152,7 +175,7 @@ def _make_importable(folder: Path) -> None:
     importlib.invalidate_caches()
 
 
-def _blame(error: BaseException) -> str:
+def blame(error: BaseException) -> str:
     """One line: what was raised, at which line of the user's own code."""
     what = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     if isinstance(error, SyntaxError) and error.filename:

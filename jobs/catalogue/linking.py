@@ -61,7 +61,7 @@ class _Linking:
     def _link(self, parents: Parents, parent: App) -> Link:
         if parents.keys:
             keys = frozenset(parent.write_key(parent.read_key(key)) for key in parents.keys)
-            return Link(parent=parent, when=parents.when, keys=keys)
+            return Link(parent=parent, when=parents.when, lag_s_max=parents.lag_s_max, keys=keys)
         choices = {
             name: self._choices(name, parents, parent)
             for name in parent.template.names
@@ -69,7 +69,14 @@ class _Linking:
         }
         bound = frozenset(parent.template.names) - choices.keys()
         doubtful = frozenset(name for name in bound if self._is_doubtful(name, parent))
-        return Link(parent=parent, when=parents.when, bound=bound, doubtful=doubtful, choices=choices)
+        return Link(
+            parent=parent,
+            when=parents.when,
+            lag_s_max=parents.lag_s_max,
+            bound=bound,
+            doubtful=doubtful,
+            choices=choices,
+        )
 
     def _is_doubted(self, name: str, links: Sequence[Link]) -> bool:
         """What is written for the child has been checked where it was read; what it takes over has not."""
@@ -87,8 +94,11 @@ class _Linking:
     def _bridges(self) -> Iterator[Bridge]:
         for parents in self._group.all_of:
             if parents.function:
-                apps = {name: self._apps[name] for name in parents.apps or self._apps}
-                yield Bridge(function=parents.function, parents=apps, when=parents.when)
+                anyone = (app.name for app in self._apps.values() if not app.chunking)
+                apps = {name: self._apps[name] for name in parents.apps or anyone}
+                yield Bridge(
+                    function=parents.function, parents=apps, when=parents.when, lag_s_max=parents.lag_s_max
+                )
 
     def _choices(self, name: str, parents: Parents, parent: App) -> Values:
         if name in parents.values:

@@ -39,6 +39,7 @@ class Link(Struct, frozen=True, kw_only=True):
 
     parent: App
     when: When
+    lag_s_max: float | None = None
     bound: frozenset[str] = frozenset()
     doubtful: frozenset[str] = frozenset()
     choices: Mapping[str, Values] = {}
@@ -79,6 +80,7 @@ class Bridge(Struct, frozen=True, kw_only=True):
     function: TwoWay
     parents: Mapping[str, App]
     when: When
+    lag_s_max: float | None = None
 
 
 class Alternative(Struct, frozen=True, kw_only=True):
@@ -91,6 +93,11 @@ class Alternative(Struct, frozen=True, kw_only=True):
     doubtful: frozenset[str] = frozenset()
     links: tuple[Link, ...]
     bridges: tuple[Bridge, ...] = ()
+
+    @property
+    def ways(self) -> list[Link | Bridge]:
+        """All by which it names parents."""
+        return [*self.links, *self.bridges]
 
     def admits(self, name: str, value: Value) -> bool:
         """Whether the group is for children with this value, as far as this identifier goes."""

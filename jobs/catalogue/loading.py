@@ -1,20 +1,20 @@
 """From sources to a catalogue. Each step adds what it finds wrong and goes on with the rest."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 
 from msgspec.structs import replace
 
 from jobs.app import App
 from jobs.catalogue.definitions import Catalogue
 from jobs.catalogue.digest import digest
-from jobs.catalogue.draft import Draft, Entry
+from jobs.catalogue.draft import Draft, Entry, ScheduleEntry
 from jobs.catalogue.faults import Faults, nearest
 from jobs.catalogue.graph import cycles
 from jobs.catalogue.kinds import settle_kinds
 from jobs.catalogue.linking import link_apps
 from jobs.catalogue.remote import Fetch, fetch_nothing
-from jobs.catalogue.sources import read_source
+from jobs.catalogue.schedules import read_schedules
+from jobs.catalogue.sources import name_of, read_source
 from jobs.catalogue.typed import type_apps
 from jobs.catalogue.words import read_app
 
@@ -30,21 +30,24 @@ def load(
     limit: int = LIMIT,
     fetch: Fetch = fetch_nothing,
 ) -> Catalogue:
-    """The apps of all sources as one catalogue; DefinitionError with everything that is wrong with them.
+    """The apps and schedules of all sources as one catalogue; DefinitionError with everything that is wrong with them.
 
     ``default_job_id`` serves apps whose source has none of its own. ``fetch`` reads sources that are addresses.
     """
     faults = Faults()
     _check_delimiter(delimiter, faults)
-    entries = chain.from_iterable(read_source(source, faults, fetch) for source in sources)
+    written = [each for source in sources for each in read_source(source, faults, fetch)]
+    entries = (each for each in written if isinstance(each, Entry))
     drafts = _read(entries, default_job_id, delimiter, faults)
     _check_graph(drafts, faults)
     apps = type_apps(drafts, settle_kinds(drafts), limit)
     # What is wrong already would only look wrong again from its neighbours' side.
     sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
     alternatives = link_apps(sound, {name: draft.at for name, draft in drafts.items()}, limit)
+    timed = (each for each in written if isinstance(each, ScheduleEntry))
+    schedules = read_schedules(timed, sound, drafts, faults)
     faults.raise_any()
-    return Catalogue(sound, alternatives)
+    return Catalogue(sound, alternatives, schedules, map(name_of, sources))
 
 
 def _check_delimiter(delimiter: str, faults: Faults) -> None:
@@ -75,13 +78,30 @@ def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
     parents: dict[str, set[str]] = {}
     for draft in drafts.values():
         named = {app for mention in draft.mentions for app in mention.apps}
-        for app in sorted(named - drafts.keys()):
-            draft.at.add(f"depends_on: there is no app {app!r}{known}{nearest(app, drafts)}")
+        needed = {dependency.app for dependency in (draft.chunking.dependencies if draft.chunking else ())}
+        _check_parents("depends_on", named, draft, drafts, known)
+        _check_parents("dependencies", needed, draft, drafts, known)
         # A function may lead from an app back to it, by way of another key; the walk looks whether it does.
         firm = {app for mention in draft.mentions if not mention.function for app in mention.apps}
-        parents[draft.name] = firm & drafts.keys()
+        parents[draft.name] = (firm | needed) & drafts.keys()
     for path in cycles(parents):
         drafts[path[0]].at.add(f"the apps depend on each other in a circle: {' -> '.join(path)}")
+
+
+def _check_parents(
+    word: str, apps: Iterable[str], draft: Draft, drafts: Mapping[str, Draft], known: str
+) -> None:
+    at = draft.at.inside(word)
+    for app in sorted(apps):
+        if app not in drafts:
+            at.add(f"there is no app {app!r}{known}{nearest(app, drafts)}")
+        elif draft.chunking and not drafts[app].chunking:
+            at.add(f"{app} has no jobs about work IDs, for it is not keyed by chunk; give it a chunk_size")
+        elif drafts[app].chunking and not draft.chunking:
+            at.add(
+                f"{app} is keyed by chunk, so no key leads to its jobs;"
+                " only an app with chunk_size can need it, by dependencies"
+            )
 
 
 def _stamped(app: App, draft: Draft) -> App:

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any, TypeAlias
 
 from jobs.backoff import Retry
-from jobs.catalogue.faults import nearest, unknown
+from jobs.catalogue.faults import one_of, unknown
 from jobs.durations import parse_duration_s, parse_instant
 from jobs.errors import BadRequest
 
@@ -102,7 +102,7 @@ def _retry(value: object) -> Retry:
 
 
 def _rule(value: object) -> str:
-    return _one_of(value, ("fixed", "exponential", "random"))
+    return one_of(value, ("fixed", "exponential", "random"))
 
 
 def _factor(value: object) -> float:
@@ -112,17 +112,15 @@ def _factor(value: object) -> float:
 
 
 def _fail_on(value: object) -> str:
-    return _one_of(value, ("exit", "stderr", "either"))
-
-
-def _one_of(value: object, words: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in words:
-        raise ValueError(f"{value!r} is none of {', '.join(words)}{nearest(value, words)}")
-    return value
+    return one_of(value, ("exit", "stderr", "either"))
 
 
 def _pull(value: object) -> str:
-    return _one_of(value, ("first", "all"))
+    return one_of(value, ("first", "all"))
+
+
+def _on_failure(value: object) -> str:
+    return one_of(value, ("fail", "bisect"))
 
 
 def _environment(value: object) -> dict[str, str]:
@@ -173,6 +171,7 @@ POLICY_WORDS: _Words = {
     "retry": ("retry", _retry),
     "priority": ("priority", _priority),
     "pull": ("pull", _pull),
+    "on_failure": ("on_failure", _on_failure),
     "fail_on": ("fail_on", _fail_on),
     "env": ("env", _environment),
     "env_from_os": ("env_from_os", _variables),

@@ -3,21 +3,31 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from jobs.address import without_password
-from jobs.api import Definition
+from jobs.api import Definition, ScheduleDefinition
+from jobs.catalogue.default_ids import default_of_document, default_of_folder, default_of_module
 from jobs.catalogue.documents import SUFFIXES, read_document, read_stored
-from jobs.catalogue.draft import Entry
+from jobs.catalogue.draft import Entry, ScheduleEntry, Selector
 from jobs.catalogue.faults import At, Faults
 from jobs.catalogue.functions import load_file, load_module
 from jobs.catalogue.remote import Fetch, Unread, is_address
+from jobs.catalogue.schedules import schedules_of_document
+from jobs.catalogue.stau import read_config
 
 _DEFAULT = "default_job_id"
-_NO_APP = "it defines no app; put @app(…) of jobs above a function"
+_SCHEDULES = "schedules"
+_NO_APP = "it defines no app; put @app(…) of jobs above a function, or write a STAU_CONFIG"
 
 
-def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Entry]:
-    """The apps of one source, unread."""
+Written: TypeAlias = Entry | ScheduleEntry
+
+
+def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Written]:
+    """The apps and schedules of one source, unread."""
     if is_address(source):
         return _from_server(source, At(faults, without_password(source)), fetch)
     at = At(faults, source)
@@ -47,6 +57,15 @@ def files_of(source: str) -> list[Path]:
     return [] if _is_module(source, path) else _python_files(path)
 
 
+def name_of(source: str) -> str:
+    """What a source is called wherever the process that loads it was started; an address is without its password."""
+    path = Path(source)
+    if is_address(source):
+        return without_password(source)
+    is_file = path.suffix.lower() in {*SUFFIXES, ".py"}
+    return source if not is_file and _is_module(source, path) else str(path.absolute())
+
+
 def _python_files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.py") if file.name != "__init__.py")
 
@@ -57,7 +76,7 @@ def _is_module(source: str, path: Path) -> bool:
     return named and (not path.is_dir() or (path / "__init__.py").exists())
 
 
-def _from_server(address: str, at: At, fetch: Fetch) -> list[Entry]:
+def _from_server(address: str, at: At, fetch: Fetch) -> list[Written]:
     stored = fetch(address)
     if isinstance(stored, Unread):
         at.add(stored.why)
@@ -65,40 +84,53 @@ def _from_server(address: str, at: At, fetch: Fetch) -> list[Entry]:
     return list(_from_document(read_stored(stored, at), at))
 
 
-def _from_document(document: dict[str, object], at: At) -> Iterator[Entry]:
+def _from_document(document: dict[str, object], at: At) -> Iterator[Written]:
     default = document.pop(_DEFAULT, None)
-    if "schedules" in document:
-        at.add("schedules are not available")
-        del document["schedules"]
+    if _SCHEDULES in document:
+        yield from schedules_of_document(document.pop(_SCHEDULES), name_of(at.source), at)
+    ids = default_of_document(document, at)
     for name, words in document.items():
-        yield Entry(origin=at.source, name=name, words=words, default_job_id=_default(default, at))
+        yield Entry(
+            origin=at.source, name=name, words=words, default_job_id=_default(default, at), default_ids=ids
+        )
 
 
-def _from_module(name: str, at: At) -> list[Entry]:
+def _from_module(name: str, at: At) -> list[Written]:
     try:
-        entries = list(_defined(load_module(name), name, at))
+        module = load_module(name)
+        entries: list[Written] = [*_defined(module, name, at), *_scheduled(module, name, at)]
     except ValueError as error:
         at.add(str(error))
         return []
     if not entries:
         at.add(_NO_APP)
-    return entries
+    return _served(entries, default_of_module(module, at))
 
 
-def _from_files(paths: Iterable[Path], faults: Faults, at: At) -> list[Entry]:
+def _from_files(paths: Iterable[Path], faults: Faults, at: At) -> list[Written]:
     """Each file is run by itself, so that a fault in one does not hide those of the others."""
-    entries: list[Entry] = []
+    entries: list[Written] = []
+    defaults: dict[str, Selector] = {}
     broken = False
     for path in paths:
         of_file = At(faults, str(path))
         try:
-            entries += _defined(load_file(path, fresh=True), str(path.absolute()), of_file)
+            module = load_file(path, fresh=True)
+            entries += _defined(module, str(path.absolute()), of_file)
+            entries += _scheduled(module, name_of(at.source), of_file)
         except ValueError as error:
             of_file.add(str(error))
             broken = True
+            continue
+        if default := default_of_module(module, of_file):
+            defaults[path.name] = default
     if not entries and not broken:
         at.add(_NO_APP)
-    return entries
+    return _served(entries, default_of_folder(defaults, at))
+
+
+def _served(entries: list[Written], default: Selector | None) -> list[Written]:
+    return [replace(entry, default_ids=default) if isinstance(entry, Entry) else entry for entry in entries]
 
 
 def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
@@ -115,6 +147,19 @@ def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
                 function=value.function,
                 function_path=f"{place}:{attribute}",
             )
+    yield from read_config(module, place, at)
+
+
+def _scheduled(module: ModuleType, source: str, at: At) -> Iterator[ScheduleEntry]:
+    """Every schedule in the module's names, by itself or in a list, each once and in order."""
+    seen: set[int] = set()
+    for value in vars(module).values():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(each, ScheduleDefinition) and id(each) not in seen:
+                seen.add(id(each))
+                yield ScheduleEntry(
+                    origin=at.source, source=source, id=each.id, words=each.words, definition=each
+                )
 
 
 def _default(value: object, at: At) -> str | None:

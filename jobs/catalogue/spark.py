@@ -7,17 +7,17 @@ from typing import Any
 from jobs.catalogue.draft import Entry, Work
 from jobs.catalogue.faults import At, nearest
 from jobs.catalogue.pymodule import read_pymodule
-from jobs.runners.braces import OF_EVERY_JOB, names
+from jobs.runners.braces import OF_EVERY_JOB
+from jobs.runners.braces import names as asked_for
 from jobs.spark import SHIPPED, Spark
-from jobs.template import Template
 
 #: What Spark calls in the module.
 MAIN = "main"
 
 
-def read_spark(words: Mapping[str, object], entry: Entry, template: Template | None, at: At) -> Work:
+def read_spark(words: Mapping[str, object], entry: Entry, names: Sequence[str], at: At) -> Work:
     """Nothing here needs Spark, nor runs the module."""
-    known = (*OF_EVERY_JOB, *(template.names if template else ()))
+    known = (*OF_EVERY_JOB, *names)
     fields: dict[str, Any] = {}
     for word, (field, parse) in _WORDS.items():
         if word in words:
@@ -73,7 +73,7 @@ def _uris(value: object, _: Sequence[str]) -> tuple[str, ...]:
 def _fp(value: object, known: Sequence[str]) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{value!r} is not the path of a file")
-    for name in names(value):
+    for name in asked_for(value):
         if name not in known:
             raise ValueError(f"there is no {{{name}}}{nearest(name, known)}; there are {', '.join(known)}")
     return value

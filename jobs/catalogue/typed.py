@@ -50,6 +50,7 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[Spot, Settled]) -> Ap
         bash_cmd=draft.work.bash_cmd,
         manager=draft.work.manager,
         spark=draft.work.spark,
+        chunking=draft.chunking,
     )
 
 
@@ -114,6 +115,7 @@ def _parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Parents:
         keys=_keys(known, mention, at.inside("job_id")),
         function=mention.function,
         when=mention.when,
+        lag_s_max=mention.lag_s_max,
     )
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jobs.catalogue.chunks import CHUNK_WORDS, PLACEHOLDERS, any_key, read_chunking
 from jobs.catalogue.dependencies import read_groups
 from jobs.catalogue.draft import Draft, Entry
 from jobs.catalogue.faults import At, Faults, unknown
@@ -14,16 +15,8 @@ from jobs.catalogue.written import read_autofill, read_kinds, read_values
 from jobs.policy import Policy
 from jobs.template import Template
 
-WORDS = (
-    "job_id",
-    "job_id_template",
-    "identifiers",
-    "autofill_values",
-    "depends_on",
-    "valid_if_or",
-    *WORK_WORDS,
-    *POLICY_WORDS,
-)
+TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
+WORDS = (*TEMPLATE_WORDS, *CHUNK_WORDS, *WORK_WORDS, *POLICY_WORDS)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _TAKEN = frozenset({"planner", "groomer", "scheduler"})
@@ -39,9 +32,17 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
     words = _mapping(entry.words, at)
     for word in words:
         if word not in WORDS:
-            at.add(unknown(word, WORDS))
+            at.add(unknown(word, (*WORDS, *entry.spent)))
+    words = _of_one_keyspace(words, at)
+    chunking = read_chunking(words, entry, at)
+    policy = Policy().overridden(read_policy(words, at.add))
+    if policy.on_failure == "bisect" and chunking is None:
+        at.add("on_failure: bisect parts work IDs, which an app without chunk_size has not")
     default = entry.default_job_id or default_job_id
-    template = _template(words, default, delimiter, at) if isinstance(entry.words, Mapping) else None
+    template = None
+    if isinstance(entry.words, Mapping):
+        template = any_key(delimiter) if chunking else _template(words, default, delimiter, at)
+    names = PLACEHOLDERS if chunking else template.names if template else None
     path, function, filtered = _filter(words, at.inside("valid_if_or"))
     return Draft(
         name=entry.name,
@@ -54,9 +55,27 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
         filtered=filtered,
         filter_path=path,
         filter_function=function,
-        work=read_work(words, entry, template, at),
-        policy=Policy().overridden(read_policy(words, at.add)),
+        work=read_work(words, entry, names, at),
+        policy=policy,
+        chunking=chunking,
     )
+
+
+def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object]:
+    """Without the words of the other, where there are some of both."""
+    of_template = [word for word in TEMPLATE_WORDS if word in words]
+    of_chunks = [word for word in CHUNK_WORDS if word in words]
+    left_out: list[str] = []
+    if of_chunks and "chunk_size" not in words:
+        at.add(
+            f"{', '.join(of_chunks)}: there is no chunk_size, which makes an app one that is keyed by chunk"
+        )
+        left_out = of_chunks if of_template else []
+    elif of_chunks and of_template:
+        needs = "; what it needs stands in dependencies" if "depends_on" in of_template else ""
+        at.add(f"{', '.join(of_template)}: chunk_size makes it an app without keys of its own{needs}")
+        left_out = of_template
+    return {word: value for word, value in words.items() if word not in left_out}
 
 
 def _check_name(name: str, at: At) -> None:

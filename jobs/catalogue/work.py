@@ -1,6 +1,6 @@
 """What a job of an app does: which type it has, and the command or function."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from jobs.catalogue.draft import Entry, Work
 from jobs.catalogue.faults import At, nearest
@@ -9,7 +9,6 @@ from jobs.catalogue.managed import as_manager, find_manager
 from jobs.catalogue.spark import SPARK_WORDS, read_spark
 from jobs.runners.braces import OF_EVERY_JOB
 from jobs.runners.placeholders import placeholders
-from jobs.template import Template
 
 #: Besides these there are the users' own: the path of a job manager.
 JOB_TYPES = ("bash", "python", "pyspark")
@@ -18,8 +17,11 @@ WORK_WORDS = ("job_type", "bash_cmd", "function", "isolate", *SPARK_WORDS)
 _WORDS_OF = {"bash": ("bash_cmd", "isolate"), "python": ("function", "isolate"), "pyspark": SPARK_WORDS}
 
 
-def read_work(words: Mapping[str, object], entry: Entry, template: Template | None, at: At) -> Work:
-    """The first faulty word does not keep the others from being checked."""
+def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | None, at: At) -> Work:
+    """``names`` are what its jobs can be asked for in braces, None where that cannot be told.
+
+    The first faulty word does not keep the others from being checked.
+    """
     isolate = words.get("isolate", False)
     if not isinstance(isolate, bool):
         at.add(f"isolate: {isolate!r} is neither true nor false")
@@ -29,9 +31,9 @@ def read_work(words: Mapping[str, object], entry: Entry, template: Template | No
     if job_type == "python":
         return _python(words, entry, at, isolate=isolate)
     if job_type == "pyspark":
-        return read_spark(words, entry, template, at)
+        return read_spark(words, entry, names or (), at)
     if job_type == "bash":
-        return Work(job_type=job_type, bash_cmd=_command(words, template, at), isolate=isolate)
+        return Work(job_type=job_type, bash_cmd=_command(words, names, at), isolate=isolate)
     return _managed(words, entry, job_type, at)
 
 
@@ -83,7 +85,7 @@ def _python(words: Mapping[str, object], entry: Entry, at: At, *, isolate: bool)
             at.add(f"function: {error}")
     elif function is None:
         at.add("an app of job_type python needs its function: package.module:name")
-    return Work(job_type="python", function=function, function_path=path, isolate=isolate)
+    return Work(job_type="python", function=function, function_path=path, isolate=isolate, source=entry.text)
 
 
 def _managed(words: Mapping[str, object], entry: Entry, path: str, at: At) -> Work:
@@ -96,7 +98,7 @@ def _managed(words: Mapping[str, object], entry: Entry, path: str, at: At) -> Wo
     return Work(job_type=path, manager=found, source=source_of(found))
 
 
-def _command(words: Mapping[str, object], template: Template | None, at: At) -> str | None:
+def _command(words: Mapping[str, object], names: Sequence[str] | None, at: At) -> str | None:
     command = words.get("bash_cmd")
     if command is None:
         return None
@@ -104,12 +106,12 @@ def _command(words: Mapping[str, object], template: Template | None, at: At) -> 
         at.add(f"bash_cmd: {command!r} is not a command")
         return None
     try:
-        names = placeholders(command)
+        asked = placeholders(command)
     except ValueError as error:
         at.add(f"bash_cmd: {error}; the shell's own braces are written {{{{ and }}}}")
         return None
-    known = (*OF_EVERY_JOB, *(template.names if template else names))
-    for name in names:
+    known = (*OF_EVERY_JOB, *(asked if names is None else names))
+    for name in asked:
         if name not in known:
             at.add(
                 f"bash_cmd: there is no {{{name}}}{nearest(name, known)}; there are {', '.join(known)}."

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from jobs.job import Assignment
+from jobs.work_ids import text_of
 
 #: What any job has, whatever its identifiers are called.
 OF_EVERY_JOB = ("app_name", "job_id")
@@ -37,6 +38,8 @@ def values_of(assignment: Assignment) -> dict[str, object]:
     values: dict[str, object] = dict(
         zip(OF_EVERY_JOB, (assignment.name.app, assignment.name.key), strict=True)
     )
+    if assignment.work_ids is not None:
+        values["work_ids"] = text_of(assignment.work_ids)
     if assignment.span is not None:
         values["start"], values["end"] = assignment.span
     return values | dict(assignment.ids)

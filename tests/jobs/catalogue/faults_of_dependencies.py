@@ -35,6 +35,39 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
         child({"app_name": ["q"], "when": "suceeded"}),
         "when: 'suceeded' is none of succeeded",
     ),
+    "a lag of a parent that is not to succeed": (
+        child({"app_name": ["q"], "max_lag": "6h", "when": "failed"}),
+        "max_lag says how long ago a parent may have succeeded, so it does not go with when: failed",
+    ),
+    "a lag of a parent that may end in any way": (
+        child({"g": [{"app_name": ["q"], "max_lag": 0, "when": "finished"}]}),
+        "group g: max_lag says how long ago a parent may have succeeded, so it does not go with when: finished",
+    ),
+    "a lag of a parent that runs, by a function": (
+        child({"_func": "tests.planner.two_ways:Weeks", "max_lag": 5, "when": "running"}),
+        "so it does not go with when: running",
+    ),
+    "a lag below zero": (
+        child({"app_name": ["q"], "max_lag": -5}),
+        "max_lag: -5 is not a number of minutes from 0 on",
+    ),
+    "a lag below zero in words": (
+        child({"app_name": ["q"], "max_lag": "-6h"}),
+        "max_lag: '-6h' is not a duration",
+    ),
+    "a lag without its unit": (
+        child({"_func": "tests.planner.two_ways:Weeks", "max_lag": "90"}),
+        "max_lag: '90' has no unit; write \"6h\", or a number of minutes without quotes",
+    ),
+    "a lag that is no number": (child({"app_name": ["q"], "max_lag": None}), "max_lag: None is not a number"),
+    "a lag of two": (
+        child({"app_name": ["q"], "max_lag": [1, 2]}),
+        "max_lag: [1, 2] is not a number of minutes",
+    ),
+    "a lag misspelled": (
+        child({"app_name": ["q"], "max_lagg": [6]}),
+        "has an identifier 'max_lagg' (did you mean max_lag?)",
+    ),
     "a two-way function that is not there": (
         child({"_func": "acme:edges"}),
         "_func: there is no Python module 'acme' here or on the path",
@@ -50,7 +83,7 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
     "a two-way function without a path": (child({"_func": 7}), "_func: 7 is not the path of an object"),
     "a two-way function with identifiers beside it": (
         child({"_func": "tests.planner.two_ways:Weeks", "date": [1]}),
-        "a mapping with _func has app_name and when beside it; date is the function's to say",
+        "a mapping with _func has app_name, when and max_lag beside it; date is the function's to say",
     ),
     "a two-way function with an unknown parent": (
         child({"_func": "tests.planner.two_ways:Weeks", "app_name": ["qq"]}),

@@ -24,7 +24,6 @@ class Demanding(Grid):
 FAULTS_OF_WORK: dict[str, Fault] = {
     # The top of a source.
     "a default that is no text": ({"default_job_id": 7, "a": DATED}, "default_job_id: 7 is not a text"),
-    "schedules": ({"schedules": [], "a": DATED}, "schedules are not available"),
     # Words.
     "an unknown word": (app(max_fail=3), "unknown word 'max_fail' (did you mean max_fails?)"),
     "an app that is no mapping": ({"a": ["echo"]}, "an app is a mapping of words; this is ['echo']"),

@@ -78,3 +78,13 @@ def test_it_follows_the_order_of_groups_and_not_of_words() -> None:
     assert base == digest(f"{{{one}, {other}}}", *reversed(words))
     assert base != digest(f"{{{other}, {one}}}", *words)
     assert base == digest(f"{{{one}, {other}}}", words[0].replace("job_id", "job_id_template"), words[1])
+
+
+def test_it_follows_how_old_an_input_may_be() -> None:
+    """A job keeps the needs that it was planned with, and by the digest it is told that these have changed."""
+
+    def digest(**lag: object) -> str:
+        apps = {"p": {"job_id": "{n}"}, "c": {"job_id": "{n}", "depends_on": {"app_name": ["p"], **lag}}}
+        return load([write("a.json", json.dumps(apps))]).app("c").digest
+
+    assert len({digest(), digest(max_lag=0), digest(max_lag="6h"), digest(max_lag="7h")}) == 4

@@ -42,6 +42,23 @@ def test_the_ends_of_a_span_are_placeholders(bench: Bench) -> None:
     assert outcome.output == "2024-04-01 2024-04-07\n"
 
 
+@pytest.mark.parametrize(
+    ("work_ids", "text"),
+    [
+        ((1, 2, 3, 7), "1-3,7"),
+        ((-2, -1, 5), "-2--1,5"),
+        (("north", "south"), "north,south"),
+        (("a b", "$(false)", "it's;"), "a b,$(false),it's;"),
+        (tuple(range(100_000)), "0-99999"),
+    ],
+)
+def test_the_work_ids_of_a_chunk_are_a_placeholder(
+    bench: Bench, work_ids: tuple[int | str, ...], text: str
+) -> None:
+    assert bench.bash("echo {work_ids}", ids={}, work_ids=work_ids).output == f"{text}\n"
+    assert bench.bash('echo "of {work_ids}"', ids={}, work_ids=work_ids).output == f"of {text}\n"
+
+
 def test_a_placeholder_without_a_value_is_an_error_that_names_it(bench: Bench) -> None:
     outcome = bench.bash("echo {nobody}")
     assert outcome.ending is Ending.ERROR

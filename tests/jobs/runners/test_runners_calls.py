@@ -9,7 +9,7 @@ import pytest
 
 from jobs.job import Job
 from jobs.outcome import Ending
-from tests.jobs.runners.runner_bench import Bench, error_of
+from tests.jobs.runners.runner_bench import Bench, error_of, python_app
 
 
 def test_arguments_are_the_identifiers_and_kwargs_of_their_names(bench: Bench) -> None:
@@ -47,7 +47,7 @@ def test_a_function_may_take_the_job_and_arguments_by_name(bench: Bench) -> None
 def test_a_function_may_take_all_there_is(bench: Bench) -> None:
     seen: dict[str, object] = {}
     outcome = bench.call(lambda **rest: seen.update(rest), ids={"a": 1}, kwargs={"b": 2}, work_ids=(3, 4))
-    assert (outcome.ending, seen) == (Ending.DONE, {"a": 1, "b": 2, "work_ids": (3, 4)})
+    assert (outcome.ending, seen) == (Ending.DONE, {"a": 1, "b": 2, "work_ids": [3, 4]})
 
 
 def test_a_chunk_and_a_span_are_arguments_too(bench: Bench) -> None:
@@ -55,6 +55,32 @@ def test_a_chunk_and_a_span_are_arguments_too(bench: Bench) -> None:
     bench.call(lambda work_ids: seen.extend(work_ids), ids={}, work_ids=(3, "x"))  # noqa: PLW0108  # The name of the parameter counts.
     bench.call(lambda span: seen.extend(span), ids={}, span=("2024-04-01", "2024-04-07"))  # noqa: PLW0108  # The name of the parameter counts.
     assert seen == [3, "x", "2024-04-01", "2024-04-07"]
+
+
+def test_a_chunk_is_a_list_of_this_run_alone(bench: Bench) -> None:
+    seen: list[object] = []
+
+    def main(work_ids: list[int], job: Job, **kwargs: object) -> None:
+        seen.append([*work_ids])
+        work_ids.reverse()
+        assert job.work_ids is work_ids
+        assert not job.ids
+        seen.append(kwargs)
+
+    assignment = bench.assign(python_app(main), ids={}, kwargs={"k": 1}, work_ids=(1, 2, "x"))
+    for _ in range(2):
+        assert bench.run(assignment).ending is Ending.DONE
+    assert seen == [[1, 2, "x"], {"k": 1}] * 2
+
+
+def test_a_job_without_a_chunk_has_no_work_ids(bench: Bench) -> None:
+    seen: list[object] = []
+
+    def main(job: Job, work_ids: list[int] | None = None, **_: object) -> None:
+        seen.extend([work_ids, job.work_ids])
+
+    bench.call(main)
+    assert seen == [None, None]
 
 
 def test_positional_only_arguments_are_filled_from_the_left(bench: Bench) -> None:

@@ -58,4 +58,4 @@ def test_a_job_shows_its_claim(bench: Bench) -> None:
         seen.extend([job.app, job.key, job.ids, job.work_ids, job.span, job.kwargs, job.round, job.claim])
 
     bench.call(look, ids={"a": 1}, work_ids=(1, 2), span=("x", "y"), kwargs={"k": []}, round_=3, claim=9)
-    assert seen == ["etl", "20140101_7", {"a": 1}, (1, 2), ("x", "y"), {"k": []}, 3, 9]
+    assert seen == ["etl", "20140101_7", {"a": 1}, [1, 2], ("x", "y"), {"k": []}, 3, 9]

@@ -120,6 +120,9 @@ def test_values_stand_in_the_paths_as_they_are(bench: Bench) -> None:
     made = for_run(spark, bench.assign(_app(), ids={"date": "a b'c"}))
     assert (made.read_fp, made.write_fp) == ("s3://etl/a b'c/{x}/*", "out/20140101_7")
 
+    chunk = bench.assign(_app(), ids={}, work_ids=(1, 2, 3, 7))
+    assert for_run(Spark(read_fp="ids/{work_ids}"), chunk).read_fp == "ids/1-3,7"
+
 
 # What main gets.
 

@@ -35,6 +35,14 @@ def show_everything(job, date):
     print(json.dumps(facts))
 
 
+def show_chunk(work_ids=None, **kwargs):
+    print(json.dumps([type(work_ids).__name__, work_ids, kwargs]))
+
+
+def count_chunk(job):
+    print(len(job.work_ids))
+
+
 def talk(job):
     print("first")
     job.log.info("second %d", 2)

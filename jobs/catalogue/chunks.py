@@ -1,0 +1,174 @@
+"""The words of an app that is keyed by chunk.
+
+chunk_size   = a whole number from 1 on: so many work IDs make one job
+dependencies = [{job_type: app, max_lag: minutes or "6h", custom_kwargs: {name: value},
+                 allow_missing_work_ids: bool, unique: bool} …]
+select_work, default_work_ids = module:function, or in Python the function itself
+freshness_by = [kwarg …]        allow_multiple_jobs = bool        data_sources, data_sinks = [text …]
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from jobs.api import Definition
+from jobs.catalogue.draft import Entry, Selector
+from jobs.catalogue.faults import At, unknown
+from jobs.catalogue.functions import find_function, path_of
+from jobs.catalogue.lag import read_lag_s
+from jobs.chunking import Chunking, Dependency
+from jobs.json_value import as_json
+from jobs.template import Template
+
+#: The kwarg that a chunk receives its IDs in.
+RESERVED = "work_ids"
+#: What a command of such an app may ask for besides what any job has.
+PLACEHOLDERS = ("work_ids",)
+
+_Words: TypeAlias = dict[str, tuple[str, Callable[[object], object]]]
+
+
+def any_key(delimiter: str) -> Template:
+    """The template of an app whose keys the planner makes."""
+    return Template.parse("{chunk}", delimiter)
+
+
+def read_chunking(words: Mapping[str, object], entry: Entry, at: At) -> Chunking | None:
+    """None for an app without such words. What cannot be read has a fault, and something stands in for it."""
+    if not any(word in words for word in CHUNK_WORDS):
+        return None
+    selects = _selector("select_work", words, at)
+    default = _selector("default_work_ids", words, at) or entry.default_ids
+    dependencies = tuple(_dependencies(words.get("dependencies", ()), at.inside("dependencies")))
+    return Chunking(
+        **{"size": 1, **_read(_WORDS, words, at)},
+        dependencies=dependencies,
+        select=selects.function if selects else None,
+        select_path=selects.path if selects else None,
+        default_ids=default.function if default else None,
+        default_ids_path=default.path if default else None,
+    )
+
+
+def read_selector(value: object) -> Selector:
+    """A function that selects work IDs; ValueError where it is none."""
+    if isinstance(value, str):
+        return Selector(find_function(value), value)
+    function = value.function if isinstance(value, Definition) else value
+    if not callable(function):
+        raise ValueError(f"{value!r} is no function; write package.module:name")
+    return Selector(function, path_of(function))
+
+
+def _selector(word: str, words: Mapping[str, object], at: At) -> Selector | None:
+    if word not in words:
+        return None
+    try:
+        return read_selector(words[word])
+    except ValueError as error:
+        at.add(f"{word}: {error}")
+        return None
+
+
+def _dependencies(value: object, at: At) -> Iterator[Dependency]:
+    if not isinstance(value, list | tuple):
+        at.add(f"{value!r} is not a list of mappings with job_type and max_lag")
+        return
+    seen: list[Dependency] = []
+    for place, mapping in enumerate(value, start=1):
+        if not isinstance(mapping, Mapping):
+            at.add(f"it has to be a mapping with job_type and max_lag; this is {mapping!r}")
+        elif dependency := _dependency(mapping, place, at):
+            if any(_are_alike(dependency, other) for other in seen):
+                at.add(f"{dependency.app} stands there twice")
+            seen.append(dependency)
+            yield dependency
+
+
+def _dependency(mapping: Mapping[Any, object], place: int, at: At) -> Dependency | None:
+    app = mapping.get("job_type")
+    within = at.inside(app if isinstance(app, str) else f"number {place}")
+    for word in mapping:
+        if word not in _DEPENDENCY_WORDS:
+            within.add(unknown(word, _DEPENDENCY_WORDS))
+    if "job_type" not in mapping:
+        within.add("it has no job_type, which is the app that is needed")
+    if "max_lag" not in mapping:
+        within.add("it has no max_lag, which says how old its results may be; 0 means that it always runs")
+    fields = _read(_DEPENDENCY_WORDS, mapping, within)
+    return Dependency(**{"lag_s_max": 0.0, **fields}) if "app" in fields else None
+
+
+def _are_alike(one: Dependency, other: Dependency) -> bool:
+    return (one.app, one.unique, one.kwargs) == (other.app, other.unique, other.kwargs)
+
+
+def _read(known: _Words, words: Mapping[Any, object], at: At) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for word, (field, parse) in known.items():
+        if word in words:
+            try:
+                fields[field] = parse(words[word])
+            except ValueError as error:
+                at.add(f"{word}: {error}")
+    return fields
+
+
+def _size(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{value!r} is not a whole number from 1 on: so many work IDs make one job")
+    return value
+
+
+def _app(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not the name of an app")
+    return value
+
+
+def _kwargs(value: object) -> dict[str, object]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} is not a mapping of names to values")
+    if RESERVED in value:
+        raise ValueError(f"{RESERVED} is what each chunk is given; it cannot be fixed")
+    return dict(as_json(value))
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{value!r} is not a list of texts")
+    return tuple(value)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    names = _texts(value)
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name} stands there twice")
+    if RESERVED in names:
+        raise ValueError(f"{RESERVED}: what is fresh is known of each work ID in any case")
+    return names
+
+
+#: Each word, the field of ``Chunking`` it sets, and how its value is read.
+_WORDS: _Words = {
+    "chunk_size": ("size", _size),
+    "freshness_by": ("freshness_by", _names),
+    "allow_multiple_jobs": ("allow_multiple_jobs", _truth),
+    "data_sources": ("data_sources", _texts),
+    "data_sinks": ("data_sinks", _texts),
+}
+#: The same for ``Dependency``.
+_DEPENDENCY_WORDS: _Words = {
+    "job_type": ("app", _app),
+    "max_lag": ("lag_s_max", read_lag_s),
+    "custom_kwargs": ("kwargs", _kwargs),
+    "allow_missing_work_ids": ("any_ids", _truth),
+    "unique": ("unique", _truth),
+}
+CHUNK_WORDS = (*_WORDS, "dependencies", "select_work", "default_work_ids")

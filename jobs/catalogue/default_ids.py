@@ -1,0 +1,47 @@
+"""``default_work_ids`` at the top of a source: what a submission is about where neither it nor its app says so."""
+
+from collections.abc import Mapping
+from types import ModuleType
+
+from jobs.catalogue.chunks import read_selector
+from jobs.catalogue.draft import Selector
+from jobs.catalogue.faults import At
+
+_WORD = "default_work_ids"
+#: What Stau calls such a function.
+_ALIAS = "get_default_work_ids"
+
+
+def default_of_document(document: dict[str, object], at: At) -> Selector | None:
+    """Takes the word out: what is left are apps."""
+    return _read(_WORD, document.pop(_WORD, None), at)
+
+
+def default_of_module(module: ModuleType, at: At) -> Selector | None:
+    written = {word: vars(module)[word] for word in (_WORD, _ALIAS) if vars(module).get(word) is not None}
+    if len(written) > 1:
+        at.add(f"{_WORD} and {_ALIAS} are two names of one thing; write one of them")
+    return next((_read(word, value, at) for word, value in written.items()), None)
+
+
+def default_of_folder(found: Mapping[str, Selector], at: At) -> Selector | None:
+    """Of those in its files, the one; a file may import it from another."""
+    if len({_place(selector) for selector in found.values()}) > 1:
+        at.add(f"{_WORD}: it stands in {', '.join(found)}, and serves the whole folder; write it once")
+    return next(iter(found.values()), None)
+
+
+def _read(word: str, value: object, at: At) -> Selector | None:
+    if value is None:
+        return None
+    try:
+        return read_selector(value)
+    except ValueError as error:
+        at.add(f"{word}: {error}")
+        return None
+
+
+def _place(selector: Selector) -> tuple[str, str]:
+    """Where its text is: a file that is run twice, as a job and by an import, makes two functions of it."""
+    code = getattr(selector.function, "__code__", None)
+    return (code.co_filename, code.co_qualname) if code else ("", selector.path)

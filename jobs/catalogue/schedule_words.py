@@ -1,0 +1,150 @@
+"""The words of one schedule, each by itself: how its value is read. ValueError says what is wrong with it."""
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import partial
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+from jobs.api import Definition
+from jobs.catalogue.faults import nearest, one_of
+from jobs.catalogue.policy import DURATION_S_MAX
+from jobs.cron import Cron
+from jobs.durations import parse_duration_s
+from jobs.json_value import as_json
+from jobs.schedule import Asked, CatchUp, Every
+from jobs.submission import JSON
+
+#: So many due times that were missed may be made up for, if it is not all of them.
+CATCH_UP_MAX = 1000
+
+_CATCH_UP = ("none", "last", "all")
+_OVERLAP = ("skip", "queue", "replace")
+_RERUN = ("job", "downstream")
+_PUSH = ("all", "wanted")
+
+
+def _app(value: object) -> str:
+    """By its name, or the decorated function itself."""
+    if isinstance(value, Definition):
+        return str(value.name)
+    return _text(value)
+
+
+def _cron(value: object) -> Cron:
+    if not isinstance(value, str):
+        raise ValueError(f'{value!r} is not a line of cron, such as "0 2 * * *"')
+    return Cron.parse(value)
+
+
+def _every(value: object) -> Every:
+    seconds = _duration_s(value)
+    if seconds < 1 or seconds != int(seconds):
+        raise ValueError(f"{value!r} is not a whole number of seconds from 1 on")
+    return Every(int(seconds))
+
+
+def _trigger(value: object) -> Asked:
+    if not callable(getattr(value, "get_next_fire_time", None)):
+        raise ValueError(f"{value!r} is no trigger: it has no get_next_fire_time(previous, now)")
+    try:
+        asked = Asked.of(value)  # type: ignore[arg-type] # looked at in the line before
+        as_json(asked.text)
+    except Exception as error:
+        raise ValueError(f"the trigger cannot be told as a text: {error}") from error
+    return asked
+
+
+def _zone(value: object) -> ZoneInfo:
+    try:
+        return ZoneInfo(_text(value))
+    except (OSError, ValueError, LookupError):
+        raise ValueError(f"there is no time zone {value!r}{_near_zone(value)}") from None
+
+
+def _near_zone(value: object) -> str:
+    from zoneinfo import available_timezones  # noqa: PLC0415 - it reads some hundred files
+
+    known = available_timezones()
+    return (
+        nearest(value, known) if known else ", nor any other: this machine has no time zones; install tzdata"
+    )
+
+
+def _grace_s(value: object) -> float | None:
+    return None if value is None else _duration_s(value)
+
+
+def _catch_up(value: object) -> CatchUp:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= CATCH_UP_MAX:
+        return value
+    if value in _CATCH_UP:
+        return value  # type: ignore[return-value] # it is one of the three words
+    raise ValueError(f"{value!r} is none of {', '.join(_CATCH_UP)} or a number from 1 to {CATCH_UP_MAX}")
+
+
+def _duration_s(value: object) -> float:
+    if not isinstance(value, str | int | float):
+        raise ValueError(f'{value!r} is not a duration; write "10m" or a number of seconds')
+    seconds = parse_duration_s(value)
+    if seconds > DURATION_S_MAX:
+        raise ValueError(f"{value!r} is more than ten years")
+    return seconds
+
+
+def _text(value: object) -> str:
+    """YAML and TOML bring numbers and days of their own; they are read like the text they stand for."""
+    if isinstance(value, date):
+        value = value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"{value!r} is not a text")
+    return str(as_json(str(value)))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{value!r} is not a list of texts")
+    return tuple(map(_text, value))
+
+
+def _mapping(value: object) -> dict[str, JSON]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} is not a mapping")
+    return dict(as_json(value))
+
+
+def _rerun(value: object) -> str | None:
+    """Null is a word too: not to be run again."""
+    return None if value is None else one_of(value, _RERUN)
+
+
+_Words: TypeAlias = Mapping[str, tuple[str, Callable[[object], Any]]]
+
+#: Each word that says when, the field of ``jobs.schedule.Schedule`` that it sets, and how its value is read.
+TIMING_WORDS: _Words = {
+    "cron": ("rule", _cron),
+    "every": ("rule", _every),
+    "trigger": ("rule", _trigger),
+    "timezone": ("zone", _zone),
+    "misfire_grace": ("misfire_grace_s", _grace_s),
+    "catch_up": ("catch_up", _catch_up),
+    "overlap": ("overlap", partial(one_of, words=_OVERLAP)),
+    "jitter": ("jitter_s", _duration_s),
+}
+#: Each word that says what, which is a field of the submission.
+REQUEST_WORDS: _Words = {
+    "app": ("app", _app),
+    "key": ("key", _text),
+    "keys": ("keys", _texts),
+    "work_ids": ("work_ids", as_json),
+    "start": ("start", _text),
+    "end": ("end", _text),
+    "kwargs": ("kwargs", _mapping),
+    "mode": ("mode", _text),
+    "branch": ("branch", _text),
+    "user": ("user", _text),
+    "rerun": ("rerun", _rerun),
+    "push": ("push", partial(one_of, words=_PUSH)),
+    "policy": ("policy", _mapping),
+}
+RULES = ("cron", "every", "trigger")

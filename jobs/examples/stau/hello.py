@@ -1,0 +1,14 @@
+"""Greets work IDs, one to a job. It runs for whoever needs it: ``goodbye`` does, on its own work IDs."""
+
+STAU_CONFIG = {
+    "job_type": "hello",
+    "chunk_size": 1,
+    "dependencies": [],
+    "main_func": "hello",
+    "data_sinks": ["stdout"],
+}
+
+
+def hello(work_ids: list[int], **kwargs: object) -> None:
+    for work_id in work_ids:
+        print(f"Hello work ID {work_id}")

@@ -1,0 +1,51 @@
+"""What users' Python says in place of JSON: the same value as it comes out of a message or the ledger."""
+
+import math
+from collections.abc import Mapping
+
+from jobs.submission import JSON
+
+_WHOLE_MAX = 2**63 - 1
+
+
+def as_json(value: object) -> JSON:
+    """A copy made of null, truth values, numbers, texts, lists and mappings by text; ValueError where there is
+    anything else in it, or what no ledger keeps."""
+    try:
+        return _plain(value)
+    except RecursionError:
+        raise ValueError("it nests too deeply") from None
+
+
+def _plain(value: object) -> JSON:
+    match value:
+        case None | bool():
+            return value
+        case int() if abs(value) <= _WHOLE_MAX:
+            return int(value)
+        case float() if math.isfinite(value):
+            return float(value)
+        case str():
+            return _text(value)
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case Mapping() if all(isinstance(name, str) for name in value):
+            return {_text(name): _plain(inner) for name, inner in value.items()}
+        case int():
+            raise ValueError(f"{value!r} does not fit into 64 bits")
+    raise ValueError(f"{value!r} is no JSON value")
+
+
+def _text(text: str) -> str:
+    if "\0" in text or not _is_unicode(text):
+        raise ValueError(f"{text!r} has characters that no ledger keeps")
+    return str(text)
+
+
+def _is_unicode(text: str) -> bool:
+    """Halves of a surrogate pair stand for no character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

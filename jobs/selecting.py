@@ -1,0 +1,116 @@
+"""Which work IDs a submission is about: it names them itself, or functions of its app's author do.
+
+They are asked in this order, and the first that there is decides, even if it has no IDs to name:
+
+1. the submission's ``work_ids``, or those among its kwargs; null there stands for none
+2. the app's ``select_work``: a list, or a tuple whose first element is the list
+3. the ``default_work_ids`` of the app or its source: a list, or a pair of the list and the kwargs for the chunks
+"""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from operator import index
+from typing import Any
+
+from msgspec import Struct
+
+from jobs.app import App
+from jobs.catalogue.functions import blame
+from jobs.errors import BadRequest
+from jobs.json_value import as_json
+from jobs.runners.call import settled
+from jobs.submission import JSON, Submission
+from jobs.work_ids import WorkId, parse_work_ids
+
+#: The kwarg in which a submission may name its IDs, and in which each chunk receives its own.
+WORK_IDS = "work_ids"
+
+
+class Selected(Struct, frozen=True, kw_only=True):
+    """``work_ids`` are sorted, and each is there once; there may be none. ``kwargs`` are what all chunks are handed
+    besides."""
+
+    work_ids: tuple[WorkId, ...]
+    kwargs: Mapping[str, JSON]
+
+
+def select(app: App, submission: Submission) -> Selected:
+    """BadRequest where nobody names IDs, or what is named are none. The author's functions may take their time."""
+    kwargs = dict(submission.kwargs)
+    named = kwargs.pop(WORK_IDS, None)
+    if named is not None and submission.work_ids is not None:
+        raise BadRequest("work_ids stand in the submission and in its kwargs.", advice="Name them once.")
+    if submission.work_ids is not None:
+        named = submission.work_ids
+    if named is not None:
+        return Selected(work_ids=_parsed(named, f"The work_ids for {app.name}"), kwargs=kwargs)
+    if app.chunking is not None and app.chunking.select is not None:
+        return _by_app(app, app.chunking.select, kwargs)
+    if app.chunking is not None and app.chunking.default_ids is not None:
+        return _by_default(app, app.chunking.default_ids, kwargs)
+    raise BadRequest(
+        f"Nothing says which work IDs this is about: {app.name} has no select_work.",
+        where=app.origin,
+        advice=f"Name work_ids, give {app.name} a select_work, or its source default_work_ids.",
+    )
+
+
+def _by_app(app: App, function: Callable[..., Any], kwargs: Mapping[str, JSON]) -> Selected:
+    whose = f"select_work of {app.name}"
+    answer = _ask(function, kwargs, whose)
+    ids = answer[0] if isinstance(answer, tuple) and answer else answer
+    if not isinstance(ids, list):
+        raise _refusal(whose, answer, "a list of work IDs, or a tuple whose first element is one")
+    return Selected(work_ids=_parsed([*map(_number, ids)], whose), kwargs=kwargs)
+
+
+def _by_default(app: App, function: Callable[..., Any], kwargs: Mapping[str, JSON]) -> Selected:
+    """What it returns besides the list takes the place of the kwargs: those that only it had a use for are gone."""
+    whose = f"default_work_ids of {app.name}"
+    answer = _ask(function, kwargs, whose)
+    match answer:
+        case list():
+            return Selected(work_ids=_parsed([*map(_number, answer)], whose), kwargs=kwargs)
+        case (list() as ids, Mapping() as others) if isinstance(answer, tuple):
+            return Selected(work_ids=_parsed([*map(_number, ids)], whose), kwargs=_without_ids(others, whose))
+    raise _refusal(whose, answer, "a list of work IDs, or a pair of one and the kwargs for the chunks")
+
+
+def _ask(function: Callable[..., Any], kwargs: Mapping[str, JSON], whose: str) -> object:
+    """What the function answers. Whatever it raises is told; an AttributeError in it means what any other does."""
+    try:
+        return settled(function(**deepcopy(dict(kwargs))))
+    except (Exception, SystemExit) as error:
+        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+        raise BadRequest(f"{whose} failed: {blame(error)}.") from None
+
+
+def _refusal(whose: str, answer: object, expected: str) -> BadRequest:
+    first = f" of {type(answer[0]).__name__} first" if isinstance(answer, tuple) and answer else ""
+    return BadRequest(f"{whose} has to return {expected}; it returned a {type(answer).__name__}{first}.")
+
+
+def _number(each: Any) -> Any:
+    """What other libraries have for whole numbers, as such; anything else as it is."""
+    if isinstance(each, bool):
+        return each
+    try:
+        return index(each)
+    except TypeError:
+        return each
+
+
+def _parsed(raw: JSON, whose: str) -> tuple[WorkId, ...]:
+    try:
+        return parse_work_ids(raw)
+    except ValueError as error:
+        raise BadRequest(f"{whose} cannot be used: {error}.") from None
+
+
+def _without_ids(kwargs: Mapping[Any, Any], whose: str) -> dict[str, JSON]:
+    """Each chunk is given its own."""
+    try:
+        plain = as_json(kwargs)
+    except ValueError as error:
+        raise BadRequest(f"The kwargs from {whose} cannot be used: {error}.") from None
+    return {name: value for name, value in plain.items() if name != WORK_IDS}

@@ -1,0 +1,34 @@
+"""The definitions on docs/chunks.md can be loaded, as the page shows them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jobs.catalogue import Catalogue, load
+from jobs.catalogue.chunks import CHUNK_WORDS
+from tests.jobs.catalogue.sources import write
+
+pytestmark = pytest.mark.usefixtures("here")
+
+PAGE = (Path(__file__).parents[3] / "docs" / "chunks.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def _check(catalogue: Catalogue, sizes: dict[str, int]) -> None:
+    assert {name: app.chunking and app.chunking.size for name, app in catalogue.items()} == sizes
+
+
+def test_the_page_can_be_loaded() -> None:
+    (_, declared), (_, decorated), (_, configured) = BLOCKS
+    write("acme/__init__.py", "")
+    write("acme/ids.py", "def everybody(**kwargs): ...\ndef with_new_orders(**kwargs): ...")
+    write("acme/customers.py", "def refresh(**kwargs): ...")
+    _check(load([write("apps.yaml", declared)]), {"customers": 1000, "orders": 50, "prices": 500})
+    write("folder/orders.py", decorated)
+    write("folder/report.py", configured)
+    _check(load(["folder"]), {"orders": 50, "report": 100})
+
+
+def test_the_page_names_every_word() -> None:
+    assert [word for word in CHUNK_WORDS if f"`{word}`" not in PAGE] == []

@@ -1,0 +1,19 @@
+"""What docs/schedules.md shows loads as it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jobs.catalogue import load
+from tests.jobs.catalogue.sources import write
+
+PAGE = (Path(__file__).parents[3] / "docs" / "schedules.md").read_text()
+BLOCKS = dict(re.findall(r"^```(yaml|python)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(("kind", "ids"), [("yaml", ["nightly", "tidy-up"]), ("python", ["nightly"])])
+def test_the_examples_load(kind: str, ids: list[str]) -> None:
+    suffix = {"yaml": "yaml", "python": "py"}[kind]
+    assert [*load([write(f"pipeline.{suffix}", BLOCKS[kind])]).schedules] == ids

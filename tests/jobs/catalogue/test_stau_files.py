@@ -1,0 +1,201 @@
+"""Files that are written Stau's way: a mapping STAU_CONFIG beside the functions, and no pipeline file."""
+
+from pathlib import Path
+
+import pytest
+
+from jobs.app import App
+from jobs.catalogue import Catalogue, load, resolve_function
+from jobs.chunking import Chunking
+from tests.jobs.catalogue.sources import faults, write
+
+pytestmark = pytest.mark.usefixtures("here")
+
+HELLO = """
+    STAU_CONFIG = {
+        "job_type": "hello", "chunk_size": 1, "dependencies": [], "main_func": "greet",
+        "data_sources": ["a table"], "data_sinks": ["stdout"],
+        "is_streaming": False, "allow_multiple_jobs": True,
+    }
+    def greet(work_ids=None, **kwargs):
+        return [f"Hello {work_id}" for work_id in work_ids]
+"""
+GOODBYE = """
+    STAU_CONFIG = {
+        "chunk_size": 2, "max_fails": 3, "timeout": "10m", "isolate": True,
+        "dependencies": [{"job_type": "hello", "max_lag": 20, "custom_kwargs": {"k": 1}, "unique": True}],
+    }
+    def select_work(**kwargs): return [0, 1]
+    def main(work_ids, **kwargs): return work_ids
+"""
+DEFAULT = "def {name}(**kwargs): return [{number}]"
+
+
+def _chunking(app: App) -> Chunking:
+    assert app.chunking
+    return app.chunking
+
+
+def _config(words: str, rest: str = "def main(**kwargs): ...") -> str:
+    return f"STAU_CONFIG = {words}\n{rest}\n"
+
+
+def test_a_folder_of_files_is_a_pipeline(here: Path) -> None:
+    write("src/hello.py", HELLO)
+    write("src/goodbye.py", GOODBYE)
+    write("src/both.py", "N = 1")
+    catalogue = load(["src"])
+    hello, goodbye = catalogue.app("hello"), catalogue.app("goodbye")
+    assert [*catalogue] == ["goodbye", "hello"]
+    assert (hello.origin, hello.job_type, hello.isolate) == ("src/hello.py", "python", False)
+    assert hello.function_path == f"{here / 'src/hello.py'}:greet"
+    assert resolve_function(hello.function_path)([1, 2]) == ["Hello 1", "Hello 2"]
+    assert _chunking(hello).allow_multiple_jobs
+    assert (_chunking(hello).data_sources, _chunking(hello).data_sinks) == (("a table",), ("stdout",))
+    assert (goodbye.policy.max_fails, goodbye.policy.timeout_s, goodbye.isolate) == (3, 600, True)
+    assert _chunking(goodbye).select_path == f"{here / 'src/goodbye.py'}:select_work"
+    (dependency,) = _chunking(goodbye).dependencies
+    assert (dependency.app, dependency.lag_s_max, dependency.kwargs) == ("hello", 1200, {"k": 1})
+
+
+def test_a_single_file() -> None:
+    assert [*load([write("src/hello.py", HELLO)])] == ["hello"]
+
+
+def test_a_module() -> None:
+    write("acme/__init__.py", "")
+    write("acme/hello.py", HELLO)
+    write("acme/goodbye.py", GOODBYE)
+    catalogue = load(["acme.hello", "acme.goodbye"])
+    assert catalogue.app("hello").function_path == "acme.hello:greet"
+    assert _chunking(catalogue.app("goodbye")).select_path == "acme.goodbye:select_work"
+
+
+def test_decorated_functions_may_stand_beside_it() -> None:
+    text = "from jobs import app\nSTAU_CONFIG = {'chunk_size': 1}\ndef main(): ...\n@app(job_id='{n}')\ndef b(): ..."
+    assert {*load([write("a.py", text)])} == {"a", "b"}
+
+
+def test_a_word_outranks_the_function_of_its_name() -> None:
+    text = """
+        def select_work(): return [1]
+        def other(): return [2]
+        def main(): ...
+        STAU_CONFIG = {"chunk_size": 1, "select_work": other}
+    """
+    select = _chunking(load([write("a.py", text)]).app("a")).select
+    assert select
+    assert select() == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (_config("{'chunk_size': 1, 'job_type': 'hallo'}"), "'hallo' is not the name of its file, hello"),
+        (_config("{'chunk_size': 1, 'job_type': 7}"), "job_type: 7 is not the name of its file, hello"),
+        (_config("{'chunk_size': 1}", "def other(): ..."), "main_func: the file has no function 'main'"),
+        (_config("{'chunk_size': 1, 'main_func': 'run'}"), "main_func: the file has no function 'run'"),
+        (_config("{'chunk_size': 1, 'main_func': 'N'}", "N = 1"), "main_func: the file has no function 'N'"),
+        (_config("{'chunk_size': 1, 'main_func': print}"), "main_func: the file has no function <built-in"),
+        (_config("{}"), "chunk_size: None is not a whole number from 1 on"),
+        (_config("['hello']"), "an app is a mapping of words; this is ['hello']"),
+        (_config("{'chunk_size': 1, 'is_streaming': 'no'}"), "is_streaming: 'no' is neither true nor false"),
+        (_config("{'chunk_size': 1, 'mainfunc': 'f'}"), "unknown word 'mainfunc' (did you mean main_func?)"),
+        (_config("{'chunk_size': 1, 'job_id': '{x}'}"), "job_id: chunk_size makes it an app without keys"),
+        (_config("{'chunk_size': 1, 'bash_cmd': 'true'}"), "an app of job_type python has no bash_cmd"),
+        (
+            _config("{'chunk_size': 1}", "select_work = [1]\ndef main(): ..."),
+            "select_work: [1] is no function",
+        ),
+    ],
+)
+@pytest.mark.parametrize("source", ["hello", "hello.py", "src"])
+def test_faults(text: str, words: str, source: str) -> None:
+    file = write("src/hello.py" if source == "src" else "hello.py", text)
+    ((named, _, what),) = faults(source)
+    assert named == ("hello" if source == "hello" else file)
+    assert words in what
+
+
+def test_another_file_may_be_at_fault_too() -> None:
+    write("src/hello.py", "1 / 0")
+    write("src/goodbye.py", GOODBYE)
+    (of_goodbye, of_hello) = faults("src")
+    assert of_goodbye[2] == "dependencies: there is no app 'hello' in what could be read"
+    assert "src/hello.py, line 1: ZeroDivisionError" in of_hello[2]
+
+
+def test_a_circle_of_files() -> None:
+    for name, parent in {"a": "b", "b": "a"}.items():
+        need = f"{{'job_type': '{parent}', 'max_lag': 0}}"
+        write(f"src/{name}.py", _config(f"{{'chunk_size': 1, 'dependencies': [{need}]}}"))
+    assert faults("src") == [("src/a.py", "a", "the apps depend on each other in a circle: a -> b -> a")]
+
+
+# What a source takes for granted of work IDs.
+
+
+def _defaults(catalogue: Catalogue) -> dict[str, object]:
+    asked = {name: _chunking(app).default_ids for name, app in catalogue.items() if app.chunking}
+    return {name: default() if default else None for name, default in asked.items()}
+
+
+@pytest.mark.parametrize("name", ["default_work_ids", "get_default_work_ids"])
+def test_one_file_may_say_it_for_the_folder(name: str) -> None:
+    write("src/hello.py", HELLO)
+    write("src/goodbye.py", GOODBYE)
+    write("src/ids.py", DEFAULT.format(name=name, number=7))
+    assert _defaults(load(["src"])) == {"goodbye": [7], "hello": [7]}
+
+
+def test_a_module_may_say_it_for_itself() -> None:
+    write("hello.py", HELLO)
+    default = DEFAULT.format(name="get_default_work_ids", number=3)
+    write("goodbye.py", f"{default}\n{_config(str({'chunk_size': 1}))}")
+    assert _defaults(load(["hello", "goodbye"])) == {"hello": None, "goodbye": [3]}
+
+
+def test_it_may_be_a_path_and_stands_for_its_own_source_alone() -> None:
+    write("acme.py", DEFAULT.format(name="everybody", number=3))
+    write("src/hello.py", f"default_work_ids = 'acme:everybody'\n{HELLO.replace(chr(10) + '    ', chr(10))}")
+    write("goodbye.py", GOODBYE)
+    assert _defaults(load(["src", "goodbye.py"])) == {"hello": [3], "goodbye": None}
+
+
+def test_a_file_may_import_what_serves_the_folder() -> None:
+    write("src/hello.py", HELLO)
+    write("src/ids.py", DEFAULT.format(name="default_work_ids", number=7))
+    write("src/other.py", "from ids import default_work_ids")
+    assert _defaults(load(["src"])) == {"hello": [7]}
+
+
+def test_two_files_may_not_both_say_it() -> None:
+    write("src/hello.py", HELLO)
+    for file, name in {"one": "default_work_ids", "two": "get_default_work_ids"}.items():
+        write(f"src/{file}.py", DEFAULT.format(name=name, number=1))
+    assert faults("src") == [
+        (
+            "src",
+            "",
+            "default_work_ids: it stands in one.py, two.py, and serves the whole folder; write it once",
+        )
+    ]
+
+
+def test_a_file_may_not_say_it_by_two_names() -> None:
+    both = "\n".join(
+        DEFAULT.format(name=name, number=1) for name in ("default_work_ids", "get_default_work_ids")
+    )
+    write("hello.py", f"{both}\n{_config(str({'chunk_size': 1}))}")
+    for source in ("hello", "hello.py"):
+        ((_, app, what),) = faults(source)
+        assert app == ""
+        assert "are two names of one thing; write one of them" in what
+
+
+def test_it_has_to_be_a_function() -> None:
+    write("src/hello.py", HELLO)
+    write("src/ids.py", "default_work_ids = [1, 2]")
+    assert faults("src") == [
+        ("src/ids.py", "", "default_work_ids: [1, 2] is no function; write package.module:name")
+    ]

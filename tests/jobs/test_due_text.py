@@ -1,0 +1,88 @@
+"""Texts that speak of a due time."""
+
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from jobs.due_text import fill, speaks_of_due
+
+BERLIN = ZoneInfo("Europe/Berlin")
+DUE = datetime(2026, 3, 29, 3, 0, tzinfo=BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("{due}", "2026-03-29T03:00:00+02:00"),
+        ("{due:%Y%m%d}", "20260329"),
+        ("{due:%Y-%m-%d}_{due:%H}", "2026-03-29_03"),
+        ("{due-1d:%Y%m%d %H:%M}", "20260328 03:00"),
+        ("{due-1d}", "2026-03-28T03:00:00+01:00"),
+        ("{due-1w:%d.%m.}", "22.03."),
+        ("{due+7d:%Y%m%d}", "20260405"),
+        # Six hours before three in the morning, of a night that has one hour less.
+        ("{due-6h:%d %H:%M}", "28 20:00"),
+        ("{due-1d-6h:%d %H:%M}", "27 21:00"),
+        ("{due+90m:%H:%M}", "04:30"),
+        ("{due+30s:%S}", "30"),
+        ("{{due}}", "{due}"),
+        ("{{{due:%Y}}}", "{2026}"),
+        ("}}{{", "}{"),
+        ("100%", "100%"),
+        ("{due:%%}", "%"),
+        ("{due:%a}", "Sun"),
+    ],
+)
+def test_a_due_time_in_a_text(text: str, expected: str) -> None:
+    assert fill(text, DUE) == expected
+
+
+def test_a_day_before_is_the_same_wall_time_or_the_end_of_the_gap() -> None:
+    day_after = datetime(2026, 3, 30, 2, 30, tzinfo=BERLIN)
+    assert fill("{due-1d:%d %H:%M}", day_after) == "29 03:00"
+    second = datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1)
+    assert fill("{due} {due-1d} {due+1d} {due-1h}", second) == (
+        "2026-10-25T02:30:00+01:00 2026-10-24T02:30:00+02:00 2026-10-26T02:30:00+01:00 2026-10-25T02:30:00+02:00"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{date}", "{date} is no placeholder; write {due:%Y%m%d}, {due-1d:%Y%m%d} or {due}, and {{ and }} for braces"),
+        ("{}", "{} is no placeholder"),
+        ("{due:}", "{due:} is no placeholder"),
+        ("{due-1}", "{due-1} is no placeholder"),
+        ("{due-1y:%Y}", "is no placeholder"),
+        ("{ due }", "is no placeholder"),
+        ("{due", "'{' stands alone in '{due'; write {{ for a brace"),
+        ("due}", "'}' stands alone in 'due}'; write }} for a brace"),
+        ("{due:%Q}", "%Q in '%Q' is no part of a time"),
+        ("{due:100%}", "% in '100%' is no part of a time"),
+    ],
+)  # fmt: skip
+def test_what_is_no_such_text(text: str, words: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - each text has words of its own
+        fill(text, DUE)
+    assert words in str(caught.value)
+
+
+def test_texts_are_filled_at_any_depth_and_nothing_else_is_touched() -> None:
+    value: Any = {"a": ["{due:%d}", {"b": "{due:%m}", "{due}": 7}], "c": None, "d": 1.5, "e": True}
+    assert fill(value, DUE) == {"a": ["29", {"b": "03", "{due}": 7}], "c": None, "d": 1.5, "e": True}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("{due}", True), ("{{due}}", False), (None, False), ([1, ["x", {"k": "{due:%d}"}]], True), ({"{due}": 1}, False)],
+)  # fmt: skip
+def test_whether_a_value_is_another_for_another_due_time(value: Any, expected: bool) -> None:
+    assert speaks_of_due(value) is expected
+
+
+def test_a_time_that_no_calendar_has() -> None:
+    with pytest.raises(OverflowError):
+        fill("{due+999999w:%Y}", datetime(2026, 1, 1, tzinfo=UTC))

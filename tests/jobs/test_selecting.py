@@ -1,0 +1,218 @@
+"""Which work IDs a submission is about: who is asked, in which order, and what of the answers can be used."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jobs.app import App
+from jobs.chunking import Chunking
+from jobs.errors import BadRequest
+from jobs.selecting import Selected, select
+from jobs.submission import Submission
+from jobs.template import Template
+from jobs.work_ids import WorkId
+
+Function = Callable[..., Any]
+
+
+def select_of(
+    selects: Function | None = None, default: Function | None = None, *, ids: Any = None, **kwargs: Any
+) -> Selected:
+    """For an app of these functions, and a submission of these IDs and kwargs."""
+    chunking = Chunking(size=2, select=selects, default_ids=default)
+    app = App(
+        name="A", origin="a.py", job_type="python", template=Template.parse("{chunk}"), chunking=chunking
+    )
+    return select(app, Submission(app="A", work_ids=ids, kwargs=kwargs))
+
+
+def answering(answer: Any) -> Function:
+    return lambda **_: answer
+
+
+def refusal(*functions: Function | None, **words: Any) -> str:
+    with pytest.raises(BadRequest) as caught:
+        select_of(*functions, **words)
+    return f"{caught.value.what} {caught.value.advice}"
+
+
+def nobody(**_: Any) -> list[int]:
+    pytest.fail("somebody else was to be asked")
+
+
+@pytest.mark.parametrize(
+    ("raw", "ids"),
+    [
+        ([3, 1, 2], (1, 2, 3)),
+        ([10, 9, 8], (8, 9, 10)),
+        ([1, 1, 2], (1, 2)),
+        ([-2, -1, 0, 5], (-2, -1, 0, 5)),
+        ([[1, 4]], (1, 2, 3, 4)),
+        ([[1, 3], [7, 9], [11]], (1, 2, 3, 7, 8, 9, 11)),
+        ([[3, 5], 1], (1, 3, 4, 5)),
+        ("1-3,7", (1, 2, 3, 7)),
+        (["b", "a", "c", "a"], ("a", "b", "c")),
+        ("north,south", ("north", "south")),
+        ([], ()),
+        ("", ()),
+    ],
+)
+def test_ids_may_be_named_in_every_spelling(raw: Any, ids: tuple[WorkId, ...]) -> None:
+    assert select_of(nobody, nobody, ids=raw).work_ids == ids
+    assert select_of(nobody, nobody, work_ids=raw, k=1) == Selected(work_ids=ids, kwargs={"k": 1})
+    if isinstance(raw, list):
+        assert select_of(answering(raw), nobody).work_ids == ids
+        assert select_of(None, answering(raw)).work_ids == ids
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ([1.5, 2.5, 3.5], "1.5 is no work ID"),
+        ([1.0], "1.0 is no work ID"),
+        ([True], "True is no work ID"),
+        ([None], "None is no work ID"),
+        ([2**63], "does not fit into 64 bits"),
+        ([[3, 1]], "ends before it begins"),
+        ([[1, 10**9]], "more than 10,000,000 work IDs"),
+        ([""], "'' is no work ID"),
+        ([{}], "{} is no work ID"),
+    ],
+)
+def test_what_is_no_id_is_refused_whoever_names_it(raw: list[Any], words: str) -> None:
+    assert words in refusal(nobody, nobody, ids=raw)
+    assert words in refusal(nobody, nobody, work_ids=raw)
+    assert words in refusal(answering(raw))
+    assert words in refusal(None, answering(raw))
+
+
+@pytest.mark.parametrize("raw", [7, 1.5, True, {"a": 1}])
+def test_named_ids_are_a_list_or_a_text(raw: Any) -> None:
+    assert "The work_ids for A cannot be used" in refusal(nobody, ids=raw)
+
+
+def test_ids_are_named_once() -> None:
+    assert "in its kwargs. Name them once." in refusal(nobody, ids=[1], work_ids=[1])
+
+
+def test_null_names_none() -> None:
+    assert select_of(answering([5]), work_ids=None, k=1) == Selected(work_ids=(5,), kwargs={"k": 1})
+    assert select_of(nobody, ids=[4], work_ids=None) == Selected(work_ids=(4,), kwargs={})
+
+
+def test_an_empty_list_decides_too() -> None:
+    assert select_of(nobody, nobody, ids=[]).work_ids == ()
+    assert select_of(answering([]), nobody).work_ids == ()
+    assert select_of(None, answering(([], {}))).work_ids == ()
+
+
+# The app's own function.
+
+
+def test_an_app_selects_by_the_kwargs() -> None:
+    def by_region(region: str, **_: object) -> list[int]:
+        return {"north": [1, 2], "south": [3]}[region]
+
+    assert select_of(by_region, nobody, region="south", k=1) == Selected(
+        work_ids=(3,), kwargs={"region": "south", "k": 1}
+    )
+
+
+def test_of_a_tuple_the_first_is_the_list() -> None:
+    assert select_of(answering(([5, 3, 4], "x")), k=1) == Selected(work_ids=(3, 4, 5), kwargs={"k": 1})
+
+
+@pytest.mark.parametrize("answer", [{1}, None, 5, "1-3", {}, (), (5, 3, 4), ("x", [1]), range(3), iter([1])])
+def test_any_other_answer_is_refused(answer: Any) -> None:
+    told = refusal(answering(answer), nobody)
+    assert told.startswith("select_work of A has to return a list of work IDs")
+    assert f"it returned a {type(answer).__name__}" in told
+
+
+def test_whole_numbers_of_other_libraries_are_ids() -> None:
+    class Whole:
+        def __index__(self) -> int:
+            return 7
+
+    assert select_of(answering([Whole(), 3])).work_ids == (3, 7)
+
+
+def test_an_attribute_error_is_no_missing_function() -> None:
+    def broken(**_: object) -> list[int]:
+        return object().ids
+
+    told = refusal(broken, nobody)
+    assert told.startswith("select_work of A failed: ")
+    assert "test_selecting.py, line " in told
+    assert "AttributeError: 'object' object has no attribute 'ids'" in told
+
+
+def test_a_function_may_raise_anything() -> None:
+    def leaving(**_: object) -> list[int]:
+        raise SystemExit(3)
+
+    def missing(**_: object) -> list[int]:
+        raise KeyError("k")
+
+    assert "SystemExit: 3" in refusal(leaving)
+    assert "default_work_ids of A failed: " in refusal(None, missing)
+    assert "KeyError: 'k'" in refusal(None, missing)
+
+
+def test_a_function_that_does_not_take_the_kwargs_is_told_so() -> None:
+    told = refusal(lambda: [1], k=1)
+    assert "TypeError: " in told
+    assert "unexpected keyword argument 'k'" in told
+    assert "line" not in told, "there is no line of the user's to show"
+
+
+def test_a_function_may_be_async() -> None:
+    async def select_work(k: int) -> list[int]:
+        return [k]
+
+    async def broken(**_: object) -> list[int]:
+        raise ValueError("no connection")
+
+    assert select_of(select_work, k=4).work_ids == (4,)
+    assert "ValueError: no connection" in refusal(broken)
+
+
+def test_a_function_cannot_change_what_the_chunks_are_handed() -> None:
+    def greedy(**kwargs: Any) -> list[int]:
+        kwargs["list"].append(2)
+        return kwargs["list"]
+
+    assert select_of(greedy, list=[1]) == Selected(work_ids=(1, 2), kwargs={"list": [1]})
+
+
+# The default.
+
+
+def test_the_default_is_asked_last() -> None:
+    assert select_of(None, answering([2, 1]), k=1) == Selected(work_ids=(1, 2), kwargs={"k": 1})
+
+
+def test_its_pair_replaces_the_kwargs() -> None:
+    def default(only: int) -> tuple[list[int], dict[str, object]]:
+        return [1, 2, 3], {"k": only, "t": (1,), "work_ids": [9]}
+
+    assert select_of(None, default, only=1) == Selected(work_ids=(1, 2, 3), kwargs={"k": 1, "t": [1]})
+
+
+@pytest.mark.parametrize("answer", [{1}, None, ([1],), ([1], None), ([1], {}, 3), ({}, [1]), (1, 2)])
+def test_any_other_default_is_refused(answer: Any) -> None:
+    assert "default_work_ids of A has to return a list of work IDs, or a pair" in refusal(
+        None, answering(answer)
+    )
+
+
+@pytest.mark.parametrize("kwargs", [{1: 2}, {"k": {1}}, {"k": object}, {"k": "\0"}])
+def test_kwargs_that_no_ledger_keeps_are_refused(kwargs: dict[Any, Any]) -> None:
+    assert "The kwargs from default_work_ids of A cannot be used" in refusal(None, answering(([1], kwargs)))
+
+
+def test_where_nobody_says_there_is_advice() -> None:
+    told = refusal()
+    assert "A has no select_work" in told
+    assert "Name work_ids, give A a select_work, or its source default_work_ids." in told
