@@ -2,10 +2,11 @@
 
 from jobs.app import App
 from jobs.catalogue import Catalogue
+from planner.chunk_keys import ChunkKeyspace
 from planner.keyspace import Keyspace
 from planner.template_keys import TemplateKeyspace
 
 
-def keyspace_of(app: App, catalogue: Catalogue) -> Keyspace:  # noqa: ARG001 - one keyspace serves all apps so far
+def keyspace_of(app: App, catalogue: Catalogue) -> Keyspace:
     """The keyspace that reads this app's keys. Others are chosen here, by what the app's definition says."""
-    return TemplateKeyspace(catalogue)
+    return ChunkKeyspace() if app.chunking else TemplateKeyspace(catalogue)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from jobs.catalogue import Catalogue
 from jobs.catalogue.policy import parse_policy
-from jobs.plan import Plan, PlannedJob, Standing, Wish
+from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
 from jobs.ref import JobName
 from jobs.submission import JSON
 from planner.keyspaces import keyspace_of
@@ -17,13 +17,12 @@ def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> Plan:
     """One plan for all that have arrived. Where two want a job under different terms, the first wins."""
     jobs: dict[JobName, PlannedJob] = {}
     wants: list[tuple[int, JobName, Wish]] = []
-    reruns = []
+    reruns: list[Rerun] = []
     for walk in walks:
         for job in walk.jobs():
-            _put(jobs, job)
+            put(jobs, job)
         wants.extend(walk.wants())
-        if again := walk.rerun():
-            reruns.append(again)
+        reruns.extend(walk.reruns())
     return Plan(jobs=in_order(catalogue, jobs.values()), wants=tuple(wants), reruns=tuple(reruns))
 
 
@@ -66,7 +65,7 @@ def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, .
     jobs: dict[JobName, PlannedJob] = {}
     for planned in pushes.values():
         for job in planned:
-            _put(jobs, job)
+            put(jobs, job)
     wants = tuple((number, push.child, Wish.PUSHED) for push in pushes for number in push.submissions)
     return Plan(jobs=in_order(catalogue, jobs.values()), wants=wants)
 
@@ -76,8 +75,14 @@ def in_order(catalogue: Catalogue, jobs: Iterable[PlannedJob]) -> tuple[PlannedJ
     return tuple(sorted(jobs, key=lambda job: (catalogue.rank(job.name.app), job.name)))
 
 
-def _put(jobs: dict[JobName, PlannedJob], job: PlannedJob) -> None:
-    """Being wanted outranks being expected; otherwise the first to name a job sets its terms."""
+def put(jobs: dict[JobName, PlannedJob], job: PlannedJob) -> None:
+    """Being wanted outranks being expected, and to run outranks to stay as it is; otherwise the first to name a job
+    sets its terms."""
     known = jobs.get(job.name)
-    if known is None or (known.standing is Standing.EXPECTED and job.standing is not Standing.EXPECTED):
+    if known is None or _rank(known) < _rank(job):
         jobs[job.name] = job
+
+
+def _rank(job: PlannedJob) -> tuple[bool, bool]:
+    """Only what may run has had anybody look at what it needs."""
+    return job.standing is not Standing.EXPECTED, bool(job.gates) or job.digest is not None

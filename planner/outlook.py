@@ -1,6 +1,6 @@
 """What would become of the jobs of a plan, by what is known of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -32,10 +32,12 @@ class Prospect(NamedTuple):
 class Outlook:
     """The prospect of each job. They come parents first, so what one needs is known before it.
 
-    ``again``: what is wanted is to run though it has ended.
+    ``again`` are to run though they have ended.
     """
 
-    def __init__(self, jobs: Iterable[PlannedJob], states: Mapping[JobName, State], *, again: bool) -> None:
+    def __init__(
+        self, jobs: Iterable[PlannedJob], states: Mapping[JobName, State], *, again: Collection[JobName] = ()
+    ) -> None:
         self._states = states
         self._again = again
         self._prospects: dict[JobName, Prospect] = {}
@@ -45,9 +47,9 @@ class Outlook:
     def __getitem__(self, name: JobName) -> Prospect:
         return self._prospects[name]
 
-    def is_open(self, need: Need) -> bool:
-        """Whether the need would not be met at once."""
-        return self._prospects[need.parent].state not in MET[need.when]
+    def is_open(self, job: PlannedJob, need: Need) -> bool:
+        """Whether this need of the job would not be met at once."""
+        return job.discounts(need) or self._prospects[need.parent].state not in MET[need.when]
 
     def stranded(self) -> dict[JobName, State]:
         """What would end without having run, for its own parents' sake, and has not ended yet."""
@@ -70,7 +72,7 @@ class Outlook:
             return prospect  # By needs that nobody has looked after so far.
         if state in LIVE - {State.EXPECTED}:
             return Prospect(Fate.UNDER_WAY, state, f"{state}: somebody has asked for it already")
-        if state in TERMINAL - {State.CANCELLED} and not self._again:
+        if state in TERMINAL - {State.CANCELLED} and job.name not in self._again:
             return _standing(state, asked_for=True)
         return self._possible(job)
 

@@ -1,75 +1,88 @@
 """What a submission would come to, without doing it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from graphlib import TopologicalSorter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from jobs.catalogue import Catalogue
-from jobs.plan import PlannedJob, Standing
+from jobs.known import Known
+from jobs.plan import PlannedJob, Rerun, Standing
 from jobs.ref import JobName
 from jobs.states import DEAD, TERMINAL, State
 from jobs.submission import Submission
 from planner.keyspaces import keyspace_of
-from planner.merge import in_order
+from planner.merge import in_order, put
 from planner.outlook import Outlook
 from planner.walk import Walk
 
-Lookup = Callable[[list[JobName]], Mapping[JobName, State]]
+Lookup = Callable[[list[JobName]], Mapping[JobName, Known]]
 
 #: What ended only because something else had.
 _STRANDED = frozenset({State.UPSTREAM_FAILED, State.SKIPPED})
 
 
 class Preview(Struct, frozen=True, kw_only=True):
-    """``jobs`` would be planned, in order; ``states`` holds what was known of them and of their parents."""
+    """``jobs`` would be planned, in order; ``known`` holds what was known of them and of their parents. Of those that
+    would run again, ``stale`` ones would for their age."""
 
     jobs: tuple[PlannedJob, ...]
-    states: Mapping[JobName, State]
+    known: Mapping[JobName, Known]
     outlook: Outlook
+    stale: Collection[JobName] = ()
 
 
-def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup) -> Preview:
+def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime) -> Preview:
     """Walk as the planner would, on what ``lookup`` says. BadRequest where the planner would refuse.
 
     Where an alternative would turn out to be lost, the planner walks again and asks for the next, so
     this does too, until no walk strands anything that the one before did not.
     """
-    states: dict[JobName, State] = {}
+    known: dict[JobName, Known] = {}
     jobs: dict[JobName, PlannedJob] = {}
-    stranded: dict[JobName, State] = {}
+    again: set[JobName] = set()
+    stale: set[JobName] = set()
+    stranded: dict[JobName, Known] = {}
     while True:
-        for name, job in _walked(catalogue, submission, lookup, states, stranded).items():
-            if name not in jobs or jobs[name].standing is Standing.EXPECTED:
-                jobs[name] = job
+        walk = _walked(Walk(catalogue, 0, submission, now), lookup, known, stranded)
+        planned = {job.name: job for job in walk.jobs()}
+        for rerun in walk.reruns():
+            again |= _taken_along(_Kin(catalogue, known, lookup), planned, rerun, submission)
+            stale.update(rerun.stale)
+        for job in planned.values():
+            put(jobs, job)
         ordered = _parents_first(catalogue, jobs)
-        outlook = Outlook(ordered, states, again=submission.rerun is not None)
-        if outlook.stranded().keys() <= stranded.keys():
-            return Preview(jobs=ordered, states=states, outlook=outlook)
-        stranded.update(outlook.stranded())
+        outlook = Outlook(ordered, {name: job.state for name, job in known.items()}, again=again)
+        found = outlook.stranded()
+        if found.keys() <= stranded.keys():
+            return Preview(jobs=ordered, known=known, outlook=outlook, stale=stale)
+        stranded |= {name: Known(0, *name, state) for name, state in found.items()}
 
 
 def _walked(
-    catalogue: Catalogue,
-    submission: Submission,
-    lookup: Lookup,
-    states: dict[JobName, State],
-    stranded: Mapping[JobName, State],
-) -> dict[JobName, PlannedJob]:
-    """One walk's jobs, and who would run again with them; what is looked up on the way goes into ``states``."""
-    walk = Walk(catalogue, 0, submission)
+    walk: Walk, lookup: Lookup, known: dict[JobName, Known], stranded: Mapping[JobName, Known]
+) -> Walk:
+    """To its end; what is looked up on the way goes into ``known``."""
     while not walk.arrived:
-        states.update(lookup(sorted(walk.asks() - states.keys())))
-        walk.step({**states, **stranded})
-    jobs = {job.name: job for job in walk.jobs()}
-    if again := walk.rerun():
-        kin = _Kin(catalogue, states, lookup)
-        wanted = {name for name, job in jobs.items() if job.standing is not Standing.EXPECTED}
-        for name in kin.revived(again.names, downstream=again.downstream) - wanted:
-            jobs[name] = kin.planned(name, submission)
-        for name in kin.unknown_parents(jobs.values()):
-            jobs[name] = PlannedJob(name=name, standing=Standing.EXPECTED)
-    return jobs
+        known.update(lookup(sorted(walk.asks() - known.keys())))
+        walk.step({**known, **stranded})
+    return walk
+
+
+def _taken_along(
+    kin: "_Kin", planned: dict[JobName, PlannedJob], rerun: Rerun, submission: Submission
+) -> set[JobName]:
+    """Who would run again, and so would be planned too."""
+    revived = kin.revived(rerun.names, downstream=rerun.downstream)
+    wanted = {name for name, job in planned.items() if job.standing is not Standing.EXPECTED}
+    for name in revived - wanted:
+        stale = planned[name].stale if name in planned else {}
+        planned[name] = replace(kin.planned(name, submission), stale=stale)
+    for name in kin.unknown_parents(planned.values()):
+        planned[name] = PlannedJob(name=name, standing=Standing.EXPECTED)
+    return revived
 
 
 def _parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> tuple[PlannedJob, ...]:
@@ -84,9 +97,9 @@ def _parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> 
 class _Kin:
     """Who would run again because something else does: the ledger goes by the needs it has, this by the definitions."""
 
-    def __init__(self, catalogue: Catalogue, states: dict[JobName, State], lookup: Lookup) -> None:
+    def __init__(self, catalogue: Catalogue, known: dict[JobName, Known], lookup: Lookup) -> None:
         self._catalogue = catalogue
-        self._states = states
+        self._known = known
         self._lookup = lookup
 
     def revived(self, names: Iterable[JobName], *, downstream: bool) -> set[JobName]:
@@ -106,7 +119,7 @@ class _Kin:
         )
 
     def unknown_parents(self, jobs: Collection[PlannedJob]) -> set[JobName]:
-        """Those that the jobs name and that are not among them; from now on their states are known."""
+        """Those that the jobs name and that are not among them; from now on they are known."""
         named = {need.parent for job in jobs for gate in job.gates for need in gate.needs}
         unknown = named - {job.name for job in jobs}
         self._look_up(unknown)
@@ -123,12 +136,12 @@ class _Kin:
         while ahead:
             found = {each for name in ahead for each in neighbours(name)} - reached
             self._look_up(found)
-            ahead = {name for name in found if self._states.get(name) in of}
+            ahead = {name for name in found if name in self._known and self._known[name].state in of}
             reached |= ahead
         return reached
 
     def _look_up(self, names: set[JobName]) -> None:
-        self._states.update(self._lookup(sorted(names - self._states.keys())))
+        self._known.update(self._lookup(sorted(names - self._known.keys())))
 
     def _parents(self, name: JobName) -> Iterable[JobName]:
         app = self._catalogue.app(name.app)

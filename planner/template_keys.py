@@ -17,7 +17,7 @@ from jobs.submission import Submission
 from jobs.values import arithmetic
 from planner import relation
 
-#: Where one gate names a parent twice, the stricter need counts.
+#: Where one gate names a parent twice, the stricter need counts, and the shorter lag.
 _STRICTEST: tuple[When, ...] = ("succeeded", "failed", "finished", "running")
 
 #: ``JobName._make`` without its call into Python, which for a hundred thousand parents is most of the work.
@@ -117,15 +117,20 @@ class TemplateKeyspace:
 
 def _gate(alternative: Alternative, ids: Mapping[str, Value]) -> Gate:
     """Needs sorted by app and key, each parent once."""
-    ways: list[Link | Bridge] = [*alternative.links, *alternative.bridges]
+    ways = alternative.ways
     if len(ways) == 1:
-        needs = map(Need, _parents(alternative.child, ways[0], ids), repeat(ways[0].when))
-        return Gate(alternative.name, tuple(needs))
+        named = _parents(alternative.child, ways[0], ids)
+        needs = tuple(map(Need, named, repeat(ways[0].when), repeat(ways[0].lag_s_max)))
+        return Gate(alternative.name, needs)
     strictest: dict[JobName, When] = {}
+    lags_s: dict[JobName, float] = {}
     for way in sorted(ways, key=lambda way: _STRICTEST.index(way.when)):
         for parent in _parents(alternative.child, way, ids):
             strictest.setdefault(parent, way.when)
-    return Gate(alternative.name, tuple(Need(parent, strictest[parent]) for parent in sorted(strictest)))
+            if way.lag_s_max is not None:
+                lags_s[parent] = min(way.lag_s_max, lags_s.get(parent, way.lag_s_max))
+    needs = tuple(Need(parent, strictest[parent], lags_s.get(parent)) for parent in sorted(strictest))
+    return Gate(alternative.name, needs)
 
 
 def _parents(child: App, way: Link | Bridge, ids: Mapping[str, Value]) -> list[JobName]:

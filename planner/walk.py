@@ -2,9 +2,14 @@
 
 It is a dialogue: ``asks`` names the jobs whose state it has to know, ``step`` tells it, until it has
 arrived. So it stays pure, and any number of walks share one look-up a step.
+
+Where a job is to run, a parent that succeeded longer ago than it may have (``max_lag``) counts as missing: it is
+to run again, and so the walk goes on up from there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import chain
 from typing import Self
 
 from jobs.app import App
@@ -12,12 +17,15 @@ from jobs.catalogue import Catalogue
 from jobs.catalogue.graph import cycles
 from jobs.catalogue.policy import parse_policy
 from jobs.errors import BadKey, BadRequest
-from jobs.gate import MET, Gate, Need
+from jobs.gate import DEAD_FOR, MET, Gate, Need
+from jobs.known import Known
 from jobs.plan import PlannedJob, Rerun, Standing, Wish
-from jobs.policy import Policy, Pull
+from jobs.policy import Policy
 from jobs.ref import JobName
-from jobs.states import LIVE, TERMINAL, State
+from jobs.states import DEAD, LIVE, TERMINAL, State
 from jobs.submission import Submission
+from planner.ages import Ages
+from planner.chunk_keys import no_such_chunk, was_split
 from planner.keyspace import Keyspace
 from planner.keyspaces import keyspace_of
 
@@ -31,18 +39,26 @@ _UNDER_WAY = LIVE - {State.EXPECTED}
 
 
 class Walk:
-    """One submission's way up. BadRequest from any method: the submission cannot be carried out."""
+    """One submission's way up. BadRequest from any method: the submission cannot be carried out.
 
-    def __init__(self, catalogue: Catalogue, number: int, submission: Submission) -> None:
+    ``now`` is what the age of inputs is judged by; without it they may be of any.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, number: int, submission: Submission, now: datetime | None = None
+    ) -> None:
         self.number = number
         self.submission = submission
         self._catalogue = catalogue
         self._overrides = parse_policy(submission.policy)
         self._policies: dict[str, Policy] = {}
         self._states: dict[JobName, State | None] = {}
+        self._ages = Ages(catalogue, now)
         self._planned: dict[JobName, PlannedJob] = {}
         self._bridged = False
-        self._choices: list[tuple[tuple[Gate, ...], Pull]] = []
+        self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
+        self._stale: dict[JobName, int] = {}
+        self._taken_along: set[JobName] = set()
         self._roots = tuple(self._expand())
         self._asked_for = frozenset(self._roots)
         self._frontier = dict.fromkeys(self._roots)
@@ -50,17 +66,20 @@ class Walk:
     def asks(self) -> set[JobName]:
         """The jobs it must know the state of before it can go on; empty when it has arrived."""
         unknown = {name for name in self._frontier if name not in self._states}
-        for gates, _ in self._choices:
+        for _, gates in self._choices:
             unknown.update(name for name in _parents(gates) if name not in self._states)
         return unknown
 
-    def step(self, states: Mapping[JobName, State]) -> Self:
-        """Go on with the states of everything asked for; a name without one is new to the ledger."""
+    def step(self, known: Mapping[JobName, Known]) -> Self:
+        """Go on with what is known of everything asked for; a name that is not there is new to the ledger."""
         for name in self.asks():
-            self._states[name] = states.get(name)
+            found = known.get(name)
+            self._states[name] = found.state if found else None
+            if found:
+                self._ages.note(name, found)
         choices, self._choices = self._choices, []
-        for gates, pull in choices:
-            self._pull(gates, pull)
+        for name, gates in choices:
+            self._pull(name, gates)
         frontier, self._frontier = self._frontier, {}
         for name in frontier:
             self._visit(name)
@@ -84,12 +103,13 @@ class Walk:
             if job.standing is not Standing.EXPECTED:
                 yield self.number, name, Wish.ASKED if name in self._asked_for else Wish.PULLED
 
-    def rerun(self) -> Rerun | None:
-        """What it asks to be run again; what does not pass its filter is not."""
-        if self.submission.rerun is None:
-            return None
-        names = tuple(name for name in self._roots if self._planned[name].standing is Standing.WANTED)
-        return Rerun(self.number, names, self.submission.rerun == "downstream")
+    def reruns(self) -> Iterator[Rerun]:
+        """What it asks to be run again, and what is too old for that; what does not pass its filter is not."""
+        if self.submission.rerun is not None:
+            names = tuple(name for name in self._roots if self._planned[name].standing is Standing.WANTED)
+            yield Rerun(self.number, names, self.submission.rerun == "downstream")
+        if self._stale:
+            yield Rerun(self.number, tuple(self._stale), stale=self._stale)
 
     def _expand(self) -> Iterable[JobName]:
         """The jobs asked for by name. A key that no dependency group fits would run without its parents: refused."""
@@ -105,39 +125,87 @@ class Walk:
         if name in self._planned and self._planned[name].standing is not Standing.EXPECTED:
             return
         app = self._catalogue.app(name.app)
+        if app.chunking and state is None:
+            raise no_such_chunk(name)
+        if state is State.SPLIT:
+            raise was_split(name)
         keyspace = keyspace_of(app, self._catalogue)
-        again = self.submission.rerun is not None and name in self._asked_for
+        again = self._runs_again(name)
         if (state in _UNDECIDED or (again and state in TERMINAL)) and not keyspace.passes(app, name.key):
             self._add(name, Standing.SKIPPED)
             return
         if state in _OVER and not again:
-            self._add(name, Standing.WANTED)
+            if name in self._taken_along:
+                self._look_behind(keyspace, app, name)
+            else:
+                self._add(name, Standing.WANTED)
             return
         gates = keyspace.gates(app, name.key)
         if not gates:
             _require_match(keyspace, app, name.key)
         self._bridged = self._bridged or self._catalogue.has_bridges(app.name)
-        self._add(name, Standing.WANTED, gates, digest=app.digest)
+        # A chunk keeps the needs that it was planned with.
+        self._add(name, Standing.WANTED, gates, digest=None if app.chunking else app.digest)
         if gates:
-            self._choices.append((gates, self._policy(app.name).pull))
+            self._choices.append((name, gates))
 
-    def _pull(self, gates: tuple[Gate, ...], pull: Pull) -> None:
+    def _look_behind(self, keyspace: Keyspace, app: App, name: JobName) -> None:
+        """A dead job is taken along under the terms that it had. All there is to ask for is what it needs."""
+        if keyspace.passes(app, name.key) and (gates := keyspace.gates(app, name.key)):
+            self._add(name, Standing.EXPECTED, gates)
+            self._choices.append((name, gates))
+
+    def _runs_again(self, name: JobName) -> bool:
+        """Whether it is to run even if it has ended."""
+        return name in self._stale or (self.submission.rerun is not None and name in self._asked_for)
+
+    def _pull(self, name: JobName, gates: tuple[Gate, ...]) -> None:
         """Ask for the parents of one gate, or of all; those of the others are only named."""
-        chosen = gates if pull == "all" else (self._choose(gates),)
+        job = self._planned[name] = self._ages.told(self._planned[name], gates)
+        chosen = gates if self._policy(name.app).pull == "all" else (self._choose(job, gates),)
         for gate in gates:
             for need in gate.needs:
                 if gate in chosen and self._states[need.parent] not in _OVER:
                     self._frontier[need.parent] = None
                 elif need.parent not in self._planned:
                     self._add(need.parent, Standing.EXPECTED)
+        if job.stale:
+            self._refresh(job, chosen)
+        if self._runs_again(name) or name in self._taken_along:
+            self._take_along(gates)
 
-    def _choose(self, gates: tuple[Gate, ...]) -> Gate:
+    def _refresh(self, job: PlannedJob, gates: tuple[Gate, ...]) -> None:
+        """Have the stale parents of these gates run again."""
+        for need in chain.from_iterable(gate.needs for gate in gates):
+            if job.discounts(need) and not self._runs_again(need.parent):
+                self._stale[need.parent] = job.stale[need.parent]
+                self._planned.pop(need.parent, None)
+                self._frontier[need.parent] = None
+
+    def _take_along(self, gates: tuple[Gate, ...]) -> None:
+        """Whatever dead parents a job has that runs again do too, so their inputs may be too old as well."""
+        for need in chain.from_iterable(gate.needs for gate in gates):
+            state = self._states[need.parent]
+            dead = state in _OVER and state in DEAD and state in DEAD_FOR[need.when]
+            if dead and need.parent not in self._taken_along and self._ages.matter(need.parent.app):
+                self._taken_along.add(need.parent)
+                self._frontier[need.parent] = None
+
+    def _choose(self, job: PlannedJob, gates: tuple[Gate, ...]) -> Gate:
         """The first gate that is met or under way, else the first that can still be met, else the first."""
-        for good in (self._is_coming, self._is_possible):
-            for gate in gates:
-                if all(map(good, gate.needs)):
-                    return gate
+        for gate in gates:
+            if all(map(self._is_coming, gate.needs)) and not self._lacks(job, gate):
+                return gate
+        for gate in gates:
+            if all(map(self._is_possible, gate.needs)):
+                return gate
         return gates[0]
+
+    def _lacks(self, job: PlannedJob, gate: Gate) -> bool:
+        """Whether a parent would have to run again that nobody has run again so far."""
+        return bool(job.stale) and any(
+            job.discounts(need) and not self._runs_again(need.parent) for need in gate.needs
+        )
 
     def _is_coming(self, need: Need) -> bool:
         state = self._states[need.parent]

@@ -4,16 +4,22 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from jobs.catalogue import Catalogue, load
 from jobs.errors import DefinitionError
+from jobs.known import Known
 from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import Submission
+from planner.preview import Preview, preview
 from planner.template_keys import TemplateKeyspace
 
 DATED = {"job_id": "{date}"}
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 #: Apps; the parents, by group, of some of their jobs; and the children of some.
 Relation = tuple[dict[str, Any], dict[str, dict[str, str]], dict[str, str]]
 
@@ -48,6 +54,22 @@ def parents(catalogue: Catalogue, name: JobName) -> dict[str, list[JobName]]:
 
 def children(catalogue: Catalogue, name: JobName) -> list[JobName]:
     return list(TemplateKeyspace(catalogue).children(catalogue.app(name.app), name.key))
+
+
+def previewed(
+    catalogue: Catalogue,
+    submission: Submission,
+    states: Mapping[JobName, State] | None = None,
+    ages: Mapping[JobName, timedelta] | None = None,
+) -> Preview:
+    """What it would come to where jobs are in these states, and have been for so long; the rest is not there yet."""
+    known = {
+        name: Known(0, *name, state, NOW - (ages or {}).get(name, timedelta()))
+        for name, state in (states or {}).items()
+    }
+    return preview(
+        catalogue, submission, lambda names: {name: known[name] for name in names if name in known}, NOW
+    )
 
 
 def _spread(word: str) -> Iterator[str]:

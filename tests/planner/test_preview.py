@@ -6,8 +6,7 @@ from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import Submission
 from planner.outlook import Fate
-from planner.preview import Preview, preview
-from tests.planner.definitions import catalogue_of
+from tests.planner.definitions import catalogue_of, previewed
 
 _APPS = {
     "x": {"job_id": "{n}"},
@@ -21,11 +20,7 @@ _APPS = {
 def _previewed(app: str, known: Mapping[str, State]) -> dict[str, Fate]:
     """App → fate, of the jobs of key 1."""
     states = {JobName(name, "1"): state for name, state in known.items()}
-    found: Preview = preview(
-        catalogue_of(_APPS),
-        Submission(app=app, key="1"),
-        lambda names: {name: states[name] for name in names if name in states},
-    )
+    found = previewed(catalogue_of(_APPS), Submission(app=app, key="1"), states)
     return {job.name.app: found.outlook[job.name].fate for job in found.jobs}
 
 

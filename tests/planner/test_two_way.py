@@ -9,8 +9,7 @@ from jobs.errors import BadRequest
 from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import Submission
-from planner.preview import preview
-from tests.planner.definitions import catalogue_of, children, jobs, parents
+from tests.planner.definitions import catalogue_of, children, jobs, parents, previewed
 from tests.world import World
 
 _DATE = {"job_id": "{date}", "identifiers": {"date": "date"}}
@@ -68,13 +67,13 @@ def test_an_app_may_need_itself_by_another_key() -> None:
     assert parents(catalogue, JobName("run", "20260103")) == {"default": jobs("run/20260102")}
     assert parents(catalogue, JobName("run", "20260101")) == {"default": []}
     assert children(catalogue, JobName("run", "20260109")) == jobs("run/20260110")
-    pulled = preview(catalogue, Submission(app="run", key="20260104"), lambda names: {})
+    pulled = previewed(catalogue, Submission(app="run", key="20260104"))
     assert sorted(job.name for job in pulled.jobs) == jobs("run/2026010{1,2,3,4}")
 
 
 def test_a_plan_puts_parents_first_whatever_their_keys_are_called() -> None:
     catalogue = catalogue_of({"n": {"job_id": "{x}", "depends_on": _by("Down")}})
-    pulled = preview(catalogue, Submission(app="n", key="1"), lambda names: {})
+    pulled = previewed(catalogue, Submission(app="n", key="1"))
     assert [job.name.key for job in pulled.jobs] == ["3", "2", "1"]
 
 
@@ -108,7 +107,7 @@ def test_an_answer_that_cannot_be_used_is_told_with_the_job_it_is_about(function
 def test_a_job_that_would_wait_for_itself_is_refused_with_the_path() -> None:
     catalogue = catalogue_of({"r": {"job_id": "{x}", "depends_on": _by("Ring")}})
     with pytest.raises(BadRequest, match="wait for itself: r/1 -> r/3 -> r/2 -> r/1"):
-        preview(catalogue, Submission(app="r", key="2"), lambda names: {})
+        previewed(catalogue, Submission(app="r", key="2"))
 
 
 def test_a_chain_over_days_is_pulled_and_pushed(world: World) -> None:

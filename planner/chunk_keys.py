@@ -1,0 +1,68 @@
+"""Keys of chunks. They come about with a submission; afterwards a chunk can be named, but not made, by its key."""
+
+from collections.abc import Iterator
+
+from jobs.app import App
+from jobs.errors import BadKey, BadRequest
+from jobs.gate import Gate
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import Submission
+
+_FOREIGN = ("start", "end", "mode", "branch")
+
+
+class ChunkKeyspace:
+    """What a chunk needs stands in the ledger, and nobody follows from it who was not planned with it."""
+
+    def canonical(self, app: App, key: str) -> str:
+        return key
+
+    def expand(self, app: App, submission: Submission) -> Iterator[str]:
+        require_chunk_words(app, submission)
+        return iter(dict.fromkeys(submission.named_keys or ()))
+
+    def gates(self, app: App, key: str) -> tuple[Gate, ...]:
+        return ()
+
+    def unmatched(self, app: App, key: str) -> bool:
+        return False
+
+    def children(
+        self, app: App, key: str, state: State | None = None, *, of: str | None = None
+    ) -> Iterator[JobName]:
+        return iter(())
+
+    def passes(self, app: App, key: str) -> bool:
+        return True
+
+
+def is_by_chunk(app: App, submission: Submission) -> bool:
+    """Whether the submission is about work IDs, and not about chunks that are there."""
+    return app.chunking is not None and submission.named_keys is None
+
+
+def require_chunk_words(app: App, submission: Submission) -> None:
+    """BadRequest where it is put in words of other keyspaces."""
+    if foreign := [word for word in _FOREIGN if getattr(submission, word) is not None]:
+        raise BadRequest(
+            f"{app.name} is keyed by chunk; {' and '.join(foreign)} do not say which work IDs.",
+            where=app.name,
+            advice="Give work_ids, or none for those that its select_work chooses.",
+        )
+
+
+def no_such_chunk(name: JobName) -> BadKey:
+    return BadKey(
+        f"There is no chunk {name}.",
+        where=name.app,
+        advice="Chunks are made of work IDs: submit those, like --work-ids 1-3,7.",
+    )
+
+
+def was_split(name: JobName) -> BadRequest:
+    return BadRequest(
+        f"{name} was split, and its halves run in its place.",
+        where=name.app,
+        advice="Ask for those; `sluice show` names them.",
+    )

@@ -1,0 +1,96 @@
+"""Which apps a submission about work IDs may need: the graph before it is cut into chunks.
+
+An app stands in it once for each set of kwargs that reaches it, and once more for each parent that wants one of
+its own. Nobody looks yet whether anything is fresh.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from jobs.app import App
+from jobs.catalogue import Catalogue
+from jobs.chunking import Chunking, Dependency
+from jobs.errors import BadRequest
+from jobs.freshness import mark_of
+from jobs.submission import JSON
+
+#: What is unique, or differs by its kwargs, multiplies downwards.
+NODES_MAX = 10_000
+
+
+class Edge(NamedTuple):
+    """``parent`` is the place of the node that is needed."""
+
+    dependency: Dependency
+    parent: int
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """``number`` tells the nodes of one app apart, from 1. ``mark`` says which of the app's results these are."""
+
+    app: App
+    chunking: Chunking
+    kwargs: Mapping[str, JSON]
+    mark: str
+    number: int
+    edges: list[Edge]
+
+
+class _Same(NamedTuple):
+    """What two edges must have in common to lead to one node; ``child`` is None where it is shared."""
+
+    app: str
+    kwargs: bytes
+    child: int | None
+
+
+def nodes_of(catalogue: Catalogue, name: str, kwargs: Mapping[str, JSON]) -> list[Node]:
+    """The node that was asked for first, and each before those that it needs."""
+    nodes: list[Node] = []
+    places: dict[_Same, int] = {}
+    counted: Counter[str] = Counter()
+
+    def place_of(app: str, given: Mapping[str, JSON], child: int | None) -> int:
+        same = _Same(app, msgspec.json.encode(given, order="sorted"), child)
+        if same not in places:
+            if len(nodes) == NODES_MAX:
+                raise BadRequest(f"{name} comes to more than {NODES_MAX:,} apps with kwargs of their own.")
+            counted[app] += 1
+            places[same] = len(nodes)
+            nodes.append(_node(catalogue.app(app), given, counted[app]))
+        return places[same]
+
+    place_of(name, kwargs, None)
+    for place, node in enumerate(nodes):  # It grows while it is read.
+        for each in node.chunking.dependencies:
+            handed = {**node.kwargs, **each.kwargs} if each.kwargs else node.kwargs
+            node.edges.append(Edge(each, place_of(each.app, handed, place if each.unique else None)))
+    return _children_first(nodes)
+
+
+def _node(app: App, kwargs: Mapping[str, JSON], number: int) -> Node:
+    if app.chunking is None:
+        raise BadRequest(f"{app.name} is not keyed by chunk, so it is not about work IDs.", where=app.origin)
+    try:
+        mark = mark_of(app.chunking, kwargs)
+    except ValueError as error:
+        raise BadRequest(f"{app.name}: {error}.", where=app.origin) from None
+    return Node(app=app, chunking=app.chunking, kwargs=kwargs, mark=mark, number=number, edges=[])
+
+
+def _children_first(nodes: list[Node]) -> list[Node]:
+    children: dict[int, list[int]] = {place: [] for place in range(len(nodes))}
+    for place, node in enumerate(nodes):
+        for edge in node.edges:
+            children[edge.parent].append(place)
+    order = list(TopologicalSorter(children).static_order())
+    moved = {place: position for position, place in enumerate(order)}
+    ordered = [nodes[place] for place in order]
+    for node in ordered:
+        node.edges[:] = [edge._replace(parent=moved[edge.parent]) for edge in node.edges]
+    return ordered

@@ -1,0 +1,44 @@
+"""Where lists of work IDs are cut.
+
+A cut is a piece of the sorted list, by its first position and the one after its last. The list falls into
+stretches as long as the longest chunk of any app; each app cuts every stretch by its own size. So no chunk
+reaches into two stretches, and each is a graph by itself.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from jobs.work_ids import Part, WorkId, in_order
+
+Cut: TypeAlias = tuple[int, int]
+
+
+def cuts(length: int, size: int, longest: int) -> list[Cut]:
+    """Pieces of this size, but at the end of a stretch, where what is left makes a shorter one."""
+    return [
+        (start, min(start + size, stretch + longest, length))
+        for stretch in range(0, length, longest)
+        for start in range(stretch, min(stretch + longest, length), size)
+    ]
+
+
+def touching(these: Sequence[Cut], those: Sequence[Cut]) -> Iterator[tuple[Cut, Cut]]:
+    """The pairs that have a position in common; both lists are in order, and neither touches itself."""
+    begin = 0
+    for this in these:
+        while begin < len(those) and those[begin][1] <= this[0]:
+            begin += 1
+        at = begin
+        while at < len(those) and those[at][0] < this[1]:
+            yield this, those[at]
+            at += 1
+
+
+def positions(ids: Sequence[WorkId], part: Part) -> Cut:
+    """Where in the sorted list the IDs of a part stand; empty where none of them does."""
+    first, last = (part, part) if isinstance(part, str) else (part[0], part[-1])
+    return (
+        bisect_left(ids, in_order(first), key=in_order),
+        bisect_right(ids, in_order(last), key=in_order),
+    )

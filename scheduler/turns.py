@@ -1,0 +1,70 @@
+"""One schedule's firings, one after the other, each in view of what is open by then."""
+
+from datetime import datetime
+
+from jobs.firing import Busy, Firing, FiringOutcome, Overlapping, submission_id
+from jobs.schedule import Schedule
+
+#: So many due times wait for their turn; what comes then is skipped.
+QUEUED_MAX = 10
+
+
+class Turns:
+    """``firings`` and ``replaced`` are what it comes to."""
+
+    def __init__(self, schedule: Schedule, busy: Busy, overlap: Overlapping) -> None:
+        self._schedule = schedule
+        self._way = overlap.way
+        self._open = bool(busy.own) or (overlap.of_app and busy.app)
+        self._own = busy.own
+        self._waiting = [*busy.waiting]
+        self._firings: list[Firing] = []
+        self._replaced: tuple[str, ...] = ()
+
+    @property
+    def firings(self) -> tuple[Firing, ...]:
+        return tuple(self._firings)
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        return self._replaced
+
+    def release(self) -> None:
+        """Fire those that wait, as far as what is open lets them."""
+        while self._waiting and not self._open:
+            self._fire(self._waiting.pop(0))
+
+    def forget(self, why: str) -> None:
+        """Fire none of those that wait."""
+        for due in self._waiting:
+            self.note(due, FiringOutcome.SKIPPED, why)
+        self._waiting = []
+
+    def take(self, due: datetime) -> None:
+        """Fire it, unless what is open is in its way."""
+        if self._way == "replace":
+            self._replaced = self._own
+            self._fire(due)
+        elif self._way == "skip" and self._open:
+            self.note(due, FiringOutcome.SKIPPED, "an earlier submission is open")
+        elif self._way != "queue" or not (self._open or self._waiting):
+            self._fire(due)
+        elif len(self._waiting) < QUEUED_MAX:
+            self._waiting.append(due)
+            self.note(due, FiringOutcome.QUEUED, "until an earlier submission has ended")
+        else:
+            self.note(due, FiringOutcome.SKIPPED, f"{QUEUED_MAX} are waiting already")
+
+    def note(self, due: datetime, outcome: FiringOutcome, note: str | None) -> None:
+        self._firings.append(Firing(schedule=self._schedule.id, due=due, outcome=outcome, note=note))
+
+    def _fire(self, due: datetime) -> None:
+        """One that cannot be written out is in nobody's way."""
+        try:
+            asked = self._schedule.submission(due, submission_id(self._schedule.id, due))
+        except (ValueError, OverflowError) as error:
+            self.note(due, FiringOutcome.FAULTY, str(error))
+            return
+        self._open = self._way is not None
+        fired = Firing(schedule=self._schedule.id, due=due, outcome=FiringOutcome.FIRED, submission=asked)
+        self._firings.append(fired)
