@@ -16,7 +16,8 @@ What holds:
     choosing                    which jobs a hint is for     urgency     who lends whom how much
     release, counts             gates open and shut          judging     what follows from an outcome
     submissions, wishes         who wants what               grooming    what was lost or has become due
-    workers                     leases                       reads/      what people ask
+    workers                     leases                       schedules   due times, and what became of them
+                                                             reads/      what people ask
 
 Must not know: definitions, keyspaces, brokers, who calls. Times that are compared are the database's own.
 """

@@ -5,8 +5,8 @@ before it *overtakes*: the next hint for any job of its app takes it. The job th
 and the hint of the one that overtook, which will not find that any more, takes whoever is the most urgent then.
 
 What holds: a hint for n jobs takes n wherever so many are to be had. So the hints that were sent suffice for the jobs
-that are ready, in whatever order they arrive; one too many costs a look-up. A job that once took its worker
-down is apart: it takes no place in a hint for several, and its own hint is for nobody else while it is ready.
+that are ready, in whatever order they arrive; one too many costs a look-up. A job that is ``alone``
+is apart: it takes no place in a hint for several, and its own hint is for nobody else while it is ready.
 
 Who races whom: two hints for jobs of one app. Each locks those it names, in id order, and waits for them. It takes
 others only after that, and passes over the locked ones: whoever holds one is about to take it. So two hints never
@@ -21,12 +21,13 @@ from typing import NamedTuple
 from jobs.states import CLAIM, State
 from jobs.urgency import Urgency
 from ledger.connection import Tx, arrays
+from ledger.release import ALONE
 from ledger.sql import NOW, guard
 
 #: A job that has passed its ``end_before`` is the groomer's to end, not a worker's to begin.
 UNEXPIRED = f"coalesce(job.end_before > {NOW}, true)"
 
-_COLUMNS = "job.id, job.round, job.priority, job.urgent_by, job.losses > 0"
+_COLUMNS = f"job.id, job.round, job.priority, job.urgent_by, {ALONE}"
 # The order of ``jobs.urgency.Urgency``, then of age, as the index job_urgency has it.
 _URGENCY = "-job.priority, coalesce(job.urgent_by, 'infinity'), job.id"
 
@@ -40,7 +41,7 @@ ORDER BY job.id FOR UPDATE OF job
 _READY = f"""
 SELECT {_COLUMNS} FROM job
 WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
-  AND {UNEXPIRED} AND (%(alone)s OR job.losses = 0) AND job.id <> ALL(%(held)s::bigint[])
+  AND {UNEXPIRED} AND (%(alone)s OR NOT {ALONE}) AND job.id <> ALL(%(held)s::bigint[])
 """
 _FIRST = f"ORDER BY {_URGENCY} LIMIT %(most)s"
 _ANY = f"{_READY} {_FIRST}"

@@ -27,7 +27,7 @@ _CLAIM = move(
     condition=f"job.round = given.round AND {UNEXPIRED} AND EXISTS ("
     f"SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})",
     sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s)",
-    returning="id, app, key, round, claim, kwargs, overrides, timeout_s, handle",
+    returning="id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle",
 )
 # It also looks for those whose children wait for them to run: in a statement after the claim's own, for a
 # plan that locked the parent before us has written its need by now (see ``counts``).
@@ -90,7 +90,8 @@ WHERE round.job = given.job AND round.claim = given.claim AND round.ending IS NU
 
 
 class Claimed(Struct, frozen=True):
-    """A job that this worker may run, and what it needs to run it. ``handle`` is of an earlier claim (``handles``)."""
+    """A job that this worker may run, and what it needs to run it. ``handle`` is of an earlier claim (``handles``);
+    ``work_ids`` are parts (``jobs.work_ids``)."""
 
     id: int
     app: str
@@ -101,6 +102,7 @@ class Claimed(Struct, frozen=True):
     overrides: Mapping[str, JSON] | None
     timeout_s: float | None
     handle: JSON
+    work_ids: list[JSON] | None = None
 
     @property
     def name(self) -> JobName:

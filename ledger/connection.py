@@ -122,10 +122,10 @@ class Ledger:
 
 
 def written_array(values: list[object]) -> object:
-    """A list of whole numbers or of texts as Postgres writes it. The driver does the same ten times slower, which
-    would be the greater part of a large plan; other lists are left to it."""
+    """A list of whole numbers, of texts or of nothing as Postgres writes it. The driver does the same ten times
+    slower, which would be the greater part of a large plan; other lists are left to it."""
     kinds = set(map(type, values)) - {type(None)}
-    if kinds == {int}:
+    if values and kinds <= {int}:
         return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
     if kinds == {str}:
         return "{" + ",".join("NULL" if value is None else _quoted(str(value)) for value in values) + "}"

@@ -19,8 +19,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from jobs.gate import DEAD_FOR, MET
-from jobs.states import By, State, sql_list
+from jobs.states import SPLIT, By, State, sql_list
 from ledger.connection import Tx
+from ledger.parts import divisible
 from ledger.release import Ready, release, strand
 
 _MET, _DEAD = (
@@ -31,8 +32,12 @@ _MET, _DEAD = (
     )
     for of_when in (MET, DEAD_FOR)
 )
+#: Whether a parent has failed for good and is about to be split: that has decided nothing.
+UNSPLIT = f"(parent.{SPLIT.guard} AND {divisible('parent')})"
+#: Whether a parent's last success was too old when the child was planned: neither has that decided anything.
+OUTLIVED = f"(parent.state = '{State.SUCCEEDED}' AND parent.claim <= need.outlived)"
 #: What a parent's state means to a need: met, dead, or (null) open yet.
-VERDICT = f"(CASE WHEN {_MET} THEN true WHEN {_DEAD} THEN false END)"
+VERDICT = f"(CASE WHEN {UNSPLIT} OR {OUTLIVED} THEN NULL WHEN {_MET} THEN true WHEN {_DEAD} THEN false END)"
 
 _HOLD_PARENTS = """
 SELECT id FROM job WHERE id IN (SELECT parent FROM need WHERE child = ANY(%(jobs)s)) ORDER BY id FOR SHARE

@@ -12,6 +12,7 @@ import msgspec
 from jobs.plan import PlannedJob, Standing
 from jobs.ref import JobName
 from jobs.states import SKIP, WANT, By, State
+from jobs.work_ids import parts_of
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
 
@@ -32,6 +33,8 @@ _TERMS = {
     "kwargs": "text[]",
     "not_before": "timestamptz[]",
     "end_before": "timestamptz[]",
+    "mark": "text[]",
+    "bisect": "bool[]",
 }
 _TERMS_GIVEN = (
     f"unnest({', '.join(f'%({name})s::{kind}' for name, kind in _TERMS.items())}) "
@@ -42,9 +45,10 @@ _COLUMNS = {name: f"{name}::jsonb" if name in _JSON else name for name in _TERMS
 
 _INSERT = f"""
 WITH made AS (
-    INSERT INTO job (key, {", ".join(_COLUMNS)}, created_at, changed_at)
-    SELECT key, {", ".join(_COLUMNS.values())}, {NOW}, {NOW}
-    FROM unnest(%(keys)s::text[], %(terms)s::int[]) WITH ORDINALITY AS new (key, term, place)
+    INSERT INTO job (key, work_ids, {", ".join(_COLUMNS)}, created_at, changed_at)
+    SELECT key, work_ids::jsonb, {", ".join(_COLUMNS.values())}, {NOW}, {NOW}
+    FROM unnest(%(keys)s::text[], %(work_ids)s::text[], %(terms)s::int[])
+         WITH ORDINALITY AS new (key, work_ids, term, place)
     JOIN {_TERMS_GIVEN} USING (term)
     ORDER BY place
     ON CONFLICT (app, version, key) DO NOTHING
@@ -78,6 +82,7 @@ _ANEW = {
         "timeout_s": "timeout",
         "retry": "retry",
         "not_before": "start_after",
+        "bisect": "on_failure",
     }.items()
 } | {
     "end_before": f"CASE WHEN {_KEPT.format(word='end_before')} AND job.end_before > {NOW}"
@@ -103,6 +108,7 @@ def insert(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
     rows = tx.rows(
         _INSERT,
         keys=[job.name.key for job in jobs],
+        work_ids=[job.work_ids and _json(parts_of(job.work_ids)) for job in jobs],
         targets=list(_VERBS),
         verbs=list(_VERBS.values()),
         **_terms(jobs),
@@ -150,6 +156,7 @@ def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
             id(job.policy),
             id(job.overrides),
             id(job.kwargs),
+            job.mark,
         )
         if mark not in places:
             rows.append(_row(job))
@@ -175,6 +182,8 @@ def _row(job: PlannedJob) -> tuple[object, ...]:
         _json(job.kwargs),
         policy.start_after,
         policy.end_before,
+        job.mark,
+        policy.on_failure == "bisect",
     )
 
 

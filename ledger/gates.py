@@ -30,6 +30,12 @@ FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(condit
      AS new (child, gate, parent, condition)
 ON CONFLICT (child, gate, parent) DO NOTHING
 """
+_DISCOUNT = """
+UPDATE need SET outlived = given.claim
+FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(claim)s::bigint[])
+     AS given (child, gate, parent, claim)
+WHERE need.child = given.child AND need.gate = given.gate AND need.parent = given.parent
+"""
 _OUTDATED = f"""
 SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) USING (id)
 WHERE job.digest IS DISTINCT FROM given.digest
@@ -73,6 +79,20 @@ def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> N
     tx.write(_DROP_GATES, jobs=numbers)
     tx.write(_UPDATE_DIGESTS, jobs=numbers, digests=[job.digest for job in jobs])
     write(tx, jobs, ids)
+
+
+def discount(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
+    """What is too old for these jobs, which wait or are about to, does not meet their needs. They are yet to be
+    counted."""
+    needs = [
+        (ids[job.name], place, ids[need.parent], job.stale[need.parent])
+        for job in jobs
+        for place, gate in enumerate(job.gates)
+        for need in gate.needs
+        if job.discounts(need)
+    ]
+    if needs:
+        tx.write(_DISCOUNT, **arrays(needs, "child", "gate", "parent", "claim"))
 
 
 def write(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:

@@ -90,7 +90,8 @@ SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDE
 _UNPLANNED = f"""
 SELECT id FROM submission
 WHERE state = '{SubmissionState.RECEIVED}'
-  AND (received_at < {NOW} - make_interval(secs => {GRACE_S}) OR received_at < %(before)s::timestamptz)
+  AND (coalesce(look_at <= {NOW}, received_at < {NOW} - make_interval(secs => {GRACE_S}))
+       OR received_at < %(before)s::timestamptz)
 ORDER BY received_at LIMIT %(limit)s
 """
 _CLOSE_ROUNDS = f"""

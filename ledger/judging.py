@@ -14,6 +14,7 @@ from jobs.backoff import Retry
 from jobs.outcome import Ending
 from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
 from jobs.verdict import Case, Verdict
+from ledger import freshness
 from ledger.connection import Tx, arrays
 from ledger.release import Ready, release
 from ledger.sql import guard, move
@@ -21,7 +22,7 @@ from ledger.submissions import cancel_unwanted, owe
 
 _CASES = f"""
 SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,
-       job.end_before, job.retry
+       job.end_before, job.retry, job.work_ids IS NOT NULL
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
 WHERE job.id = ANY(%(jobs)s) AND {guard(SUCCEED)}
 ORDER BY job.id FOR UPDATE OF job
@@ -58,10 +59,11 @@ _PACES = "SELECT app, mean_s FROM pace WHERE app = ANY(%(apps)s)"
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """``ended`` are terminal now and owe their children the news, each with its app; ``ready`` are due for
-    another round at once."""
+    """``ended`` are terminal now and owe their children the news, each with its app; ``failed`` are those of them
+    that an error ended. ``ready`` are due for another round at once."""
 
     ended: Mapping[int, str]
+    failed: list[int]
     ready: list[Ready]
 
 
@@ -70,15 +72,19 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
     cases = _cases(tx, jobs)
     verdicts = [judge_one(case) for case in cases]
     by_verb = {verb: [verdict.id for verdict in verdicts if verdict.verb is verb] for verb in _END}
-    ended = [id for verb, jobs in by_verb.items() if jobs for id in tx.column(_END[verb], jobs=jobs)]
+    moved = {verb: tx.column(_END[verb], jobs=jobs) for verb, jobs in by_verb.items() if jobs}
+    ended = [id for ids in moved.values() for id in ids]
     owe(tx, ended)
+    chunks = {case.id for case in cases if case.is_chunk}
+    if fresh := [job for job in by_verb[SUCCEED] if job in chunks]:
+        freshness.record(tx, fresh)
     again = [(verdict.id, verdict.not_before) for verdict in verdicts if verdict.verb is RETRY]
     waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before")) if again else []
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
     ready = release(tx, By.PLANNER, waiting)
     _note_pace(tx, cases)
     apps = {case.id: case.app for case in cases}
-    return Judged({job: apps[job] for job in [*ended, *cancelled]}, ready)
+    return Judged({job: apps[job] for job in [*ended, *cancelled]}, moved.get(FAIL, []), ready)
 
 
 def paces_s(tx: Tx, apps: Sequence[str]) -> dict[str, float]:
@@ -99,8 +105,9 @@ def _cases(tx: Tx, jobs: list[int]) -> list[Case]:
             max_fails=max_fails,
             end_before=end_before,
             retry=msgspec.convert(retry or {}, Retry),
+            is_chunk=is_chunk,
         )
-        for (id, app, key, ending, took_s, executed_at, fails, max_fails, end_before, retry) in tx.rows(
+        for id, app, key, ending, took_s, executed_at, fails, max_fails, end_before, retry, is_chunk in tx.rows(
             _CASES, jobs=jobs
         )
     ]

@@ -8,46 +8,42 @@ What a crash leaves: nothing, for a plan is one transaction.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from msgspec import Struct
-
-from jobs.plan import Plan, PlannedJob, Standing, Wish
+from jobs.known import Known
+from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
 from jobs.ref import JobName
 from jobs.states import By, State
-from ledger import counts, entering, gates, reviving, urgency, wishes
+from ledger import counts, entering, gates, reviving, splitting, urgency, wishes
 from ledger.connection import Tx, arrays
 from ledger.counts import Told
 from ledger.release import Ready, release, strand
 
-_FIND = """
-SELECT job.id, job.app, job.key, job.state
+_NAMED = """
 FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)
 WHERE job.version = ''
 """
-
-# The expected ones first: they will be written, and a share lock that has to grow invites a deadlock.
-_HOLD_EXPECTED = f"""
-SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.EXPECTED}' ORDER BY id FOR UPDATE
+_FIND = f"SELECT job.id, job.app, job.key, job.state {_NAMED}"
+# A hundred thousand times are as much work to read as all the rest, so most walks do without.
+_LOOK = f"""
+SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
+       CASE WHEN job.state = '{State.WAITING}' THEN ARRAY(
+           SELECT ARRAY[parent.app, parent.key, need.outlived::text]
+           FROM need JOIN job parent ON parent.id = need.parent
+           WHERE need.child = job.id AND {counts.OUTLIVED}) END
+{_NAMED}
 """
-_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
+
+# Those that will be written first: a share lock that has to grow invites a deadlock.
+_HOLD_WRITTEN = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR id = ANY(%(again)s::bigint[]))
+ORDER BY id FOR UPDATE
+"""
+_HOLD = "SELECT id, state FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
 # Jobs that were planned with one alternative dead already and another neither dead nor met.
 _TURNED = """
 SELECT child FROM gate WHERE child = ANY(%(jobs)s) GROUP BY child
 HAVING bool_or(dead > 0) AND NOT bool_and(dead > 0) AND NOT bool_or(unmet = 0)
 """
-
-
-class Known(Struct, frozen=True):
-    """A job that the ledger has, in the state it had when it was read."""
-
-    id: int
-    app: str
-    key: str
-    state: State
-
-    @property
-    def name(self) -> JobName:
-        return JobName(self.app, self.key)
 
 
 def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
@@ -59,11 +55,28 @@ def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
     return {job.name: job for job in known}
 
 
+def look(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
+    """The same, with what a walk that minds how old inputs are has to know."""
+    if not names:
+        return {}
+    rows = tx.rows(_LOOK, **arrays(list(names), "app", "key"))
+    known = (
+        Known(id, app, key, State(state), since, claim, _lacks(parents or ()))
+        for id, app, key, state, since, claim, parents in rows
+    )
+    return {job.name: job for job in known}
+
+
+def _lacks(parents: Iterable[Sequence[str]]) -> dict[JobName, int]:
+    return {JobName(app, key): int(claim) for app, key, claim in parents}
+
+
 def plan(tx: Tx, plan: Plan) -> Told:
     """Enter a plan: the jobs of it that may run at once."""
     made = entering.insert(tx, plan.jobs)
-    older = _hold(tx, [job.name for job in plan.jobs if job.name not in made])
+    older, split = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
     ids = made | older
+    reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
     skipped = [job.name for job in plan.jobs if job.standing is Standing.SKIPPED]
     entering.skip(tx, [ids[name] for name in skipped])
     wanted = [job for job in plan.jobs if job.standing is Standing.WANTED]
@@ -71,13 +84,14 @@ def plan(tx: Tx, plan: Plan) -> Told:
     fresh = [job for job in wanted if job.name in made or ids[job.name] in woken]
     gates.write(tx, fresh, ids)
     asked_again = [job for job in wanted if job.name in older and ids[job.name] not in woken]
-    again = [ids[name] for rerun in plan.reruns for name in rerun.names]
-    changed = gates.outdated(tx, asked_again, ids, again)
+    changed = gates.outdated(tx, asked_again, ids, [job for _, jobs in reruns for job in jobs])
     gates.replace(tx, changed, ids)
+    gates.discount(tx, [job for job in plan.jobs if job.stale], ids)
     wishes.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
+    splitting.stand_in(tx, split)
     unsure = [ids[job.name] for job in (*_decided(fresh, older.keys() | set(skipped)), *changed)]
     counts.recount(tx, unsure)
-    revived = _revive(tx, plan, asked_again, ids)
+    revived = _revive(tx, reruns, asked_again, ids)
     raised = urgency.ask(tx, {ids[job.name]: job.policy.priority for job in asked_again})
     touched = sorted({*unsure, *revived})
     urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in fresh)}))
@@ -92,13 +106,22 @@ def plan(tx: Tx, plan: Plan) -> Told:
     )
 
 
-def _hold(tx: Tx, names: list[JobName]) -> dict[JobName, int]:
-    """The ids of the plan's jobs that were there before, locked against ending meanwhile."""
+def _hold(tx: Tx, names: list[JobName], reruns: Iterable[Rerun]) -> tuple[dict[JobName, int], list[int]]:
+    """The ids of the plan's jobs that were there before, locked against ending meanwhile, and those that were split."""
     ids = {name: known.id for name, known in find(tx, names).items()}
-    if ids:
-        tx.rows(_HOLD_EXPECTED, jobs=list(ids.values()))
-        tx.rows(_HOLD, jobs=list(ids.values()))
-    return ids
+    if not ids:
+        return {}, []
+    again = [ids[name] for rerun in reruns for name in rerun.names if name in ids]
+    tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again)
+    held = tx.rows(_HOLD, jobs=list(ids.values()))
+    return ids, [id for id, state in held if state == State.SPLIT]
+
+
+def _still_due(tx: Tx, rerun: Rerun, ids: Mapping[JobName, int]) -> list[int]:
+    """The jobs that it asks for; of those that were too old, whom nobody else has run again by now."""
+    if not rerun.stale:
+        return [ids[name] for name in rerun.names]
+    return reviving.unchanged(tx, {ids[name]: claim for name, claim in rerun.stale.items()})
 
 
 def _decided(jobs: Iterable[PlannedJob], names: Collection[JobName]) -> list[PlannedJob]:
@@ -108,20 +131,27 @@ def _decided(jobs: Iterable[PlannedJob], names: Collection[JobName]) -> list[Pla
     return [job for job in jobs if any(need.parent in names for gate in job.gates for need in gate.needs)]
 
 
-def _revive(tx: Tx, plan: Plan, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
+def _revive(
+    tx: Tx,
+    reruns: Sequence[tuple[Rerun, list[int]]],
+    jobs: Sequence[PlannedJob],
+    ids: Mapping[JobName, int],
+) -> list[int]:
     """Run again what was cancelled and is wanted now, and what the plan asks for; all whom that touches.
 
     Those that the plan names begin anew under its terms, the others under those they had.
     """
-    if not jobs and not plan.reruns:
+    if not jobs and not reruns:
         return []
     revived = reviving.want_again(tx, [ids[job.name] for job in jobs])
     begun, touched = revived.jobs, revived.touched
-    for again in plan.reruns:
-        revived = reviving.rerun(tx, [ids[name] for name in again.names], downstream=again.downstream)
+    for again, named in reruns:
+        note = reviving.TOO_OLD if again.stale else None
+        revived = reviving.rerun(tx, named, downstream=again.downstream, note=note)
         wishes.want(tx, [(again.submission, job, Wish.PUSHED) for job in revived.jobs])
         begun, touched = begun + revived.jobs, touched + revived.touched
-    entering.renew(tx, [job for job in jobs if ids[job.name] in set(begun)], ids)
+    anew = set(begun)
+    entering.renew(tx, [job for job in jobs if ids[job.name] in anew], ids)
     return touched
 
 

@@ -9,7 +9,8 @@ from ledger.sql import NOW, move
 
 
 class Ready(NamedTuple):
-    """A job to announce. ``alone`` says that it once took its worker down and must not share a parcel."""
+    """A job to announce. ``alone`` says that it must not share a parcel: it once took its worker down, or it is half
+    of what failed, so one of the two may do so."""
 
     job: int
     app: str
@@ -19,8 +20,9 @@ class Ready(NamedTuple):
     alone: bool
 
 
+ALONE = "(losses > 0 OR half_of IS NOT NULL)"
 #: What a statement on ``job`` returns for each ``Ready``.
-READY_COLUMNS = "id, app, round, priority, urgent_by, losses > 0"
+READY_COLUMNS = f"id, app, round, priority, urgent_by, {ALONE}"
 
 _RELEASE = {
     by: move(

@@ -3,6 +3,7 @@
 A revived job starts a new life: its tries begin at zero, its claims go on counting, its history stays.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jobs.states import DEAD, REVIVE, TERMINAL, By, State, sql_list
@@ -47,6 +48,10 @@ WITH RECURSIVE down (id) AS (
 )
 SELECT id FROM down
 """
+_UNCHANGED = f"""
+SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim) USING (id)
+WHERE job.state = '{State.SUCCEEDED}' AND job.claim = given.claim ORDER BY job.id
+"""
 _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
 
 _REVIVE = move(
@@ -54,10 +59,16 @@ _REVIVE = move(
     By.PLANNER,
     sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = false, announced_at = NULL, event = NULL, "
     "not_before = NULL, urgent_by = NULL, handle = NULL",
+    note="CASE WHEN id = ANY(%(named)s::bigint[]) THEN %(note)s::text END",
 )
+#: Said of a job that is run again for the age of its last success.
+TOO_OLD = "too old for who asked"
+# From the parents to their children, whatever the statistics say of waiting jobs: these know nothing of the hundred
+# thousand that this very transaction has set waiting (as in ``sql.guard``).
 _WAITING_CHILDREN = f"""
-SELECT DISTINCT need.child FROM need JOIN job ON job.id = need.child
-WHERE need.parent = ANY(%(jobs)s) AND job.state = '{State.WAITING}'
+SELECT DISTINCT need.child FROM unnest(%(jobs)s::bigint[]) AS given (id)
+JOIN need ON need.parent = given.id JOIN job ON job.id = need.child
+WHERE CASE WHEN job.state = '{State.WAITING}' THEN true END
 """
 
 
@@ -69,13 +80,18 @@ class Revived(NamedTuple):
     touched: list[int]
 
 
-def rerun(tx: Tx, jobs: list[int], *, downstream: bool) -> Revived:
-    """Run these jobs again, with whatever dead ancestors and descendants they have."""
+def unchanged(tx: Tx, claims: Mapping[int, int]) -> list[int]:
+    """Those of the jobs whose last run is the one under this claim, and has succeeded. Their rows are held."""
+    return tx.column(_UNCHANGED, jobs=list(claims), claims=list(claims.values()))
+
+
+def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> Revived:
+    """Run these jobs again, with whatever dead ancestors and descendants they have. The note is on themselves."""
     if not jobs:
         return Revived([], [])
     roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
     descendants = _ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS
-    return _revive(tx, tx.column(descendants, jobs=roots))
+    return _revive(tx, tx.column(descendants, jobs=roots), named=jobs, note=note)
 
 
 def want_again(tx: Tx, jobs: list[int]) -> Revived:
@@ -84,8 +100,8 @@ def want_again(tx: Tx, jobs: list[int]) -> Revived:
     return _revive(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else Revived([], [])
 
 
-def _revive(tx: Tx, jobs: list[int]) -> Revived:
-    revived = tx.column(_REVIVE, jobs=jobs)
+def _revive(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | None = None) -> Revived:
+    revived = tx.column(_REVIVE, jobs=jobs, named=[*named], note=note)
     repay(tx, revived)
     forget_ended(tx, revived)
     touched = sorted({*revived, *tx.column(_WAITING_CHILDREN, jobs=revived)})

@@ -35,8 +35,12 @@ _SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
 _ENDED = sql_list(*(state for state in State if state in TERMINAL))
 
 
-def _moment(name: str, *, nullable: bool = True) -> Column[object]:
-    return Column(name, DateTime(timezone=True), nullable=nullable)
+def _moment(name: str, *, nullable: bool = True, comment: str | None = None) -> Column[object]:
+    return Column(name, DateTime(timezone=True), nullable=nullable, comment=comment)
+
+
+def _flag(name: str, comment: str) -> Column[object]:
+    return Column(name, Boolean, nullable=False, server_default=text("false"), comment=comment)
 
 
 submission = Table(
@@ -49,7 +53,12 @@ submission = Table(
     Column("request", JSONB, nullable=False),
     Column("push", Boolean, nullable=False),
     Column("reason", Text),
-    Column("sentinel", BigInteger, comment="one job it still waits for; looked for anew when that one ends"),
+    Column(
+        "sentinel",
+        BigInteger,
+        comment="one job it waits for, to be planned or to end; when that ends it looks again",
+    ),
+    _moment("look_at", comment="received, and waits to be planned: when that is tried again"),
     _moment("received_at", nullable=False),
     _moment("planned_at"),
     _moment("ended_at"),
@@ -58,6 +67,17 @@ submission = Table(
         "submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")
     ),
     Index("submission_active", "sentinel", postgresql_where=text(f"state = '{SubmissionState.ACTIVE}'")),
+    Index(
+        "submission_waiting",
+        "sentinel",
+        postgresql_where=text(f"state = '{SubmissionState.RECEIVED}' AND sentinel IS NOT NULL"),
+    ),
+    Index(
+        "submission_succeeded",
+        "app",
+        "ended_at",
+        postgresql_where=text(f"state = '{SubmissionState.SUCCEEDED}'"),
+    ),
 )
 
 job = Table(
@@ -73,7 +93,7 @@ job = Table(
     Column("fails", Integer, nullable=False, server_default="0"),
     Column("timeouts", Integer, nullable=False, server_default="0"),
     Column("losses", Integer, nullable=False, server_default="0"),
-    Column("open", Boolean, nullable=False, server_default=text("false"), comment="a gate has nothing unmet"),
+    _flag("open", "a gate has nothing unmet"),
     Column("priority", Integer, nullable=False, server_default="0"),
     Column("max_fails", Integer, nullable=False, server_default="0"),
     Column("max_timeouts", Integer, nullable=False, server_default="0"),
@@ -84,15 +104,17 @@ job = Table(
     Column("kwargs", JSONB),
     _moment("not_before"),
     _moment("end_before"),
-    Column(
-        "urgent_by",
-        DateTime(timezone=True),
-        comment="the earliest end_before of those who wait for it; orders jobs of one priority",
+    _moment(
+        "urgent_by", comment="the earliest end_before of those who wait for it; orders jobs of one priority"
     ),
     Column("digest", Text, comment="of the definition that its gates come from"),
     Column(
         "handle", JSONB, comment="where a job manager finds what it started; null: it has started nothing"
     ),
+    Column("work_ids", JSONB, comment="of a chunk, in parts: a run of numbers by first and last, or a text"),
+    Column("mark", Text, comment="of a chunk: under which its freshness is kept"),
+    _flag("bisect", "once it has failed for good, its halves run in its place"),
+    Column("half_of", BigInteger, comment="the job that was split, in whose place it and the other half run"),
     Column("worker", UUID(as_uuid=True)),
     _moment("deadline"),
     _moment("announced_at"),
@@ -124,6 +146,7 @@ job = Table(
         postgresql_where=text(f"end_before IS NOT NULL AND state NOT IN ({_ENDED})"),
     ),
     Index("job_app_state", "app", "state"),
+    Index("job_half_of", "half_of", postgresql_where=text("half_of IS NOT NULL")),
     # Its app has the collation "C", though Alembic cannot tell. That keeps the index apart: a query that asks in this
     # collation has no other to fall back on, and none that does not is tempted by this one. To statistics
     # from before a hundred thousand jobs became ready each of them looks like a bargain.
@@ -157,6 +180,9 @@ need = Table(
     Column("parent", BigInteger, primary_key=True),
     Column("condition", Text, nullable=False),
     Column("settled", Boolean, comment="null: open; true: met; false: it cannot be met any more"),
+    Column(
+        "outlived", BigInteger, comment="the parent's claim whose success was too old; a later one meets it"
+    ),
     Index("need_parent", "parent"),
     Index("need_running", "parent", postgresql_where=text("condition = 'running' AND settled IS NULL")),
 )
@@ -223,6 +249,20 @@ owed = Table(
     Index("owed_since", "since"),
 )
 
+freshness = Table(
+    "freshness",
+    metadata,
+    Column("app", Text, primary_key=True),
+    Column(
+        "mark",
+        Text,
+        primary_key=True,
+        comment="the kwargs that the app tells its results apart by; empty where there are none",
+    ),
+    Column("work_id", Text, primary_key=True),
+    _moment("at", nullable=False, comment="when a chunk with this work ID last succeeded"),
+)
+
 worker = Table(
     "worker",
     metadata,
@@ -237,6 +277,7 @@ worker = Table(
         server_default="1",
         comment="how many jobs it runs at once; 0 for one that runs none",
     ),
+    Column("code", Text, comment="the version of the users' code that it has, where it knows it"),
     _moment("started_at", nullable=False),
     _moment("lease_until", nullable=False),
     _moment("left_at"),

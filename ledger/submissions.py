@@ -21,7 +21,8 @@ from ledger.wishes import STILL_WANTS
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
-_GOOD = sql_list(State.SUCCEEDED, State.SKIPPED)
+#: What does a submission no harm. Whoever wanted a job that was split wants its halves.
+_GOOD = sql_list(State.SUCCEEDED, State.SKIPPED, State.SPLIT)
 
 #: For so long a submission may name an app that a planner's definitions are yet to hear of.
 NEWS_S = 5.0
@@ -35,14 +36,23 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
 _HOLD_RECEIVED = f"""
-SELECT number, request, received_at > {NOW} - make_interval(secs => {NEWS_S}) AS recent FROM submission
+SELECT number, id, request, received_at > {NOW} - make_interval(secs => {NEWS_S}) AS recent FROM submission
 WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' ORDER BY number FOR UPDATE
 """
 _ACTIVATE = f"""
-UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW} WHERE number = ANY(%(numbers)s)
+UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, sentinel = NULL
+WHERE number = ANY(%(numbers)s)
+"""
+_WAIT = f"""
+UPDATE submission SET sentinel = %(job)s, look_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
+WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 """
 _REFUSE = f"""
 UPDATE submission SET state = '{SubmissionState.REFUSED}', reason = %(reason)s, ended_at = {NOW}
+WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
+"""
+_CALL_OFF = f"""
+UPDATE submission SET state = '{SubmissionState.CANCELLED}', reason = %(reason)s, ended_at = {NOW}
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 """
 # A job keeps a submission open while it lives or its children have not been told. One that was only pushed
@@ -77,6 +87,9 @@ FROM looked WHERE submission.number = looked.number
 RETURNING submission.id, submission.state
 """
 _WATCHING = f"""
+WITH woken AS (
+    UPDATE submission SET look_at = {NOW} WHERE state = '{SubmissionState.RECEIVED}' AND sentinel = ANY(%(jobs)s)
+)
 SELECT number FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND sentinel = ANY(%(jobs)s)
 """
 #: The groomer looks for these too.
@@ -92,9 +105,11 @@ UPDATE submission SET state = '{SubmissionState.CANCELLED}', ended_at = {NOW}
 WHERE id = %(id)s AND state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
 RETURNING number
 """
+# An executed job cannot be stopped, but whoever judges it may have it tried again. It is held like the others: either
+# we find it waiting after that, or he finds that nobody wants it.
 _WANTED_BY = f"""
 SELECT job.id FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE})
+WHERE wants.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE}, '{State.EXECUTED}')
 """
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _UNWANTED = f"""
@@ -113,6 +128,7 @@ class Received(Struct, frozen=True):
     """A submission that stands in the ledger and waits to be planned. One that came by SQL was read by nobody yet."""
 
     number: int
+    id: str
     request: Mapping[str, JSON]
     recent: bool
 
@@ -149,6 +165,16 @@ def refuse(tx: Tx, number: int, reason: str) -> None:
     tx.write(_REFUSE, number=number, reason=reason)
 
 
+def wait(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) -> None:
+    """Leave it unplanned until the job has ended, or, whatever becomes of that, for so long."""
+    tx.write(_WAIT, number=number, job=job, reason=reason, seconds=within_s)
+
+
+def call_off(tx: Tx, number: int, reason: str) -> None:
+    """Cancel it before it is planned, for there is nothing to do."""
+    tx.write(_CALL_OFF, number=number, reason=reason)
+
+
 def settle(tx: Tx, numbers: list[int]) -> None:
     """End those of the submissions that have nothing left to wait for; give the others a new sentinel."""
     if numbers:
@@ -156,7 +182,7 @@ def settle(tx: Tx, numbers: list[int]) -> None:
 
 
 def settle_watchers(tx: Tx, jobs: list[int]) -> None:
-    """Settle the submissions whose sentinel is among these jobs."""
+    """Settle the submissions whose sentinel is among these jobs, and have those planned that waited for one."""
     if not jobs:
         return
     settle(tx, tx.column(_WATCHING, jobs=jobs))

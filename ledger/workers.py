@@ -8,8 +8,9 @@ from ledger.connection import Tx, arrays
 from ledger.sql import NOW
 
 _JOIN = f"""
-INSERT INTO worker (id, host, pid, queues, threads, started_at, lease_until)
-VALUES (%(id)s, %(host)s, %(pid)s, %(queues)s, %(threads)s, {NOW}, {NOW} + make_interval(secs => %(lease_s)s))
+INSERT INTO worker (id, host, pid, queues, threads, code, started_at, lease_until)
+VALUES (%(id)s, %(host)s, %(pid)s, %(queues)s, %(threads)s, %(code)s, {NOW},
+        {NOW} + make_interval(secs => %(lease_s)s))
 ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, left_at = NULL
 """
 # A lease that ran out is renewed all the same: what it protected may be gone, the process is not.
@@ -39,9 +40,20 @@ RETURNING name
 """
 
 
-def join(tx: Tx, id: UUID, *, host: str, pid: int, queues: list[str], threads: int, lease_s: float) -> None:
-    """Make a worker known; only one that is may claim. ``threads`` is how many jobs it runs at once."""
-    tx.write(_JOIN, id=id, host=host, pid=pid, queues=queues, threads=threads, lease_s=lease_s)
+def join(
+    tx: Tx,
+    id: UUID,
+    *,
+    host: str,
+    pid: int,
+    queues: list[str],
+    threads: int,
+    lease_s: float,
+    code: str | None = None,
+) -> None:
+    """Make a worker known; only one that is may claim. ``threads`` is how many jobs it runs at once, ``code`` the
+    version of the users' code that it has."""
+    tx.write(_JOIN, id=id, host=host, pid=pid, queues=queues, threads=threads, code=code, lease_s=lease_s)
 
 
 def beat(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:

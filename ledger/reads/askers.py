@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from jobs.plan import Wish
 from jobs.ref import JobName
+from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
 
@@ -21,9 +22,11 @@ CASE WHEN request ? 'key' THEN request->>'key' = ANY(%(keys)s)
      WHEN request ? 'keys' THEN request->'keys' ?| %(keys)s END
 """
 _UNPLANNED = f"""
-SELECT id, received_at, coalesce({_NAMES_IT}, true) AS asks_for_it FROM (
+SELECT waiting.id, received_at, coalesce({_NAMES_IT}, true) AS asks_for_it, reason, job.app, job.key, job.state
+FROM (
     SELECT * FROM submission WHERE state = '{SubmissionState.RECEIVED}' ORDER BY received_at LIMIT %(looked)s) waiting
-WHERE app = %(app)s ORDER BY asks_for_it DESC, number LIMIT %(limit)s
+LEFT JOIN job ON job.id = waiting.sentinel
+WHERE waiting.app = %(app)s ORDER BY asks_for_it DESC, number LIMIT %(limit)s
 """
 _REFUSED = f"""
 SELECT id, received_at, reason FROM (SELECT * FROM submission ORDER BY number DESC LIMIT %(looked)s) latest
@@ -39,11 +42,20 @@ WHERE wants.job = %(job)s ORDER BY wants.submission DESC LIMIT %(limit)s
 
 class Unplanned(Struct, frozen=True):
     """A submission that asks for jobs of the app and has not been planned yet. ``asks_for_it``: for this one, or
-    for all there are."""
+    for all there are. Where a planner has found it must wait, ``reason`` says so; mostly it is for a job that is under
+    way."""
 
     id: str
     received_at: datetime
     asks_for_it: bool
+    reason: str | None = None
+    app: str | None = None
+    key: str | None = None
+    state: State | None = None
+
+    @property
+    def awaited(self) -> JobName | None:
+        return JobName(self.app, self.key) if self.app and self.key else None
 
 
 class Refused(Struct, frozen=True):

@@ -2,10 +2,12 @@
 
 from msgspec import Struct
 
-from jobs.states import LIVE, STOPPABLE, State, sql_list
+from jobs.firing import FiringOutcome
+from jobs.states import LIVE, SPLIT, STOPPABLE, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
 from ledger.counts import VERDICT
+from ledger.parts import divisible, together
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
@@ -67,6 +69,31 @@ _RULES = {
           AND NOT EXISTS (
               SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
               WHERE wants.job = job.id AND submission.state <> '{SubmissionState.CANCELLED}')
+    """,
+    "a job that was split has two halves, and their work IDs are together its own": f"""
+        SELECT id FROM job WHERE state = '{State.SPLIT}' AND NOT (
+            2 = (SELECT count(*) FROM job half WHERE half.half_of = job.id)
+            AND {together("job.work_ids", "SELECT half.work_ids FROM job half WHERE half.half_of = job.id")})
+    """,
+    "nobody needs a job that was split, and who wants it wants its halves": f"""
+        SELECT need.child FROM need JOIN job parent ON parent.id = need.parent WHERE parent.state = '{State.SPLIT}'
+        UNION ALL SELECT half.id FROM wants JOIN job half ON half.half_of = wants.job
+            JOIN submission ON submission.number = wants.submission
+        WHERE submission.state = '{SubmissionState.ACTIVE}' AND NOT EXISTS (
+            SELECT 1 FROM wants own WHERE own.submission = wants.submission AND own.job = half.id)
+    """,
+    "what is to be split is owed to its children": f"""
+        SELECT id FROM job WHERE job.{SPLIT.guard} AND {divisible("job")}
+          AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)
+    """,
+    "a due time that was fired has its submission": f"""
+        SELECT number FROM firing WHERE outcome = '{FiringOutcome.FIRED}'
+          AND NOT EXISTS (SELECT 1 FROM submission WHERE submission.id = firing.submission)
+    """,
+    "what a schedule submitted was for one of its due times, or by hand": """
+        SELECT submission.number FROM submission JOIN schedule ON schedule.id = split_part(submission.id, ':', 2)
+        WHERE starts_with(submission.id, 'schedule:')
+          AND NOT EXISTS (SELECT 1 FROM firing WHERE firing.submission = submission.id)
     """,
     "needs and wants name jobs that exist": """
         SELECT child FROM need WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.parent)

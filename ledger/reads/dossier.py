@@ -11,13 +11,13 @@ from ledger.connection import Tx
 
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
-       deadline, created_at, changed_at, announced_at, worker::text, event, handle
+       deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids
 FROM job WHERE app = %(app)s AND version = '' AND key = %(key)s
 """
 _ROUNDS = """
 SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, round.worker::text) AS worker,
        round.running_at, round.executed_at, round.ending, round.took_s, round.exit_code, round.error, round.output,
-       round.stderr
+       round.stderr, round.digest, worker.code
 FROM round LEFT JOIN worker ON worker.id = round.worker
 WHERE round.job = %(job)s ORDER BY round.claim
 """
@@ -33,6 +33,10 @@ _CHILDREN = """
 SELECT DISTINCT child.app, child.key, child.state FROM need JOIN job child ON child.id = need.child
 WHERE need.parent = %(job)s ORDER BY child.app, child.key LIMIT %(limit)s
 """
+_WHOLE = """
+SELECT whole.app, whole.key, whole.state FROM job JOIN job whole ON whole.id = job.half_of WHERE job.id = %(job)s
+"""
+_HALVES = "SELECT app, key, state FROM job WHERE half_of = %(job)s ORDER BY id"
 _SUBMISSIONS = """
 SELECT submission.id FROM wants JOIN submission ON submission.number = wants.submission
 WHERE wants.job = %(job)s ORDER BY submission.number
@@ -62,6 +66,8 @@ class Job(Struct, frozen=True):
     worker: str | None
     event: str | None
     handle: JSON = None
+    kwargs: JSON = None
+    work_ids: JSON = None
 
     @property
     def name(self) -> JobName:
@@ -69,7 +75,8 @@ class Job(Struct, frozen=True):
 
 
 class Round(Struct, frozen=True):
-    """One claim of the job. A round that was handed back has several."""
+    """One claim of the job. A round that was handed back has several. ``digest`` is of the definition that ran,
+    ``code`` the version of the users' code that its worker had."""
 
     round: int
     claim: int
@@ -82,6 +89,8 @@ class Round(Struct, frozen=True):
     error: str | None
     output: str | None
     stderr: str | None
+    digest: str | None = None
+    code: str | None = None
 
 
 class Step(Struct, frozen=True):
@@ -113,13 +122,25 @@ class Child(Struct, frozen=True):
     state: State
 
 
+class Half(Struct, frozen=True):
+    """Or the whole, seen from a half."""
+
+    app: str
+    key: str
+    state: State
+
+
 class Dossier(Struct, frozen=True):
+    """``half_of`` was split, and this runs in its place; ``halves`` run in the place of this."""
+
     job: Job
     submissions: list[str]
     rounds: list[Round]
     history: list[Step]
     parents: list[Parent]
     children: list[Child]
+    half_of: Half | None
+    halves: list[Half]
 
 
 def job(tx: Tx, name: JobName) -> Job | None:
@@ -140,6 +161,8 @@ def dossier(tx: Tx, name: JobName) -> Dossier | None:
         history=tx.structs(Step, _HISTORY, job=found.id),
         parents=parents(tx, found.id),
         children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
+        half_of=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
+        halves=tx.structs(Half, _HALVES, job=found.id),
     )
 
 

@@ -18,7 +18,7 @@ _SERVES = "(worker.queues = '{}' OR %(queue)s = ANY(worker.queues))"
 _RUNNING = f"(SELECT count(*) FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}')"
 
 _WORKERS = f"""
-SELECT worker.id::text, host, pid, queues, threads, started_at, lease_until, lease_until > {NOW} AS alive,
+SELECT worker.id::text, host, pid, queues, threads, code, started_at, lease_until, lease_until > {NOW} AS alive,
        {_RUNNING} AS running
 FROM worker WHERE left_at IS NULL AND (lease_until > {NOW} - interval '1 hour')
 ORDER BY started_at
@@ -54,6 +54,7 @@ class Worker(Struct, frozen=True):
     pid: int
     queues: list[str]
     threads: int
+    code: str | None
     started_at: datetime
     lease_until: datetime
     alive: bool

@@ -1,8 +1,12 @@
 """Whether anything is left that will happen by itself."""
 
+from collections.abc import Sequence
+
+from jobs.firing import FiringOutcome
 from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
+from ledger.sql import NOW
 
 # A job whose gates are shut moves only if a parent does; then that parent is what is left to do.
 _BUSY = f"""
@@ -10,9 +14,15 @@ SELECT EXISTS (SELECT 1 FROM submission WHERE state = '{SubmissionState.RECEIVED
     OR EXISTS (SELECT 1 FROM owed)
     OR EXISTS (SELECT 1 FROM job WHERE state IN ('{State.READY}', '{State.RUNNING}', '{State.EXECUTED}')
                OR state = '{State.WAITING}' AND open)
+    OR EXISTS (SELECT 1 FROM schedule WHERE source = ANY(%(loaded)s::text[]) AND retired_at IS NULL
+               AND (fire_at <= {NOW} OR paused_at IS NULL AND EXISTS (
+                   SELECT 1 FROM firing WHERE schedule = schedule.id AND outcome = '{FiringOutcome.QUEUED}')))
 """
 
 
-def idle(tx: Tx) -> bool:
-    """Nothing is due, now or later, without somebody asking for it."""
-    return not tx.column(_BUSY)[0]
+def idle(tx: Tx, loaded: Sequence[str]) -> bool:
+    """Nothing is left that will happen without somebody asking for it, but for due times to come.
+
+    ``loaded`` are the sources whose schedules are seen to.
+    """
+    return not tx.column(_BUSY, loaded=list(loaded))[0]

@@ -13,6 +13,7 @@ from jobs.ref import JobName
 from jobs.states import DEAD, State
 from ledger.connection import Tx
 from ledger.reads import askers, dossier, fleet, upstream
+from ledger.reads.pieces import Pieces, pieces
 from ledger.sql import NOW
 
 #: More jobs before it than these are not counted.
@@ -57,7 +58,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
 
     ``unserved`` are the system's own queues that nobody takes from; ``crew`` runs the jobs of its app, and ``ahead``
     is how many of them are more urgent; ``child`` is one that needs it; ``note`` is what its last transition says;
-    ``root`` is about the job, far up perhaps, that it waits for in the end.
+    ``root`` is about the job, far up perhaps, that it waits for in the end; ``pieces`` run in its place.
     """
 
     now: datetime
@@ -76,6 +77,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     last_error: str | None = None
     note: str | None = None
     root: "Obstacles | None" = None
+    pieces: Pieces = Pieces()
 
 
 def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Sequence[str] = ()) -> Obstacles:
@@ -103,6 +105,8 @@ def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
     )
     if job.state is State.WAITING or job.state in DEAD:
         return _with_parents(tx, job, found)
+    if job.state is State.SPLIT:
+        return replace(found, pieces=pieces(tx, job.id))
     if job.state is State.READY:
         (ahead,) = tx.column(_AHEAD, app=job.app, job=job.id, limit=AHEAD_MAX + 1)
         return replace(found, crew=fleet.crew(tx, job.app), ahead=ahead)

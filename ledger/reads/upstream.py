@@ -19,7 +19,7 @@ LOOKED_AT_MAX = 10_000
 TOLD_MAX = 20
 
 _LACKED = """
-SELECT parent, condition, settled FROM need
+SELECT parent, condition, settled, outlived FROM need
 WHERE need.child = gate.child AND need.gate = gate.gate AND settled IS NOT TRUE LIMIT %(looked)s
 """
 _ALTERNATIVES = f"""
@@ -39,7 +39,8 @@ _UNSETTLED = f"""
 SELECT gate.name AS group, told.*, last.error
 FROM gate CROSS JOIN LATERAL (
     SELECT parent.id, parent.app, parent.key, parent.state, parent.changed_at AS since, condition,
-           settled IS FALSE AS dead
+           settled IS FALSE AS dead,
+           coalesce(parent.state = '{State.SUCCEEDED}' AND parent.claim <= outlived, false) AS stale
     FROM ({_LACKED}) lacked JOIN job parent ON parent.id = lacked.parent
     ORDER BY settled, parent.state = '{State.EXPECTED}' DESC, parent.app, parent.key LIMIT %(limit)s) told
 {_LAST_ERROR.format(job="told.id")}
@@ -88,7 +89,8 @@ class Alternative(Struct, frozen=True):
 
 
 class Unsettled(Struct, frozen=True):
-    """A parent that is not what the job needs it to be; ``dead``: and never will. ``error`` is its last one."""
+    """A parent that is not what the job needs it to be; ``dead``: and never will; ``stale``: it has succeeded, but too
+    long ago, and nobody has had it run again. ``error`` is its last one."""
 
     group: str
     app: str
@@ -98,6 +100,7 @@ class Unsettled(Struct, frozen=True):
     condition: When
     dead: bool
     error: str | None = None
+    stale: bool = False
 
     @property
     def name(self) -> JobName:

@@ -121,6 +121,11 @@ def _cancel_and_judge(m: Meeting) -> tuple[Act, Act]:
     return m.cancel(), m.judge("a")
 
 
+def _cancel_and_judge_a_failure(m: Meeting) -> tuple[Act, Act]:
+    m.record("b", Ending.ERROR)(m.world.ledger)
+    return m.cancel(), m.judge("b")
+
+
 def _groom_and_record(m: Meeting) -> tuple[Act, Act]:
     m.lose_the_lease()
     return m.groom(), m.record("b")
@@ -181,6 +186,7 @@ PAIRS = [
     _cancel_and_plan,
     _cancel_and_record,
     _cancel_and_judge,
+    _cancel_and_judge_a_failure,
     _groom_and_record,
     _two_grooms,
     _two_claims,
@@ -203,7 +209,7 @@ def test_without_the_lock_on_parents_a_wake_up_is_lost(
 ) -> None:
     """The races can fail: planning that does not lock what it reads leaves its child waiting for ever."""
     monkeypatch.setattr(counts, "_HOLD_PARENTS", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")
-    monkeypatch.setattr(planning, "_HOLD", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")
+    monkeypatch.setattr(planning, "_HOLD", planning._HOLD.replace(" FOR SHARE", ""))
     with pytest.raises(AssertionError, match=r"waiting|told"):
         _meet(embedded_url, _plan_and_judge, planned=False, swapped=False)
 

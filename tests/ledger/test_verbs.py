@@ -71,6 +71,12 @@ def _resumed(world: World) -> None:
     world.ledger.transact(lambda tx: suspending.resume(tx, [world.known("a").id]))
 
 
+def _split(world: World) -> None:
+    world.define({"a": {"chunk_size": 2, "bash_cmd": "true", "on_failure": "bisect"}})
+    world.submit("a", None, work_ids=[1, 2])
+    world.finish("a/1-2@1", Ending.ERROR)
+
+
 SCENARIOS: dict[str, Callable[[World], None]] = {
     "expect": _pushed,
     "want": _one,
@@ -89,6 +95,7 @@ SCENARIOS: dict[str, Callable[[World], None]] = {
     "condemn": lambda world: _one(world, Ending.DISMAL),
     "expire": _overdue,
     "overrun": _overrun,
+    "split": _split,
     "cancel": _cancelled,
     "suspend": lambda world: _one(world, Ending.SUSPENDED),
     "resume": _resumed,

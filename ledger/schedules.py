@@ -1,0 +1,208 @@
+"""Schedules: where each stands, and what became of each due time.
+
+A due time of a schedule is one row of ``firing``, whoever writes it first. With it, in the same transaction, comes its
+submission, whose id follows from the two, and ``next_due`` moves on. So whatever leads, doubles or crashes, a due time
+has one submission at most; and one that nothing has become of is still there to be found, as the ``next_due`` of its
+schedule.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from jobs.firing import Busy, Firing, FiringOutcome, Standing
+from jobs.submission import SubmissionState
+from ledger.connection import Tx, arrays
+from ledger.sql import NOW
+
+_COLUMNS = """
+id, app, source, digest, rule, timezone, next_due, fire_at, paused_at, resumed_at, retired_at
+"""
+_KNOWN = "unnest(%(ids)s::text[], %(sources)s::text[], %(digests)s::text[]) AS known (id, source, digest)"
+# Each half has a partial index of its own, which one condition for both would not find.
+_OPEN = f"""
+(SELECT id, app FROM submission WHERE state = '{SubmissionState.RECEIVED}'
+ UNION ALL SELECT id, app FROM submission WHERE state = '{SubmissionState.ACTIVE}') AS opened
+"""
+
+# A schedule of a source that this process does not load is others' to see to.
+_GONE = """
+SELECT id FROM schedule
+WHERE retired_at IS NULL AND source = ANY(%(loaded)s::text[]) AND id <> ALL(%(ids)s::text[])
+"""
+_STIRRING = f"""
+SELECT known.id FROM {_KNOWN} LEFT JOIN schedule USING (id)
+WHERE schedule.id IS NULL OR retired_at IS NOT NULL OR fire_at <= {NOW}
+   OR schedule.source <> known.source OR schedule.digest <> known.digest
+UNION
+SELECT firing.schedule FROM firing JOIN schedule ON schedule.id = firing.schedule
+WHERE firing.outcome = '{FiringOutcome.QUEUED}' AND firing.schedule = ANY(%(ids)s::text[]) AND paused_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM firing earlier JOIN {_OPEN} ON opened.id = earlier.submission
+                  WHERE earlier.schedule = firing.schedule)
+"""
+_LOOK = f"""
+SELECT id, false FROM ({_GONE}) gone
+UNION ALL (SELECT id, true FROM ({_STIRRING}) stirring ORDER BY id LIMIT %(limit)s)
+"""
+
+_RETIRE = f"UPDATE schedule SET retired_at = {NOW} WHERE id IN ({_GONE})"
+_HOLD = f"""
+SELECT {_COLUMNS} FROM schedule WHERE id = ANY(%(ids)s::text[]) OR app = ANY(%(apps)s::text[])
+ORDER BY id FOR UPDATE
+"""
+# There may be very many open submissions, which nobody need read for schedules that do not care.
+_BUSY = f"""
+WITH opened AS MATERIALIZED (
+    SELECT id, app FROM {_OPEN} WHERE true = ANY(%(cares)s::bool[])
+), own AS (
+    SELECT firing.schedule, array_agg(opened.id ORDER BY firing.number) AS submissions
+    FROM opened JOIN firing ON firing.submission = opened.id
+    WHERE firing.schedule = ANY(%(ids)s::text[]) GROUP BY firing.schedule
+), waiting AS (
+    SELECT schedule, array_agg(due ORDER BY due) AS due FROM firing
+    WHERE outcome = '{FiringOutcome.QUEUED}' AND schedule = ANY(%(ids)s::text[]) GROUP BY schedule
+)
+SELECT asked.id, own.submissions, asked.app IN (SELECT app FROM opened), waiting.due
+FROM unnest(%(ids)s::text[], %(apps)s::text[]) AS asked (id, app)
+LEFT JOIN own ON own.schedule = asked.id LEFT JOIN waiting ON waiting.schedule = asked.id
+"""
+_GIVEN = """
+unnest(%(ids)s::text[], %(apps)s::text[], %(sources)s::text[], %(digests)s::text[], %(rules)s::text[],
+       %(timezones)s::text[], %(due)s::timestamptz[], %(fire_at)s::timestamptz[], %(was)s::timestamptz[])
+AS given (id, app, source, digest, rule, timezone, next_due, fire_at, was)
+"""
+_ENTER = f"""
+INSERT INTO schedule (id, app, source, digest, rule, timezone, next_due, fire_at, created_at, changed_at)
+SELECT id, app, source, digest, rule, timezone, next_due, fire_at, {NOW}, {NOW} FROM {_GIVEN} ORDER BY id
+ON CONFLICT (id) DO NOTHING
+"""
+# Whoever has read another next_due than stands there now was overtaken, and what he found is known.
+_MOVE = f"""
+UPDATE schedule SET app = given.app, source = given.source, rule = given.rule, timezone = given.timezone,
+    changed_at = CASE WHEN schedule.digest = given.digest THEN changed_at ELSE {NOW} END, digest = given.digest,
+    next_due = given.next_due, fire_at = given.fire_at, retired_at = NULL
+FROM {_GIVEN} WHERE schedule.id = given.id AND schedule.next_due IS NOT DISTINCT FROM given.was
+"""
+_RECORD = f"""
+INSERT INTO firing AS known (schedule, due, outcome, submission, note, at)
+SELECT schedule, due, outcome, submission, note, {NOW}
+FROM unnest(%(schedules)s::text[], %(due)s::timestamptz[], %(outcomes)s::text[], %(submissions)s::text[],
+            %(notes)s::text[]) AS given (schedule, due, outcome, submission, note)
+ORDER BY schedule, due
+ON CONFLICT (schedule, due) DO UPDATE
+SET outcome = excluded.outcome, submission = excluded.submission, note = excluded.note, at = excluded.at
+WHERE {{guard}}
+RETURNING submission
+"""
+# What waits for its turn is fired once, or not at all. Nothing else that is known of a due time changes by itself.
+_RECORD_ALONE = _RECORD.format(
+    guard=f"known.outcome = '{FiringOutcome.QUEUED}' AND excluded.outcome <> '{FiringOutcome.QUEUED}'"
+)
+_RECORD_BY_HAND = _RECORD.format(guard=f"known.outcome <> '{FiringOutcome.FIRED}'")
+
+_PAUSE = (
+    f"UPDATE schedule SET paused_at = coalesce(paused_at, {NOW}) WHERE id = ANY(%(ids)s::text[]) RETURNING id"
+)
+_RESUME = f"""
+UPDATE schedule SET paused_at = NULL, resumed_at = {NOW}
+WHERE id = ANY(%(ids)s::text[]) AND paused_at IS NOT NULL RETURNING id
+"""
+
+
+class Known(NamedTuple):
+    """A schedule as this process has it defined."""
+
+    id: str
+    source: str
+    digest: str
+
+
+class Asked(NamedTuple):
+    """A schedule, its app, and whether it makes a difference to it what is open."""
+
+    id: str
+    app: str
+    cares: bool
+
+
+class Sight(NamedTuple):
+    """``gone`` have left their source. ``stirring``: something is due, waits, or is not as it is defined."""
+
+    gone: list[str]
+    stirring: list[str]
+
+
+def look(tx: Tx, *, known: Sequence[Known], loaded: Sequence[str], limit: int) -> Sight:
+    """What there is to do, by one statement; ``loaded`` are the sources that this process loads."""
+    rows = tx.rows(_LOOK, loaded=list(loaded), limit=limit, **arrays(known, "ids", "sources", "digests"))
+    return Sight([id_ for id_, stirs in rows if not stirs], [id_ for id_, stirs in rows if stirs])
+
+
+def retire(tx: Tx, *, known: Sequence[Known], loaded: Sequence[str]) -> None:
+    """Those that have left their source fire no more, and stay to be looked at."""
+    tx.write(_RETIRE, ids=[each.id for each in known], loaded=list(loaded))
+
+
+def hold(tx: Tx, ids: Sequence[str], apps: Sequence[str] = ()) -> dict[str, Standing]:
+    """These schedules and all of these apps, kept for this transaction."""
+    return {each.id: each for each in tx.structs(Standing, _HOLD, ids=list(ids), apps=list(apps))}
+
+
+def busy(tx: Tx, asked: Sequence[Asked]) -> dict[str, Busy]:
+    """What is under way for each of these schedules; whether anything is open, only where one of them cares."""
+    rows = tx.rows(_BUSY, **arrays(asked, "ids", "apps", "cares"))
+    return {
+        id_: Busy(own=tuple(own or ()), app=app, waiting=tuple(waiting or ()))
+        for id_, own, app, waiting in rows
+    }
+
+
+def move(tx: Tx, standings: Sequence[Standing], before: Mapping[str, Standing]) -> None:
+    """Where they stand from now on. ``before`` has those that were held; the others are new."""
+    new = [(*_row(each), None) for each in standings if each.id not in before]
+    moved = [each for each in standings if each != before.get(each.id, each)]
+    old = [(*_row(each), before[each.id].next_due) for each in moved]
+    for statement, rows in ((_ENTER, new), (_MOVE, old)):
+        if rows:
+            tx.write(statement, **arrays(rows, *_ROW, "was"))
+
+
+def record(tx: Tx, firings: Sequence[Firing], *, by_hand: bool = False) -> set[str]:
+    """What became of due times, of which each is told once. The ids of the submissions that are to be made for them."""
+    if not firings:
+        return set()
+    rows = [
+        (each.schedule, each.due, str(each.outcome), each.submission and each.submission.id, each.note)
+        for each in firings
+    ]
+    written = tx.column(
+        _RECORD_BY_HAND if by_hand else _RECORD_ALONE,
+        **arrays(rows, "schedules", "due", "outcomes", "submissions", "notes"),
+    )
+    return {id_ for id_ in written if id_ is not None}
+
+
+def pause(tx: Tx, ids: Sequence[str]) -> list[str]:
+    """What is due from now on is passed over; those of them that are there."""
+    return tx.column(_PAUSE, ids=list(ids))
+
+
+def resume(tx: Tx, ids: Sequence[str]) -> list[str]:
+    """They go on with what is due after now; those of them that were paused."""
+    return tx.column(_RESUME, ids=list(ids))
+
+
+_ROW = ("ids", "apps", "sources", "digests", "rules", "timezones", "due", "fire_at")
+
+
+def _row(each: Standing) -> tuple[str | datetime | None, ...]:
+    return (
+        each.id,
+        each.app,
+        each.source,
+        each.digest,
+        each.rule,
+        each.timezone,
+        each.next_due,
+        each.fire_at,
+    )

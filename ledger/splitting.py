@@ -1,0 +1,185 @@
+"""Splitting: a chunk that is to be bisected and has failed for good leaves its place to its halves.
+
+What holds once it has committed: the whole is ``split``, and two jobs with half of its work IDs each have what it had:
+its terms, its needs, its place in its children's needs, and everybody who wanted it. Nobody waits for the whole any
+more. Between the end of a run and this an end decides nothing: to its children such a parent is still open (see
+``counts.VERDICT``). So who fails is split until single IDs fail, and only these strand anybody.
+
+Where a relative is a chunk itself, only the half that has an ID in common with it concerns it: children of the good
+IDs do not die of the others.
+
+Who races whom: two who split the same job, where the second finds it split. A plan that names it: that holds its row
+FOR SHARE, and either has written all it wants and needs before we move them, or finds it split and does so itself
+(``stand_in``). A cancellation: we hold the submissions that want it before we ask who still does, so either we see them
+cancelled or they see the halves. One who makes a child more urgent: we hold the children before they lend
+to the halves. Lock order as in ``counts``: the wholes, needs, gates, children. A crash before the commit leaves a
+job that has failed and stands in ``owed``; the groomer has its children told, and whoever does that splits it first.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from jobs.states import SPLIT, WANT, By, State
+from jobs.submission import JSON, SubmissionState
+from jobs.work_ids import WorkId, ids_of, parts_of, short_text_of
+from ledger import urgency
+from ledger.connection import Tx, arrays
+from ledger.parts import divisible, shared
+from ledger.release import Ready, release
+from ledger.sql import NOW, move
+from ledger.submissions import cancel_unwanted
+
+_SPLIT = move(SPLIT, By.PLANNER, condition=divisible("job"), returning="id, key, work_ids")
+_HOLD_SUBMISSIONS = f"""
+SELECT number FROM submission
+WHERE state = '{SubmissionState.ACTIVE}' AND number IN (SELECT submission FROM wants WHERE job = ANY(%(wholes)s))
+ORDER BY number FOR SHARE
+"""
+
+_TERMS = (
+    "app, version, priority, max_fails, max_timeouts, max_losses, timeout_s, retry, overrides, kwargs, end_before, "
+    "urgent_by, digest, mark, bisect"
+)
+# What the whole was allowed to do its halves are, so they are open; whether it may be now is for the release to say.
+_INSERT = f"""
+WITH made AS (
+    INSERT INTO job (half_of, key, work_ids, state, open, created_at, changed_at, {_TERMS})
+    SELECT whole.id, half.key, half.work_ids::jsonb, '{WANT.target}', true, {NOW}, {NOW},
+           {", ".join(f"whole.{term}" for term in _TERMS.split(", "))}
+    FROM unnest(%(wholes)s::bigint[], %(keys)s::text[], %(work_ids)s::text[])
+         WITH ORDINALITY AS half (whole, key, work_ids, place) JOIN job whole ON whole.id = half.whole
+    ORDER BY place
+    RETURNING id, app, half_of, changed_at
+), logged AS (
+    INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
+    SELECT made.id, made.changed_at, '-', '{WANT.target}', '{WANT.name}', '{By.PLANNER}', 0, 0, 'half of ' || whole.key
+    FROM made JOIN job whole ON whole.id = made.half_of ORDER BY made.id
+)
+SELECT id, app FROM made ORDER BY id
+"""
+
+# Who needs the whole, or is needed by it, for other reasons than an ID in common has both halves.
+_CONCERNS = (
+    f"(other.work_ids IS NULL OR {shared('half.work_ids', 'other.work_ids')}"
+    f" OR NOT {shared('whole.work_ids', 'other.work_ids')})"
+)
+# As they stand: a need that is open is none of the gate's that let the whole run.
+_COPY_NEEDS = f"""
+WITH copied AS (
+    INSERT INTO need (child, gate, parent, condition, settled, outlived)
+    SELECT half.id, need.gate, need.parent, need.condition, need.settled, need.outlived
+    FROM need JOIN job whole ON whole.id = need.child JOIN job half ON half.half_of = whole.id
+    JOIN job other ON other.id = need.parent
+    WHERE need.child = ANY(%(wholes)s) AND {_CONCERNS}
+    RETURNING child, gate, parent, settled
+)
+INSERT INTO gate (child, gate, name, unmet, dead)
+SELECT half.id, gate.gate, gate.name, count(copied.parent) FILTER (WHERE copied.settled IS NOT TRUE),
+       count(copied.parent) FILTER (WHERE copied.settled IS FALSE)
+FROM gate JOIN job half ON half.half_of = gate.child
+LEFT JOIN copied ON copied.child = half.id AND copied.gate = gate.gate
+WHERE gate.child = ANY(%(wholes)s) GROUP BY half.id, gate.gate, gate.name
+"""
+
+_COPY_WANTS = """
+INSERT INTO wants (submission, job, wish)
+SELECT wants.submission, half.id, wants.wish FROM wants JOIN job half ON half.half_of = wants.job
+WHERE wants.job = ANY(%(wholes)s) ORDER BY wants.submission, half.id
+ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wish)
+"""
+_HOLD_NEEDS = """
+SELECT child, gate FROM need WHERE parent = ANY(%(wholes)s) ORDER BY child, gate, parent FOR UPDATE
+"""
+_HOLD_GATES = """
+SELECT gate.child FROM gate JOIN unnest(%(child)s::bigint[], %(gate)s::int[]) AS touched (child, gate)
+USING (child, gate) ORDER BY gate.child, gate.gate FOR UPDATE OF gate
+"""
+# The gates are counted on, not counted anew: that would tell the children of other parents' ends as well.
+_HAND_OVER = f"""
+WITH gone AS (
+    DELETE FROM need WHERE parent = ANY(%(wholes)s) RETURNING child, gate, parent, condition, settled
+), come AS (
+    INSERT INTO need (child, gate, parent, condition, settled)
+    SELECT gone.child, gone.gate, half.id, gone.condition, gone.settled
+    FROM gone JOIN job whole ON whole.id = gone.parent JOIN job half ON half.half_of = whole.id
+    JOIN job other ON other.id = gone.child
+    WHERE {_CONCERNS}
+    RETURNING child, gate, settled
+), changed AS (
+    SELECT child, gate, coalesce(sum(more) FILTER (WHERE settled IS NOT TRUE), 0) AS unmet,
+           coalesce(sum(more) FILTER (WHERE settled IS FALSE), 0) AS dead
+    FROM (SELECT child, gate, settled, 1 AS more FROM come
+          UNION ALL SELECT child, gate, settled, -1 FROM gone) each
+    GROUP BY child, gate
+)
+UPDATE gate SET unmet = gate.unmet + changed.unmet, dead = gate.dead + changed.dead
+FROM changed WHERE gate.child = changed.child AND gate.gate = changed.gate
+"""
+_HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(children)s) ORDER BY id FOR UPDATE"
+_HOLD_HALVES = "SELECT id, state FROM job WHERE half_of = ANY(%(wholes)s) ORDER BY id FOR SHARE"
+
+
+class Halved(NamedTuple):
+    """``ready`` are halves that may run now. ``cancelled`` are those that nobody wants any more, each with its app:
+    they have ended by this, and their children are owed the news."""
+
+    ready: list[Ready]
+    cancelled: Mapping[int, str]
+
+
+def split(tx: Tx, ended: list[int]) -> Halved:
+    """Split those of the ended jobs that have failed for good and are to be bisected, before ``counts.tell``."""
+    wholes = tx.rows(_SPLIT, jobs=ended) if ended else []
+    if not wholes:
+        return Halved([], {})
+    ids = [id for id, _, _ in wholes]
+    tx.rows(_HOLD_SUBMISSIONS, wholes=ids)
+    rows = [half for id, key, parts in wholes for half in _halves(id, key, parts)]
+    halves: dict[int, str] = dict(tx.rows(_INSERT, **arrays(rows, "wholes", "keys", "work_ids")))
+    tx.write(_COPY_NEEDS, wholes=ids)
+    children = _take_place(tx, ids)
+    tx.rows(_HOLD_CHILDREN, children=children)
+    urgency.lend(tx, children)
+    cancelled = cancel_unwanted(tx, list(halves))
+    return Halved(release(tx, By.PLANNER, list(halves)), {half: halves[half] for half in cancelled})
+
+
+def stand_in(tx: Tx, wholes: list[int]) -> None:
+    """Who has just named these jobs, which were split while he made his plans, means their halves.
+
+    Each turn of the loop halves the work IDs, so it is bounded by their number.
+    """
+    while wholes:
+        halves = tx.rows(_HOLD_HALVES, wholes=wholes)
+        _take_place(tx, wholes)
+        wholes = [id for id, state in halves if state == State.SPLIT]
+
+
+def _take_place(tx: Tx, wholes: list[int]) -> list[int]:
+    """The halves of these jobs are wanted and needed as they were; whose needs that are."""
+    tx.write(_COPY_WANTS, wholes=wholes)
+    needs = tx.rows(_HOLD_NEEDS, wholes=wholes)
+    if not needs:
+        return []
+    tx.rows(_HOLD_GATES, **arrays(needs, "child", "gate"))
+    tx.write(_HAND_OVER, wholes=wholes)
+    return sorted({child for child, _ in needs})
+
+
+def _halves(whole: int, key: str, parts: JSON) -> list[tuple[int, str, str]]:
+    """The first half of the sorted IDs and the second, each as whose it is, its key and its parts."""
+    ids = tuple(ids_of(parts))
+    middle = (len(ids) + 1) // 2
+    return [(whole, _key(key, half), _json(half)) for half in (ids[:middle], ids[middle:])]
+
+
+def _key(of: str, ids: Sequence[WorkId]) -> str:
+    """What stands behind the IDs of a chunk says whose it is, and its halves are no less."""
+    _, at, whose = of.rpartition("@")
+    return f"{short_text_of(ids)}{at}{whose if at else ''}"
+
+
+def _json(ids: Sequence[WorkId]) -> str:
+    return msgspec.json.encode(parts_of(ids)).decode()

@@ -1,0 +1,244 @@
+"""Chunks that are bisected: poison IDs come to stand alone, and the others succeed once."""
+
+from collections import Counter
+from math import ceil, log2
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger.schema import job
+from tests.ledger.bisecting import Farm
+from tests.world import LEASE_S, World, empty
+
+ONE_WORLD = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+#: What a half does not have from the whole: it has failed and been announced as often as any new job.
+OF_ITS_OWN = {
+    *("id", "key", "work_ids", "half_of", "state", "open", "created_at", "changed_at"),
+    *("round", "claim", "fails", "timeouts", "losses", "worker", "deadline", "handle", "event"),
+    *("not_before", "announced_at", "announcements"),
+}
+
+
+def runs_max(ids: int, poisons: int) -> int:
+    """Down to each poison ID two jobs a level."""
+    return 1 + 2 * poisons * ceil(log2(ids)) if ids > 1 else 1
+
+
+@pytest.mark.parametrize(
+    ("ids", "poison"),
+    [(ids, poison) for ids in (1, 2, 3, 7) for poison in range(1, ids + 1)]
+    + [(100, poison) for poison in (1, 2, 49, 50, 51, 63, 99, 100)],
+)
+def test_one_poison_id_comes_to_stand_alone(world: World, ids: int, poison: int) -> None:
+    farm = Farm(world, f"a:{ids}")
+    farm.poison = {poison}
+    submission = farm.submit("a", [[1, ids]])
+    farm.work()
+    farm.assert_poison_stands_alone("a", range(1, ids + 1))
+    assert len(farm.runs) <= runs_max(ids, 1)
+    assert world.submission(submission) is SubmissionState.FAILED
+
+
+@ONE_WORLD
+@given(data=st.data())
+def test_any_poison_ids_come_to_stand_alone(world: World, data: st.DataObject) -> None:
+    world.ledger.transact(empty)
+    world.worker = world.hire()
+    ids = data.draw(st.lists(st.integers(-9, 30) | st.text("abcØ ,", min_size=1), unique=True, min_size=1))
+    farm = Farm(world, f"a:{data.draw(st.integers(1, 12))} -> b:{data.draw(st.integers(1, 12))}")
+    farm.poison = set(data.draw(st.lists(st.sampled_from(ids), max_size=4)))
+    farm.submit("b", ids)
+    farm.work()
+    farm.assert_poison_stands_alone("a", ids)
+    for chunk in farm.chunks("b"):
+        stranded = farm.poison & set(chunk.ids)
+        assert chunk.state is (State.UPSTREAM_FAILED if stranded else State.SUCCEEDED)
+
+
+def test_several_poison_ids_come_to_stand_alone(world: World) -> None:
+    farm = Farm(world, "a:100")
+    farm.poison = {3, 4, 71}
+    farm.submit("a", [[1, 100]])
+    farm.work()
+    farm.assert_poison_stands_alone("a", range(1, 101))
+    assert len(farm.runs) <= runs_max(100, 3)
+
+
+def test_nothing_but_poison_fails_one_by_one(world: World) -> None:
+    farm = Farm(world, "a:5")
+    farm.poison = {1, 2, 3, 4, 5}
+    farm.submit("a", [[1, 5]])
+    farm.work()
+    farm.assert_poison_stands_alone("a", range(1, 6))
+    assert len(farm.runs) == 2 * 5 - 1
+
+
+def test_work_ids_may_be_texts(world: World) -> None:
+    farm = Farm(world, "a:6")
+    farm.poison = {"me@home", 7}
+    farm.submit("a", [7, 8, "north", "me@home", "south@1", "west"])
+    farm.work()
+    farm.assert_poison_stands_alone("a", [7, 8, "north", "me@home", "south@1", "west"])
+    assert {chunk.name for chunk in farm.chunks("a")} >= {
+        "a/me@home@1",
+        "a/7-8,me@home@1",
+        "a/north,south@1,west@1",
+    }
+
+
+def test_halves_that_succeed_make_the_submission_succeed(world: World) -> None:
+    """Whatever it was, it was none of the IDs."""
+    farm = Farm(world, "a:4 -> b:4")
+    submission = farm.submit("b", [[1, 4]])
+    farm.run("a/1-4@1", fails=True)
+    farm.work()
+    assert world.states() == {
+        "a/1-4@1": State.SPLIT,
+        "a/1-2@1": State.SUCCEEDED,
+        "a/3-4@1": State.SUCCEEDED,
+        "b/1-4@1": State.SUCCEEDED,
+    }
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_a_chunk_is_split_after_its_last_try(world: World) -> None:
+    farm = Farm(world, "a:2", max_fails=1)
+    farm.poison = {2}
+    farm.submit("a", [1, 2])
+    farm.work()
+    assert Counter(farm.runs) == {("a", (1, 2)): 2, ("a", (1,)): 1, ("a", (2,)): 2}
+
+
+def test_only_those_with_the_policy_are_split(world: World) -> None:
+    farm = Farm(world, "a:4", on_failure="fail")
+    farm.submit("a", [[1, 4]])
+    farm.submit("a", [[1, 4]], policy={"on_failure": "bisect"})
+    farm.poison = {1}
+    farm.work()
+    assert world.state("a/1-4@1") is State.FAILED
+    assert world.state("a/1-4@2") is State.SPLIT
+
+
+def test_children_of_good_ids_do_not_die_of_the_others(world: World) -> None:
+    farm = Farm(world, "a:6 -> b:2")
+    farm.poison = {5}
+    submission = farm.submit("b", [[1, 6]])
+    farm.work()
+    states = world.states()
+    assert [states[f"b/{ids}@1"] for ids in ("1-2", "3-4", "5-6")] == [
+        State.SUCCEEDED,
+        State.SUCCEEDED,
+        State.UPSTREAM_FAILED,
+    ]
+    assert world.submission(submission) is SubmissionState.FAILED
+
+
+def test_a_child_waits_for_whichever_halves_it_has_ids_of(world: World) -> None:
+    farm = Farm(world, "a:6 -> b:4")
+    farm.submit("b", [[1, 6]])
+    farm.run("a/1-6@1", fails=True)
+    farm.run("a/4-6@1")
+    assert world.ready() == {"a/1-3@1", "b/5-6@1"}
+    farm.run("a/1-3@1")
+    assert world.ready() == {"b/1-4@1", "b/5-6@1"}
+
+
+def test_halves_run_under_the_terms_of_the_whole(world: World) -> None:
+    farm = Farm(
+        world, "a:4", max_fails=2, timeout="9s", retry={"rule": "fixed", "seconds": 0}, freshness_by=["n"]
+    )
+    deadline = "2026-01-01T01:00:00Z"
+    words = {"kwargs": {"n": 1}, "policy": {"priority": 3, "end_before": deadline, "max_fails": 0}}
+    farm.submit("a", [[1, 4]], **words)
+    farm.run("a/1-4@1", fails=True)
+    terms = ", ".join(column.name for column in job.columns if column.name not in OF_ITS_OWN)
+    whole, *halves = world.ledger.transact(lambda tx: tx.rows(f"SELECT {terms} FROM job ORDER BY id"))
+    assert halves == [whole, whole]
+    assert world.history("a/1-2@1") == [State.WAITING, State.READY]
+
+
+def test_what_a_half_comes_to_is_fresh(world: World) -> None:
+    farm = Farm(world, "a:4 -> b:4")
+    farm.poison = {4}
+    farm.submit("b", [[1, 4]])
+    farm.work()
+    fresh = world.ledger.transact(lambda tx: tx.column("SELECT work_id FROM freshness WHERE app = 'a'"))
+    assert sorted(fresh) == ["1", "2", "3"]
+
+
+def test_a_half_travels_alone(world: World) -> None:
+    """One of the two may take its worker down, and must not take others along."""
+    farm = Farm(world, "a:4")
+    farm.submit("a", [[1, 16]])
+    world.ledger.transact(lambda tx: tx.write("INSERT INTO pace (app, mean_s) VALUES ('a', 0.001)"))
+    world.offered.clear()
+    farm.run("a/5-8@1", fails=True)
+    assert [len(message.jobs) for message in world.offered] == [1, 1]
+    world.lose_messages()
+    world.tick(after_s=11)
+    assert sorted(len(message.jobs) for message in world.offered) == [1, 1, 3]
+
+
+def test_a_chunk_that_runs_over_its_timeout_is_split(world: World) -> None:
+    farm = Farm(world, "a:2 -> b:2", timeout=5)
+    farm.submit("b", [1, 2])
+    world.claim("a/1-2@1")
+    world.tick(after_s=8)
+    assert world.history("a/1-2@1")[-2:] == [State.TIMED_OUT, State.SPLIT]
+    farm.work()
+    assert world.state("b/1-2@1") is State.SUCCEEDED
+
+
+def test_a_worker_that_says_so_itself_has_its_chunk_split(world: World) -> None:
+    farm = Farm(world, "a:2", timeout=5)
+    farm.submit("a", [1, 2])
+    world.finish("a/1-2@1", Ending.TIMED_OUT)
+    assert world.ready() == {"a/1@1", "a/2@1"}
+
+
+def test_a_poison_id_that_kills_its_worker_comes_to_stand_alone(world: World) -> None:
+    farm = Farm(world, "a:4", max_losses=1)
+    farm.submit("a", [[1, 4]])
+    for _ in range(30):
+        for name in sorted(world.ready()):
+            if 3 in farm.ids(name):
+                assert world.claim(name, worker=world.hire())
+            else:
+                farm.run(name)
+        world.tick(after_s=LEASE_S + 1)
+        world.worker = world.hire()
+    assert farm.come_to("a") == {1: State.SUCCEEDED, 2: State.SUCCEEDED, 3: State.FAILED, 4: State.SUCCEEDED}
+    assert world.field("a/3@1", "losses") == 2
+
+
+def test_a_chunk_that_is_about_to_be_split_has_decided_nothing(world: World) -> None:
+    """Its child is counted anew for another parent's sake before it hears of the end."""
+    farm = Farm(world, "a:2 -> b:4", timeout=5)
+    farm.submit("b", [[1, 4]])
+    farm.run("a/1-2@1")
+    news = farm.time_out("a/3-4@1")
+    world.submit("a", "1-2@1", rerun="job")
+    assert (world.state("a/3-4@1"), world.state("b/1-4@1")) == (State.TIMED_OUT, State.WAITING)
+    world.queue.extend(news)
+    world.deliver()
+    farm.work()
+    assert world.state("b/1-4@1") is State.SUCCEEDED
+
+
+def test_one_that_is_run_again_before_it_was_split_runs_as_a_whole(world: World) -> None:
+    farm = Farm(world, "a:2 -> b:2", timeout=5)
+    farm.submit("b", [1, 2])
+    news = farm.time_out("a/1-2@1")
+    world.submit("a", "1-2@1", rerun="job")
+    world.queue.extend(news)
+    world.deliver()
+    farm.work()
+    assert world.states() == {"a/1-2@1": State.SUCCEEDED, "b/1-2@1": State.SUCCEEDED}

@@ -1,0 +1,169 @@
+"""Whoever may meet one that splits, at every statement: the ledger agrees with itself, nothing is lost or doubled."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from actors import groomer, planner
+from actors.handlers import handle
+from broker.messages import Cancel, Message, Submit, Tick
+from jobs.states import LIVE, State
+from ledger import splitting
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.ledger.bisecting import Farm
+from tests.ledger.races import race
+from tests.world import LEASE_S, World
+
+#: No handler here has more statements than this.
+STATEMENTS_MAX = 80
+
+Act = Callable[[Ledger], list[Message]]
+Pair = Callable[["Meeting"], tuple[Act, Act]]
+
+
+class Meeting:
+    """A world in which both parents of one child have failed, each in its way, and nobody has heard of it."""
+
+    def __init__(self, url: str) -> None:
+        self.world = World(url)
+        self.farm = Farm(self.world, "a:2 -> b:4", timeout=5)
+        self.submission = self.farm.submit("b", [[1, 4]])
+        self.late = self.farm.time_out("a/3-4@1")
+        self.failed = self.farm.fail("a/1-2@1")
+
+    def handle(self, *messages: Message) -> Act:
+        catalogue = self.world.catalogue
+        return lambda ledger: [sent for message in messages for sent in handle(ledger, catalogue, message)]
+
+    def ask(self, app: str, key: str, **words: object) -> Act:
+        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, **words}))
+        message = Submit(id=f"{app}/{key}", submission=raw)
+        return lambda ledger: list(planner.submit(ledger, self.world.catalogue, message))
+
+    def cancel(self) -> Act:
+        return self.handle(Cancel(submission=self.submission))
+
+    def groom(self) -> Act:
+        return lambda ledger: list(groomer.tick(ledger, self.world.catalogue, Tick()))
+
+
+def _two_who_judge(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.failed), m.handle(*m.failed)
+
+
+def _two_who_tell(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.late), m.handle(*m.late)
+
+
+def _two_parents_of_one_child(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.failed), m.handle(*m.late)
+
+
+def _judge_and_cancel(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.failed), m.cancel()
+
+
+def _tell_and_cancel(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.late), m.cancel()
+
+
+def _tell_and_ask(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.late), m.ask("a", "3-4@1")
+
+
+def _tell_and_run_again(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.late), m.ask("a", "3-4@1", rerun="downstream")
+
+
+def _judge_and_ask(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.failed), m.ask("a", "1-2@1")
+
+
+def _judge_and_hurry_the_child(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.failed), m.ask("b", "1-4@1", policy={"priority": 9})
+
+
+def _tell_and_groom(m: Meeting) -> tuple[Act, Act]:
+    return m.handle(*m.late), m.groom()
+
+
+ALIKE = [_two_who_judge, _two_who_tell]
+UNLIKE = [
+    _two_parents_of_one_child,
+    _judge_and_cancel,
+    _tell_and_cancel,
+    _tell_and_ask,
+    _tell_and_run_again,
+    _judge_and_ask,
+    _judge_and_hurry_the_child,
+    _tell_and_groom,
+]
+
+
+@pytest.mark.parametrize(
+    ("pair", "swapped"),
+    [*((pair, False) for pair in ALIKE), *((pair, swapped) for pair in UNLIKE for swapped in (False, True))],
+    ids=lambda value: value.__name__.strip("_") if callable(value) else "swapped" if value else "",
+)
+def test_two_who_meet_over_a_split(embedded_url: str, pair: Pair, swapped: bool) -> None:
+    _meet(embedded_url, pair, swapped=swapped)
+
+
+@pytest.mark.parametrize(
+    ("lock", "pair", "broken"),
+    [
+        ("_HOLD_SUBMISSIONS", _tell_and_cancel, "is wanted by somebody"),
+        ("_HOLD_CHILDREN", _judge_and_hurry_the_child, "nobody is more urgent"),
+    ],
+)
+def test_without_its_locks_a_split_goes_wrong(
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch, lock: str, pair: Pair, broken: str
+) -> None:
+    """The races can fail."""
+    sql = getattr(splitting, lock)
+    monkeypatch.setattr(splitting, lock, sql.replace("FOR SHARE", "").replace("FOR UPDATE", ""))
+    with pytest.raises(AssertionError, match=broken):
+        _meet(embedded_url, pair, swapped=False)
+
+
+def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
+    for stop_before in range(STATEMENTS_MAX):
+        meeting = Meeting(url)
+        world = meeting.world
+        first, second = reversed(pair(meeting)) if swapped else pair(meeting)
+        stopped, one, two = race(url, lambda world=world: world.now, first, second, stop_before)
+        world.queue.extend([*(one or []), *(two or [])])
+        assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
+        world.deliver()
+        _finish(meeting)
+        world.ledger.close()
+        if not stopped:
+            return
+    raise AssertionError("a handler has more statements than it should")
+
+
+def _finish(meeting: Meeting) -> None:
+    """Work on until nothing moves. Where nobody has cancelled it, everything has succeeded, and once."""
+    world, farm = meeting.world, meeting.farm
+    world.queue.extend([*meeting.failed, *meeting.late])
+    world.deliver()
+    for _ in range(20):
+        world.worker = world.hire()
+        farm.work()
+        if not set(world.states().values()) & LIVE:
+            break
+        world.tick(after_s=LEASE_S)
+    assert not set(world.states().values()) & LIVE
+    if meeting.submission in _cancelled(world):
+        assert State.SUCCEEDED not in world.states().values()
+        return
+    for app in "ab":
+        assert farm.come_to(app) == dict.fromkeys(range(1, 5), State.SUCCEEDED)
+        assert farm.done(app) == Counter(range(1, 5))
+
+
+def _cancelled(world: World) -> list[str]:
+    return world.ledger.transact(lambda tx: tx.column("SELECT id FROM submission WHERE state = 'cancelled'"))

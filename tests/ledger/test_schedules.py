@@ -1,0 +1,170 @@
+"""Guards of the ledger's own: what holds whatever a scheduler believes."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from msgspec.structs import replace
+
+from actors import by_hand, scheduler
+from broker.messages import Look
+from jobs.firing import Firing, FiringOutcome, Standing, submission_id
+from jobs.submission import Submission
+from ledger import schedules
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.ledger.races import race
+from tests.timed import Timed
+
+ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
+STANDING = Standing(
+    id="s", app="a", source="here", digest="1", rule="0 * * * *", timezone="UTC", next_due=ONE, fire_at=ONE
+)
+#: No look here has more statements than this.
+STATEMENTS_MAX = 20
+
+
+@pytest.fixture
+def timed(ledger_url: str, tmp_path: Path) -> Iterator[Timed]:
+    with Timed(ledger_url, tmp_path) as made:
+        yield made
+
+
+def firing(outcome: FiringOutcome, due: datetime = ONE) -> Firing:
+    asked = Submission(app="a", id=submission_id("s", due)) if outcome is FiringOutcome.FIRED else None
+    return Firing(schedule="s", due=due, outcome=outcome, submission=asked)
+
+
+def record(timed: Timed, *outcomes: FiringOutcome, by_hand: bool = False) -> list[set[str]]:
+    """What each of these, one after the other, says is to be submitted."""
+    told = [
+        timed.ledger.transact(lambda tx, each=each: schedules.record(tx, [firing(each)], by_hand=by_hand))
+        for each in outcomes
+    ]
+    timed.ledger.transact(lambda tx: tx.write("TRUNCATE firing"))
+    return told
+
+
+def test_a_due_time_is_told_once(timed: Timed) -> None:
+    fired, queued, missed, skipped = (
+        FiringOutcome.FIRED,
+        FiringOutcome.QUEUED,
+        FiringOutcome.MISSED,
+        FiringOutcome.SKIPPED,
+    )
+    once = {submission_id("s", ONE)}
+    assert record(timed, fired, fired) == [once, set()]
+    assert record(timed, fired, missed, fired) == [once, set(), set()]
+    assert record(timed, missed, fired) == [set(), set()]
+    assert record(timed, queued, queued, fired, fired) == [set(), set(), once, set()]
+    assert record(timed, queued, skipped, fired) == [set(), set(), set()]
+    assert record(timed, missed, fired, fired, by_hand=True) == [set(), once, set()]
+
+
+def test_whoever_was_overtaken_moves_nothing(timed: Timed) -> None:
+    two = replace(STANDING, next_due=ONE + timedelta(hours=1), fire_at=ONE + timedelta(hours=1))
+    three = replace(STANDING, next_due=ONE + timedelta(hours=2), fire_at=ONE + timedelta(hours=2))
+    for standing, before in (
+        (STANDING, {}),
+        (three, {}),
+        (two, {"s": STANDING}),
+        (three, {"s": STANDING}),
+        (replace(two, digest="2"), {"s": three}),
+    ):
+        timed.ledger.transact(lambda tx, s=standing, b=before: schedules.move(tx, [s], b))
+    assert timed.standing() == two
+
+
+def test_the_check_finds_a_firing_without_a_submission_and_a_submission_without_a_firing(
+    timed: Timed,
+) -> None:
+    timed.edit(s={})
+    timed.look()
+    timed.look("13:00:00")
+    with psycopg.connect(timed.url, autocommit=True) as connection:
+        connection.execute("UPDATE submission SET id = id || 'x'")
+    assert [breach.rule for breach in timed.ledger.transact(breaches)] == [
+        "a due time that was fired has its submission",
+        "what a schedule submitted was for one of its due times, or by hand",
+    ]
+    with psycopg.connect(timed.url, autocommit=True) as connection:
+        connection.execute("UPDATE submission SET id = left(id, -1)")
+
+
+class TestRaces:
+    """One look stops before its n-th statement, while the other runs until it ends or waits."""
+
+    @pytest.mark.parametrize("overlap", ["none", "queue", "replace"])
+    def test_two_looks_at_once_fire_once(self, timed: Timed, overlap: str) -> None:
+        words = {} if overlap == "none" else {"overlap": overlap}
+        for statement in range(STATEMENTS_MAX):
+            timed.edit(s={"catch_up": "all", **words}, new={} if statement % 2 else {"every": "90m"})
+            timed.look()
+            timed.now += timedelta(hours=2)
+
+            def look(ledger: Ledger) -> list[object]:
+                return list(scheduler.look(ledger, timed.catalogue, Look()))
+
+            stopped, _, _ = race(timed.url, lambda: timed.now, look, look, statement)
+            timed.look()
+            assert timed.ledger.transact(breaches) == []
+            assert len(timed.submissions()) == len(timed.fired()) + len(timed.fired("new"))
+            due = [each.due for each in timed.firings()]
+            assert due == [due[0] + timedelta(hours=hour) for hour in range(len(due))]
+            assert timed.next() == f"{timed.now + timedelta(hours=1):%H:00}"
+            if not stopped:
+                return
+        raise AssertionError("it has more statements than this test looks at")
+
+    def test_a_look_and_a_hand_fire_one_due_time_once(self, timed: Timed) -> None:
+        for statement in range(STATEMENTS_MAX):
+            timed.edit(s={"overlap": "queue"})
+            timed.look()
+            due = timed.standing().next_due
+            assert due is not None
+            timed.now = due
+
+            def look(ledger: Ledger) -> bool:
+                return bool(scheduler.look(ledger, timed.catalogue, Look()))
+
+            def fire(ledger: Ledger, due: datetime = due) -> bool:
+                return by_hand.fire(ledger, timed.catalogue.schedules["s"], due).is_new
+
+            stopped, looked, fired = race(timed.url, lambda: timed.now, look, fire, statement)
+            row = timed.firings()[-1]
+            assert row.due == due
+            assert row.outcome == "fired"
+            assert timed.submissions().count(submission_id("s", due)) == 1
+            assert [looked, fired].count(True) == 1
+            timed.cancel(submission_id("s", due))
+            assert timed.ledger.transact(breaches) == []
+            if not stopped:
+                return
+        raise AssertionError("it has more statements than this test looks at")
+
+    def test_a_look_and_a_pause(self, timed: Timed) -> None:
+        for statement in range(STATEMENTS_MAX):
+            timed.edit(s={})
+            timed.look()
+            due = timed.standing().next_due
+            assert due is not None
+            timed.now = due
+
+            def look(ledger: Ledger) -> bool:
+                return bool(scheduler.look(ledger, timed.catalogue, Look()))
+
+            def pause(ledger: Ledger) -> bool:
+                return bool(by_hand.pause(ledger, timed.catalogue, ["s"]))
+
+            stopped, _, paused = race(timed.url, lambda: timed.now, look, pause, statement)
+            assert paused
+            timed.look()
+            assert timed.firings()[-1].due == due
+            assert timed.firings()[-1].outcome in ("fired", "paused")
+            assert timed.standing().paused_at is not None
+            by_hand.resume(timed.ledger, ["s"])
+            if not stopped:
+                return
+        raise AssertionError("it has more statements than this test looks at")

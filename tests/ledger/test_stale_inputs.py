@@ -1,0 +1,277 @@
+"""Parents that succeeded too long ago for a child that is asked for (``max_lag``): they run again before it."""
+
+from typing import Any
+
+import pytest
+
+from actors import executor
+from jobs.outcome import Ending, Outcome
+from jobs.states import State
+from ledger.reviving import TOO_OLD
+from tests.acceptance.story import states
+from tests.ledger.lags import HOUR_S, begun, done, lags
+from tests.world import World
+
+CHAIN = "a; b: a(6h); c: b(6h)"
+
+
+def runs(world: World, app: str) -> int:
+    return world.history(app).count(State.RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("lag", "after_s", "again"),
+    [
+        ("6h", 6 * HOUR_S, False),
+        ("6h", 6 * HOUR_S + 1, True),
+        (360, 6 * HOUR_S, False),
+        (0.5, 30, False),
+        (0.5, 31, True),
+        ("90s", 91, True),
+        (0, 1, True),
+        (0, 0, True),
+    ],
+)
+def test_an_input_as_old_as_is_allowed_is_fresh_and_an_older_one_runs_again(
+    world: World, lag: Any, after_s: float, again: bool
+) -> None:
+    world.define(lags("a; c", c={"depends_on": {"app_name": ["a"], "max_lag": lag}}))
+    done(world, "a", hours_ago=after_s / HOUR_S)
+    world.submit("c")
+    assert world.states() == states("ready a, waiting c" if again else "succeeded a, ready c")
+
+
+def test_the_child_waits_for_the_new_run(world: World) -> None:
+    world.define(lags("a; b: a(6h)"))
+    done(world, "a", hours_ago=7)
+    id_ = world.submit("b")
+    claimed = begun(world, "a")
+    assert world.states() == states("running a, waiting b")
+    world.record(claimed)
+    assert world.states() == states("succeeded a, ready b")
+    world.finish("b")
+    assert (runs(world, "a"), runs(world, "b")) == (2, 1)
+    assert world.submission(id_) == "succeeded"
+
+
+def test_it_goes_on_upwards(world: World) -> None:
+    world.define(lags(CHAIN))
+    done(world, "a", "b", hours_ago=7)
+    world.submit("c")
+    assert world.states() == states("ready a, waiting b c")
+
+
+def test_above_a_fresh_parent_nothing_runs_again(world: World) -> None:
+    world.define(lags(CHAIN))
+    done(world, "a", hours_ago=4)
+    done(world, "b", hours_ago=3)
+    world.submit("c")
+    assert world.states() == states("succeeded a b, ready c")
+
+
+def test_a_parent_without_a_lag_of_its_own_ends_the_way_up(world: World) -> None:
+    world.define(lags("a; b: a; c: b(6h)"))
+    done(world, "a", "b", hours_ago=7)
+    world.submit("c")
+    assert world.states() == states("succeeded a, ready b, waiting c")
+
+
+def test_a_child_that_has_succeeded_is_not_run_again_for_its_inputs(world: World) -> None:
+    world.define(lags(CHAIN))
+    done(world, "a", "b", hours_ago=7)
+    world.submit("b", push="wanted")
+    assert world.states() == states("succeeded a b")
+    world.submit("b", rerun="job")
+    assert world.states() == states("ready a, waiting b")
+
+
+def test_a_child_that_was_cancelled_is_one_that_is_to_run(world: World) -> None:
+    world.define(lags(CHAIN))
+    done(world, "a", hours_ago=1)
+    world.cancel(world.submit("b", push="wanted"))
+    assert world.states() == states("succeeded a, cancelled b")
+    world.tick(after_s=7 * HOUR_S)
+    world.submit("b", push="wanted")
+    assert world.states() == states("ready a, waiting b")
+
+
+def test_so_is_one_that_was_only_expected(world: World) -> None:
+    world.define(lags("a; z; b: a(6h); d: z b"))
+    done(world, "a", hours_ago=7)
+    world.submit("z")
+    world.finish("z")
+    assert world.states() == states("succeeded a z, expected b, waiting d")
+    world.submit("b")
+    assert world.states() == states("ready a, succeeded z, waiting b d")
+
+
+def test_a_child_that_is_under_way_keeps_the_inputs_it_was_planned_with(world: World) -> None:
+    world.define(lags("a; z; c: a(1h) z"))
+    done(world, "a", hours_ago=0)
+    world.submit("c", push="wanted")
+    world.tick(after_s=2 * HOUR_S)
+    world.submit("c", push="wanted")
+    assert world.states() == states("succeeded a, ready z, waiting c")
+    world.finish("z")
+    world.submit("c", push="wanted")
+    assert world.states() == states("succeeded a z, ready c")
+
+
+def test_a_pushed_child_does_not_look_at_the_age_of_its_other_parents(world: World) -> None:
+    world.define(lags("a; z; c: a(6h) z(6h)"))
+    done(world, "a", hours_ago=7)
+    world.submit("z")
+    world.finish("z")
+    assert world.states() == states("succeeded a z, ready c")
+
+
+@pytest.mark.parametrize("state", [State.WAITING, State.READY, State.RUNNING, State.EXECUTED])
+def test_a_parent_that_is_on_its_way_is_used_as_it_is(world: World, state: State) -> None:
+    world.define(lags("z; a: z; c: a(0)"))
+    done(world, "z", "a", hours_ago=1)
+    world.submit("z" if state is State.WAITING else "a", rerun="downstream", push="wanted")
+    claimed = begun(world, "a") if state in (State.RUNNING, State.EXECUTED) else None
+    if claimed and state is State.EXECUTED:
+        executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    assert world.state("a") is state
+    world.submit("c", push="wanted")
+    assert (world.state("a"), world.state("c")) == (state, State.WAITING)
+    if claimed and state is State.RUNNING:
+        world.record(claimed)
+    world.tick(after_s=60)
+    while others := world.ready() - {"c"}:
+        world.finish(min(others))
+    assert (runs(world, "a"), world.state("c")) == (2, State.READY)
+
+
+def test_a_parent_that_failed_is_not_run_again_for_its_age(world: World) -> None:
+    world.define(lags("a; c: a(6h)"))
+    world.submit("a", push="wanted")
+    world.finish("a", Ending.ERROR)
+    world.tick(after_s=7 * HOUR_S)
+    world.submit("c")
+    assert world.states() == states("failed a, upstream_failed c")
+
+
+def test_where_the_new_run_fails_the_child_cannot_run(world: World) -> None:
+    world.define(lags("a; c: a(6h)"))
+    done(world, "a", hours_ago=7)
+    id_ = world.submit("c")
+    world.finish("a", Ending.ERROR)
+    assert world.states() == states("failed a, upstream_failed c")
+    assert world.submission(id_) == "failed"
+
+
+def test_what_had_succeeded_stays_and_what_was_dead_for_it_revives(world: World) -> None:
+    """As where somebody asks to run the parent again."""
+    letter = {"depends_on": {"app_name": ["a"], "when": "failed"}}
+    world.define(lags("a; model: a; letter; c: a(6h)", letter=letter))
+    done(world, "a", "model", hours_ago=0)
+    world.submit("letter")
+    assert world.states() == states("succeeded a model, skipped letter")
+    world.tick(after_s=7 * HOUR_S)
+    world.submit("c")
+    assert world.states() == states("ready a, succeeded model, waiting letter c")
+
+
+def test_the_shorter_of_two_lags_counts(world: World) -> None:
+    world.define(lags("a; z; c: a(6h) a(1h) z(6h)"))
+    done(world, "a", "z", hours_ago=2)
+    world.submit("c")
+    assert world.states() == states("ready a, succeeded z, waiting c")
+
+
+def test_of_two_children_in_one_plan_both_wait_for_what_is_too_old_for_one(world: World) -> None:
+    world.define(lags("a; b: a(6h); c: a(1h); d: b c"))
+    done(world, "a", hours_ago=2)
+    world.submit("d")
+    assert world.states() == states("ready a, waiting b c d")
+    world.finish("a")
+    assert world.ready() == {"b", "c"}
+
+
+def test_parents_by_key_and_by_function(world: World) -> None:
+    by_key = {
+        "depends_on": {"app_name": ["a"], "job_id": ["7"], "max_lag": "6h"},
+        "autofill_values": {"x": [1]},
+    }
+    weeks = {"_func": "tests.planner.two_ways:Weeks", "app_name": ["day"], "max_lag": "6h"}
+    day = {"job_id": "{date}_{shop}", "identifiers": {"date": "date"}}
+    week = {"job_id": "{week}_{shop}", "depends_on": weeks}
+    world.define(lags("a; c; day; week", c=by_key, day=day, week=week))
+    world.submit("a", "7", push="wanted")
+    world.finish("a/7")
+    days = [f"202601{day:02}_graz" for day in range(5, 12)]
+    world.submit("day", None, keys=days, push="wanted")
+    for each in days:
+        world.finish(f"day/{each}")
+    world.tick(after_s=7 * HOUR_S)
+    world.submit("c")
+    world.submit("week", "2026-W02_graz")
+    assert world.ready() == {"a/7", *(f"day/{each}" for each in days)}
+
+
+def test_a_parent_that_is_asked_for_too_is_run_again_for_its_child(world: World) -> None:
+    """By itself it would not be, and nobody would have looked what is above it."""
+    yesterday = {"_func": "tests.planner.two_ways:Yesterday", "app_name": ["run"], "max_lag": "6h"}
+    world.define({"run": {"job_id": "{date}", "identifiers": {"date": "date"}, "depends_on": yesterday}})
+    world.submit("run", "20260102", push="wanted")
+    for day in ("20260101", "20260102"):
+        world.finish(f"run/{day}")
+    world.tick(after_s=7 * HOUR_S)
+    world.submit("run", None, keys=["20260102", "20260103"], push="wanted")
+    assert world.ready() == {"run/20260101"}
+
+
+def test_two_submissions_run_what_is_too_old_for_both_once(world: World) -> None:
+    world.define(lags("a; b: a(6h); c: a(1h)"))
+    done(world, "a", hours_ago=7)
+    world.submit("b")
+    world.submit("c")
+    assert world.states() == states("ready a, waiting b c")
+    world.finish("a")
+    assert world.ready() == {"b", "c"}
+    assert runs(world, "a") == 2
+
+
+def test_the_history_says_why_it_ran_again(world: World) -> None:
+    world.define(lags("a; c: a(6h)"))
+    done(world, "a", hours_ago=7)
+    world.submit("c")
+    sql = "SELECT job, verb, note FROM transition WHERE note IS NOT NULL"
+    assert world.ledger.transact(lambda tx: tx.rows(sql)) == [(world.known("a").id, "revive", TOO_OLD)]
+
+
+def test_what_is_run_again_gets_the_terms_of_whoever_asked(world: World) -> None:
+    world.define(lags("a; c: a(6h)"))
+    done(world, "a", hours_ago=7)
+    world.submit("c", policy={"priority": 7, "max_fails": 2}, kwargs={"n": 1})
+    assert [world.field("a", column) for column in ("priority", "max_fails", "kwargs")] == [7, 2, {"n": 1}]
+
+
+def test_who_cancels_cancels_the_new_run_and_the_next_to_ask_gets_it(world: World) -> None:
+    world.define(lags("a; c: a(6h)"))
+    done(world, "a", hours_ago=7)
+    world.cancel(world.submit("c"))
+    assert world.states() == states("cancelled a c")
+    world.submit("c")
+    assert world.states() == states("ready a, waiting c")
+
+
+def test_an_input_that_its_own_filter_would_not_let_pass_any_more_has_to_do(world: World) -> None:
+    world.define(lags("a; c: a(6h)"))
+    done(world, "a", hours_ago=7)
+    world.define(lags("a; c: a(6h)", a={"valid_if_or": {"x": ["9"]}}))
+    world.submit("c")
+    assert world.states() == states("succeeded a, ready c")
+
+
+def test_a_dead_parent_that_is_taken_along_looks_at_its_inputs_too(world: World) -> None:
+    world.define(lags(CHAIN))
+    done(world, "a", hours_ago=1)
+    world.submit("c", push="wanted")
+    world.finish("b", Ending.ERROR)
+    assert world.states() == states("succeeded a, failed b, upstream_failed c")
+    world.tick(after_s=6 * HOUR_S)
+    world.submit("c", rerun="job")
+    assert world.states() == states("ready a, waiting b c")
