@@ -3,6 +3,7 @@
 from jobs.app import App
 from jobs.catalogue import Catalogue, parse_policy
 from jobs.job import Assignment, idempotency_token
+from jobs.work_ids import ids_of
 from ledger.claims import Claimed
 
 
@@ -11,7 +12,8 @@ def assign(catalogue: Catalogue, job: Claimed) -> Assignment:
     app: App = catalogue.app(job.app)
     return Assignment(
         name=job.name,
-        ids=app.read_key(job.key),
+        ids={} if app.chunking else app.read_key(job.key),
+        work_ids=None if job.work_ids is None else tuple(ids_of(job.work_ids)),
         kwargs=job.kwargs or {},
         round=job.round,
         claim=job.claim,

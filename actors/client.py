@@ -46,8 +46,12 @@ class Client:
                 raise BadRequest("The submission holds a NUL character, which no ledger keeps.")
         self._ledger.transact(lambda tx: submissions.receive(tx, named))
         ids = [submission.require_id() for submission in named]
-        self._hint(Plan(submissions=tuple(ids)))
+        self.have_planned(ids)
         return ids
+
+    def have_planned(self, ids: Sequence[str]) -> None:
+        """Tell the planner of submissions that stand in the ledger already."""
+        self._hint(Plan(submissions=tuple(ids)))
 
     def cancel(self, submission: str) -> list[int]:
         """Cancel a submission and what nobody else wants; BadRequest if it is not there or has ended."""

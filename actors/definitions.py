@@ -110,5 +110,10 @@ def _away(seen: Snapshot) -> frozenset[Fault]:
 
 def _difference(before: Catalogue, after: Catalogue) -> str:
     new, gone = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
-    lists = (("new", new), ("gone", gone))
+    timed = sorted({id_ for id_, _ in _timed(before) ^ _timed(after)})
+    lists = (("new", new), ("gone", gone), ("schedules", timed))
     return "; ".join([f"{len(after)} apps", *(f"{word}: {', '.join(apps)}" for word, apps in lists if apps)])
+
+
+def _timed(catalogue: Catalogue) -> set[tuple[str, str]]:
+    return {(each.id, each.digest) for each in catalogue.schedules.values()}

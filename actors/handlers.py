@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from actors import groomer, planner
-from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany, Tick
+from actors import groomer, planner, scheduler
+from broker.messages import Cancel, Ended, Executed, Look, Message, Plan, Submit, SubmitMany, Tick
 from jobs.catalogue import Catalogue
 from ledger.connection import Ledger
 
@@ -19,6 +19,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
     Executed: planner.executed,
     Ended: planner.ended,
     Tick: groomer.tick,
+    Look: scheduler.look,
 }
 
 

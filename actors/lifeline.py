@@ -33,6 +33,7 @@ class Lifeline:
         *,
         queues: list[str],
         threads: int,
+        code: str | None,
         lease_s: float,
         give_back: Callable[[list[Claim]], None],
     ) -> None:
@@ -41,6 +42,7 @@ class Lifeline:
         self._holdings = holdings
         self._queues = queues
         self._threads = threads
+        self._code = code
         self._lease_s = lease_s
         self._give_back = give_back
         self._trusted_until = 0.0
@@ -59,6 +61,7 @@ class Lifeline:
                 pid=pid,
                 queues=self._queues,
                 threads=self._threads,
+                code=self._code,
                 lease_s=self._lease_s,
             )
         )

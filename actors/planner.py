@@ -10,14 +10,16 @@ import msgspec
 
 from actors.announce import announce
 from actors.bubble import may_push, push_children
+from actors.chunking import plan_by_chunk
 from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage
 from jobs.ref import JobName
 from jobs.submission import NUL, Submission
-from ledger import counts, judging, submissions
+from ledger import counts, judging, splitting, submissions
 from ledger.connection import Ledger, Tx
+from planner.chunk_keys import is_by_chunk
 from planner.judge import judge
 
 #: So many submissions are planned in one transaction.
@@ -39,7 +41,10 @@ def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Messag
     messages: list[Message] = []
     for start in range(0, len(message.submissions), BATCH):
         ids = list(message.submissions[start : start + BATCH])
-        messages += ledger.transact(partial(_plan, catalogue=catalogue, ids=ids))
+        by_chunk, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids))
+        messages += sent
+        for received, submission in by_chunk:
+            messages += plan_by_chunk(ledger, catalogue, received, submission)
     return messages
 
 
@@ -58,16 +63,18 @@ def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Me
 
 
 def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequence[Message]:
-    """Judge, open the children's gates; then, in a transaction of its own, plan children nobody asked for."""
+    """Judge, split, open the children's gates; then, in a transaction of its own, plan children nobody asked for."""
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
         judged = judging.judge(tx, list(message.jobs), judge)
-        ready = follow_turns(tx, catalogue, counts.tell(tx, list(judged.ended)))
-        childless = [job for job, app in judged.ended.items() if not may_push(catalogue, app)]
+        halved = splitting.split(tx, judged.failed)
+        ended = {**judged.ended, **halved.cancelled}
+        ready = follow_turns(tx, catalogue, counts.tell(tx, list(ended)))
+        childless = [job for job, app in ended.items() if not may_push(catalogue, app)]
         submissions.repay(tx, childless)
         submissions.settle_watchers(tx, childless)
-        pushing = [job for job in judged.ended if job not in childless]
-        return pushing, [*announce(tx, judged.ready + ready)]
+        pushing = [job for job in ended if job not in childless]
+        return pushing, [*announce(tx, judged.ready + halved.ready + ready)]
 
     pushing, messages = ledger.transact(work)
     return messages + _push(ledger, catalogue, pushing)
@@ -76,10 +83,14 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
 def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Message]:
     """Tell the children of jobs that ended otherwise than by judgement, or whose judge did not live to."""
 
-    def work(tx: Tx) -> list[Message]:
-        return [*announce(tx, follow_turns(tx, catalogue, counts.tell(tx, list(message.jobs))))]
+    def work(tx: Tx) -> tuple[list[int], list[Message]]:
+        halved = splitting.split(tx, list(message.jobs))
+        ended = [*message.jobs, *halved.cancelled]
+        ready = follow_turns(tx, catalogue, counts.tell(tx, ended))
+        return ended, [*announce(tx, halved.ready + ready)]
 
-    return ledger.transact(work) + _push(ledger, catalogue, list(message.jobs))
+    told, messages = ledger.transact(work)
+    return messages + _push(ledger, catalogue, told)
 
 
 def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Message]:
@@ -125,22 +136,33 @@ def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
     )
 
 
-def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> Sequence[Message]:
+#: A submission as it stands in the ledger, and as it was read.
+_Read = tuple[submissions.Received, Submission]
+
+
+def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read], Sequence[Message]]:
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
 
-    One for an app that is not there may have come with the news of it, and these definitions may be a moment
-    old: it stays as it was received, and the groomer has it planned again.
+    Those about work IDs are left for ``actors.chunking``. One for an app that is not there may have come with the
+    news of it, and these definitions may be a moment old: it stays as it was received, and the groomer has it
+    planned again.
     """
     refuse = partial(submissions.refuse, tx)
     received = submissions.hold_received(tx, ids)
     wanted = [
-        (each.number, read)
+        (each, read)
         for each in received
         if (read := _reread(each, refuse)) and (read.app in catalogue or not each.recent)
     ]
-    planned, ready = plan_together(tx, catalogue, wanted, refuse)
+    by_chunk = [(each, read) for each, read in wanted if _is_by_chunk(catalogue, read)]
+    walked = [(each.number, read) for each, read in wanted if not _is_by_chunk(catalogue, read)]
+    planned, ready = plan_together(tx, catalogue, walked, refuse)
     submissions.settle(tx, planned)
-    return announce(tx, ready)
+    return by_chunk, announce(tx, ready)
+
+
+def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
+    return submission.app in catalogue and is_by_chunk(catalogue[submission.app], submission)
 
 
 def _reread(received: submissions.Received, refuse: Refuse) -> Submission | None:

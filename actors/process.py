@@ -66,6 +66,7 @@ class Process:
             worker,
             queues=list(queues),
             threads=threads,
+            code=settings.code_version,
             lease_s=settings.lease_s,
             give_back=self._running.give_back,
         )

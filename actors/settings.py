@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from actors.code_version import commit_of
 from jobs.durations import parse_duration_s
 from jobs.errors import BadSetting
 
@@ -22,7 +23,7 @@ _NAMESPACE = "dramatiq"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """``ledger_url`` None means the embedded Postgres under ``home``."""
+    """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it."""
 
     apps: tuple[str, ...] = ()
     ledger_url: str | None = None
@@ -34,6 +35,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     log: str = "text"
     key_delimiter: str = "_"
     default_job_id: str | None = None
+    code_version: str | None = None
     queue_type: str = "quorum"
     broker_namespace: str = _NAMESPACE
 
@@ -78,6 +80,7 @@ def read_settings(
         log=take("LOG", _one_of("text", "json"), defaults.log, "json"),
         key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
         default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),
+        code_version=take("CODE_VERSION", str, commit_of(folder), "3f2a9c1"),
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
         broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, _NAMESPACE),
     )

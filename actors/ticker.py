@@ -1,4 +1,4 @@
-"""The scheduler's own thread: whoever leads sends the groomer its ticks."""
+"""The scheduler's own thread: whoever leads sends the groomer its ticks, and has it looked what is due."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from threading import Event, Thread
 from uuid import UUID
 
-from broker.messages import SCHEDULER, Message, Tick
+from broker.messages import SCHEDULER, Look, Message, Tick
 from jobs.errors import Unreachable
 from ledger import workers
 from ledger.connection import Ledger
@@ -51,7 +51,7 @@ class Ticker:
     def _tick(self) -> None:
         term_s = self._ticks.period_s * TERM_PERIODS
         if self._ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
-            self._send([Tick()])
+            self._send([Tick(), Look()])
 
 
 def _now() -> datetime:

@@ -1,6 +1,7 @@
 """Walks that go up together: one look-up a step for all of them, and each may fall alone."""
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from functools import partial
 
 from jobs.catalogue import Catalogue
@@ -21,12 +22,14 @@ def plan_together(
     tx: Tx, catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], refuse: Refuse
 ) -> tuple[list[int], list[Ready]]:
     """Walk and plan for these submissions: the numbers of those that were planned, and what may run at once."""
+    wanted = [*wanted]
+    now = _now(tx, catalogue, (submission for _, submission in wanted))
     walks = [
         walk
         for number, submission in wanted
-        if (walk := _attempt(partial(Walk, catalogue, number, submission), number, refuse))
+        if (walk := _attempt(partial(Walk, catalogue, number, submission, now), number, refuse))
     ]
-    arrived = _arrive(tx, walks, refuse)
+    arrived = _arrive(tx, walks, now, refuse)
     numbers = [walk.number for walk in arrived]
     told = planning.plan(tx, merge(catalogue, arrived))
     submissions.activate(tx, numbers)
@@ -43,8 +46,10 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
     ready, seen, stranded = told.ready, set[int](), dict(told.stranded)
     while turned := [job for job in told.turned if job not in seen]:
         seen.update(turned)
-        walks = [Walk(catalogue, asker.number, asker.submission) for asker in wishes.askers(tx, turned)]
-        told = planning.plan(tx, merge(catalogue, _arrive(tx, walks, _stay)))
+        askers = wishes.askers(tx, turned)
+        now = _now(tx, catalogue, (asker.submission for asker in askers))
+        walks = [Walk(catalogue, asker.number, asker.submission, now) for asker in askers]
+        told = planning.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
         ready = ready + told.ready
         stranded |= told.stranded
     submissions.owe(tx, [job for job, app in stranded.items() if catalogue.follows_failure(app)])
@@ -52,12 +57,17 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
     return ready
 
 
-def _arrive(tx: Tx, walks: list[Walk], refuse: Refuse) -> list[Walk]:
+def _now(tx: Tx, catalogue: Catalogue, wanted: Iterable[Submission]) -> datetime | None:
+    """By which it is judged whether inputs are too old; None, and no question to the ledger, where none ever are."""
+    return tx.instant() if any(catalogue.minds_age(submission.app) for submission in wanted) else None
+
+
+def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> list[Walk]:
     """Those of the walks that reach their end."""
+    look = planning.look if now else planning.find
     walking, arrived = walks, [walk for walk in walks if walk.arrived]
     while walking := [walk for walk in walking if not walk.arrived]:
-        states = planning.find(tx, sorted({name for walk in walking for name in walk.asks()}))
-        known = {name: job.state for name, job in states.items()}
+        known = look(tx, sorted({name for walk in walking for name in walk.asks()}))
         walking = [walk for walk in walking if _attempt(partial(walk.step, known), walk.number, refuse)]
         arrived += [walk for walk in walking if walk.arrived]
     return arrived

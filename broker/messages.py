@@ -93,6 +93,13 @@ class Tick(Message, frozen=True):
     home: ClassVar[str] = GROOMER
 
 
+class Look(Message, frozen=True):
+    """It is time to look which schedules are due."""
+
+    actor: ClassVar[str] = "look"
+    home: ClassVar[str] = SCHEDULER
+
+
 class Execute(Message, frozen=True):
     """Jobs of one app that may run. Whoever takes it runs as many, those that are the most urgent by then."""
 
@@ -105,4 +112,4 @@ class Execute(Message, frozen=True):
         return self.app
 
 
-MESSAGES: tuple[type[Message], ...] = (Submit, SubmitMany, Cancel, Plan, Executed, Ended, Tick, Execute)
+MESSAGES: tuple[type[Message], ...] = (Submit, SubmitMany, Cancel, Plan, Executed, Ended, Tick, Look, Execute)

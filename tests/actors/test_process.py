@@ -1,7 +1,9 @@
 """One process that does everything, on the in-process broker."""
 
+import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from jobs.states import State
 from jobs.submission import Submission, SubmissionState
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
+from ledger.reads.schedules import recent
 from tests.world import empty
 
 SETTINGS = Settings(apps=("jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)
@@ -55,3 +58,29 @@ def test_cancelling_a_submission_stops_what_runs(process: Process) -> None:
     while not process.client.cancel(id_) and time.monotonic() < deadline:
         id_ = process.client.submit(Submission(app="report", key="20261122"))
     assert process.client.wait(id_, timeout_s=10).state is SubmissionState.CANCELLED
+
+
+def test_whoever_serves_the_schedulers_queue_fires_what_is_due(ledger_url: str, tmp_path: Path) -> None:
+    often = {"app": "a", "key": "{due:%H%M%S}", "every": "1s"}
+    source = tmp_path / "apps.json"
+    source.write_text(json.dumps({"a": {"job_id": "{x}", "bash_cmd": "true"}, "schedules": {"often": often}}))
+    settings = Settings(apps=(str(source),), tick_s=0.1, lease_s=3.0, grace_s=5.0)
+    ledger = Ledger(ledger_url)
+    ledger.transact(empty)
+    broker = connect("memory://")
+    made = Process(
+        settings, Definitions(settings), ledger, broker, queues=["scheduler", "planner", "a"], threads=1
+    )
+    made.start()
+    try:
+        deadline = time.monotonic() + 20
+        while not (firings := ledger.transact(lambda tx: recent(tx, "often", 10))):
+            assert time.monotonic() < deadline, "nothing was fired"
+            time.sleep(0.05)
+        (submission,) = {str(firing.submission) for firing in firings[-1:]}
+        assert made.client.wait(submission, timeout_s=20).state is SubmissionState.SUCCEEDED
+    finally:
+        made.stop()
+        broker.close()
+    assert ledger.transact(breaches) == []
+    ledger.close()

@@ -15,6 +15,7 @@ from broker.messages import (
     Ended,
     Execute,
     Executed,
+    Look,
     Message,
     Plan,
     Submit,
@@ -33,6 +34,7 @@ EVERY_KIND: list[Message] = [
     Executed(jobs=(1, 2, 3)),
     Ended(jobs=(4,)),
     Tick(),
+    Look(),
     Execute(app="etl", jobs=(Turn(1, 0), Turn(2, 7))),
 ]
 

@@ -1,0 +1,76 @@
+"""What somebody does to schedules by hand: fire, pause, resume."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import uuid4
+
+from actors.scheduler import take_up
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.firing import Firing, FiringOutcome, by_hand_id, submission_id
+from jobs.schedule import Schedule
+from jobs.submission import Submission
+from ledger import schedules, submissions
+from ledger.connection import Ledger, Tx
+
+_NOTE = "by hand"
+
+
+class Fired(NamedTuple):
+    """``is_new`` is false where that due time had been fired before, and this is its submission."""
+
+    submission: str
+    due: datetime
+    is_new: bool
+
+
+def fire(ledger: Ledger, schedule: Schedule, due: datetime | None) -> Fired:
+    """Fire a due time that has not been, whatever became of it, also before it comes; without one, fire now.
+
+    Pauses and overlaps are not asked about.
+    """
+    if due is None:
+        now = ledger.transact(lambda tx: tx.instant())
+        # Due times are whole seconds, and this is to be none of them.
+        due = now.replace(microsecond=now.microsecond or 1)
+        asked = _asked(schedule, due, by_hand_id(schedule.id, str(uuid4())))
+    else:
+        asked = _asked(schedule, due, submission_id(schedule.id, due))
+    firing = Firing(schedule=schedule.id, due=due, outcome=FiringOutcome.FIRED, note=_NOTE, submission=asked)
+
+    def work(tx: Tx) -> bool:
+        is_new = bool(schedules.record(tx, [firing], by_hand=True))
+        submissions.receive(tx, [asked] if is_new else [])
+        return is_new
+
+    return Fired(asked.require_id(), due, ledger.transact(work))
+
+
+def pause(ledger: Ledger, catalogue: Catalogue | None, ids: Sequence[str]) -> list[str]:
+    """Those that are there. One that is defined, and that no scheduler has seen yet, is taken up first."""
+
+    def work(tx: Tx) -> list[str]:
+        known = schedules.hold(tx, ids)
+        new = [id_ for id_ in ids if catalogue and id_ in catalogue.schedules and id_ not in known]
+        if catalogue and new:
+            take_up(tx, catalogue, new)
+        return schedules.pause(tx, ids)
+
+    return ledger.transact(work)
+
+
+def resume(ledger: Ledger, ids: Sequence[str]) -> list[str]:
+    """Those that were paused."""
+    return ledger.transact(lambda tx: schedules.resume(tx, ids))
+
+
+def _asked(schedule: Schedule, due: datetime, id_: str) -> Submission:
+    try:
+        return schedule.submission(due, id_)
+    except (ValueError, OverflowError) as error:
+        raise BadRequest(
+            f"{schedule.id} cannot be fired for {due.isoformat()}: {error}.",
+            where=schedule.source,
+            advice="Mend its texts, or fire it for another due time.",
+        ) from None

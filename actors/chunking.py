@@ -1,0 +1,87 @@
+"""Planning submissions that are about work IDs: each by itself, in a transaction of its own.
+
+Which IDs one is about its app may have to say, by a function that asks other systems: that comes first, outside of
+any transaction. Then planners take turns by app. So whoever plans sees all that others have under way, and
+where that is what it would run itself, the submission waits for it to end and is planned anew.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from actors.announce import announce
+from actors.walking import follow_turns
+from broker.messages import Message
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.freshness import Busy
+from jobs.selecting import Selected, select
+from jobs.submission import Submission
+from ledger import freshness, planning, submissions
+from ledger.connection import Ledger, Tx
+from ledger.submissions import Received
+from planner.chunk_keys import require_chunk_words
+from planner.chunk_nodes import nodes_of
+from planner.chunks import chunk
+
+#: A job that is waited for is told by its end; this is for when that was missed.
+LOOK_AGAIN_S = 30.0
+#: A submission that is waited for is planned any moment, and then there are jobs to wait for.
+LOOK_SOON_S = 1.0
+
+
+def plan_by_chunk(
+    ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
+) -> Sequence[Message]:
+    """Plan it, refuse it, call it off where its app finds nothing to do, or leave it waiting."""
+    app = catalogue.app(submission.app)
+    try:
+        require_chunk_words(app, submission)
+        selected = select(app, submission)
+    except BadRequest as error:
+        reason = f"{error.what} {error.advice}".strip()
+        ledger.transact(lambda tx: submissions.refuse(tx, received.number, reason))
+        return []
+    if not selected.work_ids:
+        reason = f"There are no work IDs: {app.name} has nothing to do."
+        ledger.transact(lambda tx: submissions.call_off(tx, received.number, reason))
+        return []
+    work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission, selected=selected)
+    return ledger.transact(work)
+
+
+def _plan(
+    tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission, selected: Selected
+) -> Sequence[Message]:
+    held = submissions.hold_received(tx, [id])
+    if not held:
+        return []
+    number = held[0].number
+    try:
+        nodes = nodes_of(catalogue, submission.app, selected.kwargs)
+        freshness.take_turns(tx, {node.app.name for node in nodes})
+        past = freshness.Past(tx, tx.instant(), number)
+        chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
+    except BadRequest as error:
+        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        return []
+    if chunked.waits_for:
+        _wait(tx, number, chunked.waits_for)
+        return []
+    told = planning.plan(tx, chunked.plan(number))
+    submissions.activate(tx, [number])
+    submissions.settle(tx, [number])
+    return announce(tx, follow_turns(tx, catalogue, told))
+
+
+def _wait(tx: Tx, number: int, waits_for: Sequence[Busy]) -> None:
+    """Until the job that was planned last has ended. By then few of the others are left, and each look costs a plan."""
+    last = max(waits_for, key=lambda busy: busy.job or 0)
+    more = f" and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
+    state = f", which is {last.state}" if last.state else ", which is not planned yet"
+    submissions.wait(
+        tx,
+        number,
+        job=last.job,
+        reason=f"waits for {last.what}{state}{more}",
+        within_s=LOOK_AGAIN_S if last.job else LOOK_SOON_S,
+    )

@@ -1,0 +1,99 @@
+"""The scheduler: on every look, which schedules are due, and which do not stand as they are defined.
+
+``scheduler.policy`` decides, the ledger keeps. Whoever leads only sends the looks; that a due time is fired once is
+the ledger's to hold (``ledger.schedules``).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from broker.messages import Ended, Look, Message, Plan
+from jobs.catalogue import Catalogue
+from jobs.firing import Standing
+from jobs.submission import Submission
+from ledger import schedules, submissions
+from ledger.connection import Ledger, Tx
+from scheduler.overlap import overlap_of
+from scheduler.policy import Settled, settle
+
+#: So many schedules are seen to in one transaction.
+BATCH = 100
+#: A look sees to what is due in at most so many transactions; the next one goes on.
+BATCHES_MAX = 20
+
+
+def look(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Message]:
+    """Where nothing is due and nothing has changed, it costs one statement."""
+    if not catalogue.sources:
+        return []
+    known = [schedules.Known(each.id, each.source, each.digest) for each in catalogue.schedules.values()]
+    messages: list[Message] = []
+    for _ in range(BATCHES_MAX):
+        sight = ledger.transact(partial(schedules.look, known=known, loaded=catalogue.sources, limit=BATCH))
+        if sight.gone:
+            ledger.transact(partial(schedules.retire, known=known, loaded=catalogue.sources))
+        if not sight.stirring:
+            break
+        is_left, sent = ledger.transact(partial(_see_to, catalogue=catalogue, ids=sight.stirring))
+        messages += sent
+        if not is_left:
+            break
+    return messages
+
+
+def take_up(tx: Tx, catalogue: Catalogue, ids: Sequence[str]) -> None:
+    """Enter schedules that are defined and not in the ledger yet."""
+    _see_to(tx, catalogue=catalogue, ids=list(ids))
+
+
+def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequence[Message]]:
+    """Whether more may be left to do, and who is to be told of what was done."""
+    settled, before = _settle(tx, catalogue, ids)
+    schedules.move(tx, [each.standing for each in settled], before)
+    fired = schedules.record(tx, [firing for each in settled for firing in each.firings])
+    asked = [wanted for each in settled for wanted in _asked(each, fired)]
+    ended = [job for each in settled if _asked(each, fired) for job in _cancel(tx, each.replaced)]
+    messages: list[Message] = [Ended(jobs=tuple(ended))] if ended else []
+    if asked:
+        submissions.receive(tx, asked)
+        messages.append(Plan(submissions=tuple(wanted.require_id() for wanted in asked)))
+    return any(each.more for each in settled) or len(ids) == BATCH, messages
+
+
+def _settle(tx: Tx, catalogue: Catalogue, ids: list[str]) -> tuple[list[Settled], dict[str, Standing]]:
+    """Schedule by schedule. One that fires keeps the others of its app waiting, where they may not run at once."""
+    entries = [catalogue.schedules[id_] for id_ in ids]
+    overlaps = [overlap_of(entry, catalogue[entry.app]) for entry in entries]
+    alone = {entry.app for entry, overlap in zip(entries, overlaps, strict=True) if overlap.of_app}
+    before = schedules.hold(tx, ids, sorted(alone))
+    busy = schedules.busy(
+        tx,
+        [
+            schedules.Asked(entry.id, entry.app, cares=overlap.way is not None)
+            for entry, overlap in zip(entries, overlaps, strict=True)
+        ],
+    )
+    now = tx.instant()
+    settled: list[Settled] = []
+    fired: set[str] = set()
+    for entry, overlap in zip(entries, overlaps, strict=True):
+        facts = replace(busy[entry.id], app=busy[entry.id].app or entry.app in fired)
+        settled.append(settle(entry, before.get(entry.id), now, facts, overlap))
+        fired |= {wanted.app for wanted in _wanted(settled[-1])}
+    return settled, before
+
+
+def _wanted(settled: Settled) -> list[Submission]:
+    return [firing.submission for firing in settled.firings if firing.submission]
+
+
+def _asked(settled: Settled, fired: set[str]) -> list[Submission]:
+    """What is to be submitted: a due time may have been fired by hand before it came."""
+    return [wanted for wanted in _wanted(settled) if wanted.require_id() in fired]
+
+
+def _cancel(tx: Tx, ids: Sequence[str]) -> list[int]:
+    """The jobs that end with submissions that are replaced."""
+    return [job for id_ in ids for job in submissions.cancel(tx, id_) or ()]

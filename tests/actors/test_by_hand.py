@@ -1,0 +1,137 @@
+"""Schedules that somebody fires, pauses or resumes by hand."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from actors import by_hand
+from jobs.errors import BadRequest
+from jobs.submission import Submission
+from ledger import submissions
+from tests.timed import Timed
+
+ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
+
+
+def fire(timed: Timed, due: datetime | None = None, id_: str = "s") -> by_hand.Fired:
+    return by_hand.fire(timed.ledger, timed.catalogue.schedules[id_], due)
+
+
+def test_now_is_a_submission_of_its_own_each_time(timed: Timed) -> None:
+    timed.edit(s={"cron": "0 12 * * *"})
+    first = fire(timed)
+    timed.now += timedelta(seconds=5)
+    second = fire(timed)
+    assert first.is_new
+    assert second.is_new
+    assert timed.submissions() == [first.submission, second.submission]
+    assert first.submission.startswith("schedule:s:by hand:")
+    assert [(each.outcome, each.note) for each in timed.firings()] == [("fired", "by hand")] * 2
+
+
+def test_now_takes_no_due_times_place(timed: Timed) -> None:
+    timed.edit(s={})
+    timed.look()
+    timed.now = ONE
+    fire(timed)
+    timed.look()
+    assert timed.came() == "13:00 fired, 13:00 fired"
+    assert len(timed.submissions()) == 2
+
+
+def test_a_due_time_is_fired_once_however_often_it_is_asked(timed: Timed) -> None:
+    timed.edit(s={})
+    timed.look()
+    assert fire(timed, ONE).is_new
+    again = fire(timed, ONE)
+    assert (again.is_new, again.submission) == (False, "schedule:s:2026-01-01T13:00:00Z")
+    timed.look("13:00:00")
+    assert timed.submissions() == [again.submission]
+    assert (timed.came(), timed.next()) == ("13:00 fired", "14:00")
+
+
+def test_one_that_was_missed_may_be_fired_after_all(timed: Timed) -> None:
+    timed.edit(s={})
+    timed.look()
+    timed.look("14:50:00")
+    assert timed.came() == "13:00 missed, 14:00 missed"
+    assert fire(timed, ONE).is_new
+    assert timed.came() == "13:00 fired, 14:00 missed"
+
+
+def test_one_that_waits_is_not_fired_again_when_its_turn_comes(timed: Timed) -> None:
+    timed.edit(s={"overlap": "queue"})
+    timed.look()
+    timed.look("13:00:00")
+    timed.look("14:00:00")
+    fire(timed, ONE + timedelta(hours=1))
+    for id_ in timed.submissions():
+        timed.ledger.transact(lambda tx, id_=id_: submissions.cancel(tx, id_))
+    timed.look("14:10:00")
+    assert timed.came() == "13:00 fired, 14:00 fired"
+    assert len(timed.submissions()) == 2
+
+
+def test_a_text_that_cannot_be_written_is_told(timed: Timed) -> None:
+    timed.edit(s={"key": "{due+99w:%Y}"})
+    with pytest.raises(BadRequest, match=r"s cannot be fired for 9999-12-01"):
+        fire(timed, datetime(9999, 12, 1, tzinfo=UTC))
+
+
+def test_its_words_are_written_for_the_due_time(timed: Timed) -> None:
+    timed.edit(s={"timezone": "Europe/Berlin", "kwargs": {"hour": "{due:%H}"}})
+    fire(timed, ONE)
+    request = timed.ledger.transact(lambda tx: tx.column("SELECT request FROM submission"))[0]
+    assert Submission(**request).kwargs == {"hour": "14"}
+
+
+class TestPauses:
+    def test_due_times_pass_and_are_not_made_up_for(self, timed: Timed) -> None:
+        timed.edit(s={"catch_up": "all"})
+        timed.look()
+        assert by_hand.pause(timed.ledger, timed.catalogue, ["s"]) == ["s"]
+        timed.look("13:00:00")
+        timed.now += timedelta(hours=1, minutes=30)
+        # Nobody looked at 14:00, and it is resumed before anybody does.
+        assert by_hand.resume(timed.ledger, ["s"]) == ["s"]
+        assert by_hand.resume(timed.ledger, ["s"]) == []
+        timed.look("15:00:00")
+        assert timed.came() == "13:00 paused, 14:00 paused, 15:00 fired"
+
+    def test_what_waits_stays_where_it_is(self, timed: Timed) -> None:
+        timed.edit(s={"overlap": "queue"})
+        timed.look()
+        timed.look("13:00:00")
+        timed.look("14:00:00")
+        by_hand.pause(timed.ledger, timed.catalogue, ["s"])
+        timed.cancel(timed.submissions()[0])
+        timed.look("14:30:00")
+        assert timed.came() == "13:00 fired, 14:00 queued"
+        by_hand.resume(timed.ledger, ["s"])
+        timed.look("14:31:00")
+        assert timed.came() == "13:00 fired, 14:00 fired"
+
+    def test_a_pause_outlives_an_edit_and_a_retirement(self, timed: Timed) -> None:
+        timed.edit(s={})
+        timed.look()
+        by_hand.pause(timed.ledger, None, ["s"])
+        timed.edit(s={"cron": "30 * * * *"})
+        timed.look("12:10:00")
+        timed.edit()
+        timed.look("12:20:00")
+        timed.edit(s={})
+        timed.look("12:50:00")
+        timed.look("13:00:00")
+        assert timed.came() == "13:00 paused"
+
+    def test_one_that_no_scheduler_has_seen_is_paused_all_the_same(self, timed: Timed) -> None:
+        timed.edit(s={})
+        assert by_hand.pause(timed.ledger, None, ["s"]) == []
+        assert by_hand.pause(timed.ledger, timed.catalogue, ["s", "nobody"]) == ["s"]
+        timed.look("13:00:00")
+        assert timed.came() == "13:00 paused"
+
+    def test_by_hand_it_is_fired_all_the_same(self, timed: Timed) -> None:
+        timed.edit(s={})
+        by_hand.pause(timed.ledger, timed.catalogue, ["s"])
+        assert fire(timed).is_new

@@ -1,0 +1,291 @@
+"""Schedules on a real ledger: taken up, fired, edited, paused, retired, and what a lost message or a crash leaves."""
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actors import scheduler
+from actors.handlers import handle
+from broker.messages import Look, Plan, Tick
+from jobs.catalogue import load
+from jobs.schedule import Asked
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger.reads.check import breaches
+from scheduler.policy import AWAY_S_MIN
+from tests.actors.ledgers import Counting, Dying
+from tests.scheduler.test_due_times import Broken
+from tests.simulation.crashing import Crash
+from tests.timed import Timed
+
+#: Due at one and at two.
+TWICE = """
+from datetime import UTC, datetime, timedelta
+from jobs import app, schedule
+
+class Twice:
+    def get_next_fire_time(self, previous, now):
+        one = datetime(2026, 1, 1, 13, tzinfo=UTC)
+        return one if previous is None else one + timedelta(hours=1) if previous == one else None
+
+@app(job_id="{x}")
+def a(x): ...
+
+s = schedule(id="s", app=a, key="{due:%H}", trigger=Twice())
+"""
+
+
+def test_a_due_time_becomes_one_submission_with_its_own_key(timed: Timed) -> None:
+    timed.edit(s={})
+    timed.look("12:30:00")
+    assert (timed.came(), timed.next()) == ("", "13:00")
+    timed.look("13:00:01")
+    timed.look("13:00:02")
+    assert (timed.came(), timed.next()) == ("13:00 fired", "14:00")
+    assert timed.submissions() == ["schedule:s:2026-01-01T13:00:00Z"]
+    assert timed.state("a/20260101130000") is State.READY
+
+
+def test_a_look_that_finds_nothing_costs_one_statement(timed: Timed) -> None:
+    timed.edit(s={}, t={"overlap": "queue"}, u={"every": "7h"})
+    timed.look()
+    timed.look("13:00:00")
+    counted = Counting(timed)
+    assert handle(counted, timed.catalogue, Look()) == []
+    assert counted.statements == 1
+    counted.close()
+
+
+def test_several_schedules_are_seen_to_together(timed: Timed) -> None:
+    timed.edit(**{f"s{n}": {"key": f"{n}-{{due:%H}}"} for n in range(scheduler.BATCH + 20)})
+    timed.look()
+    timed.now += timedelta(hours=1)
+    messages = scheduler.look(timed.ledger, timed.catalogue, Look())
+    assert [len(each.submissions) for each in messages if isinstance(each, Plan)] == [scheduler.BATCH, 20]
+    assert len(timed.submissions()) == scheduler.BATCH + 20
+
+
+def test_after_a_pause_of_the_whole_system_the_latest_is_fired(timed: Timed) -> None:
+    timed.edit(s={}, all={"catch_up": "all"}, daily={"cron": "30 12 * * *"})
+    timed.look()
+    timed.look("16:10:00")
+    assert timed.came() == "13:00 missed, 14:00 missed, 15:00 missed, 16:00 fired"
+    assert timed.came("all") == "13:00 fired, 14:00 fired, 15:00 fired, 16:00 fired"
+    assert timed.came("daily") == "12:30 missed"
+    assert [each.note for each in timed.firings("daily")] == ["3h40m late"]
+
+
+def test_a_very_long_pause_is_caught_up_with_in_one_look(timed: Timed) -> None:
+    timed.edit(s={"every": "1m", "misfire_grace": "5m"})
+    timed.look()
+    timed.now += timedelta(days=2)
+    timed.look()
+    firings = timed.firings()
+    assert len(firings) == 2 * 24 * 60
+    assert [each.outcome for each in firings[-7:]] == ["missed"] + ["coalesced"] * 5 + ["fired"]
+
+
+class TestEdits:
+    def test_a_missed_firing_of_the_old_rule_is_not_lost(self, timed: Timed) -> None:
+        timed.edit(s={})
+        timed.look()
+        timed.edit(s={"cron": "15 * * * *"})
+        timed.look("13:20:00")
+        assert (timed.came(), timed.next()) == ("13:00 fired", "14:15")
+        assert timed.standing().rule == "15 * * * *"
+
+    def test_an_old_due_time_that_had_not_come_is_dropped(self, timed: Timed) -> None:
+        timed.edit(s={})
+        timed.look()
+        timed.edit(s={"cron": "15 * * * *"})
+        timed.look("12:50:00")
+        assert (timed.came(), timed.next()) == ("", "13:15")
+
+    def test_other_words_are_taken_up_and_the_due_times_stay(self, timed: Timed) -> None:
+        timed.edit(s={"catch_up": "all"})
+        timed.look()
+        timed.edit(s={"catch_up": "all", "app": "b", "key": "x{due:%H}"})
+        timed.look("14:00:00")
+        assert timed.came() == "13:00 fired, 14:00 fired"
+        assert timed.states().keys() == {"b/x13", "b/x14"}
+
+    def test_an_entry_that_left_its_source_is_retired_and_comes_back(self, timed: Timed) -> None:
+        timed.edit(s={}, other={})
+        timed.look()
+        timed.edit(other={})
+        timed.look("12:10:00")
+        assert timed.standing().retired_at == timed.now
+        timed.look("13:00:00")
+        assert (timed.came(), timed.came("other")) == ("", "13:00 fired")
+        timed.edit(s={}, other={})
+        timed.look("14:10:00")
+        assert timed.standing().retired_at is None
+        assert (timed.came(), timed.next()) == ("", "15:00")
+
+    def test_one_renamed_is_another(self, timed: Timed) -> None:
+        timed.edit(s={})
+        timed.look()
+        timed.edit(t={})
+        timed.look("13:00:00")
+        assert timed.standing().retired_at is not None
+        assert (timed.came(), timed.came("t"), timed.next("t")) == ("", "", "14:00")
+
+    def test_processes_that_do_not_agree_for_a_while_lose_nothing(self, timed: Timed) -> None:
+        """A rolling restart: one still has the definitions without the entry, and looks now and then."""
+        old = timed.write({})
+        timed.edit(s={})
+        timed.look()
+        for _ in range(100):
+            timed.now += timedelta(seconds=AWAY_S_MIN / 2)
+            handle(timed.ledger, old, Look())
+            timed.now += timedelta(seconds=AWAY_S_MIN / 2)
+            timed.look()
+        assert timed.came() == "13:00 fired"
+
+    def test_the_schedules_of_other_sources_are_left_alone(self, timed: Timed, tmp_path: Path) -> None:
+        theirs = timed.write({"theirs": {}}, tmp_path / "theirs.json")
+        timed.edit(ours={})
+        for catalogue in (theirs, timed.catalogue, theirs):
+            handle(timed.ledger, catalogue, Look())
+        timed.look("13:00:00")
+        assert (timed.came("ours"), timed.came("theirs")) == ("13:00 fired", "")
+        assert timed.standing("theirs").retired_at is None
+        handle(timed.ledger, theirs, Look())
+        assert timed.came("theirs") == "13:00 fired"
+
+    def test_one_that_moves_to_another_source_goes_on(self, timed: Timed, tmp_path: Path) -> None:
+        timed.edit(s={})
+        timed.look()
+        timed.write({})
+        moved = tmp_path / "moved.json"
+        moved.write_text(timed.source.read_text())
+        timed.write({"s": {}}, moved)
+        timed.source.write_text("{}")
+        timed.catalogue = load([str(timed.source), str(moved)])
+        timed.look("13:00:00")
+        assert timed.came() == "13:00 fired"
+        assert timed.standing().source == str(moved)
+
+    def test_a_process_without_sources_retires_nothing(self, timed: Timed) -> None:
+        timed.edit(s={})
+        timed.look()
+        handle(timed.ledger, load([]), Look())
+        assert timed.standing().retired_at is None
+
+
+class TestFaults:
+    def test_one_that_cannot_be_written_is_noted_and_the_others_go_on(self, timed: Timed) -> None:
+        weeks, days = divmod((date.max - timed.now.date()).days, 7)
+        timed.edit(far={"key": f"{{due+{weeks}w+{days}d+12h:%Y}}"}, s={})
+        timed.look()
+        timed.look("13:00:00")
+        assert (timed.came("far"), timed.came()) == ("13:00 faulty", "13:00 fired")
+        assert timed.next("far") == "14:00"
+
+    def test_a_trigger_that_breaks_stops_its_own_schedule(self, timed: Timed) -> None:
+        timed.edit(s={}, t={})
+        broken = msgspec.structs.replace(
+            timed.catalogue.schedules["t"], rule=Asked.of(Broken(KeyError("x"))), digest="broken"
+        )
+        timed.look()
+        timed.catalogue.schedules["t"] = broken
+        timed.look("13:00:00")
+        assert (timed.came(), timed.next("t")) == ("13:00 fired", "none")
+        assert [each.outcome for each in timed.firings("t")] == ["fired", "faulty"]
+        timed.edit(s={}, t={})
+        timed.look("13:10:00")
+        assert timed.next("t") == "14:00"
+
+    def test_a_trigger_of_the_users_own_is_asked_until_it_has_no_more(
+        self, timed: Timed, tmp_path: Path
+    ) -> None:
+        (tmp_path / "flow.py").write_text(TWICE)
+        timed.catalogue = load([str(tmp_path / "flow.py")])
+        timed.look()
+        timed.look("13:00:00")
+        timed.look("14:00:00")
+        timed.look("15:00:00")
+        assert (timed.came(), timed.next()) == ("13:00 fired, 14:00 fired", "none")
+        assert timed.states().keys() == {"a/13", "a/14"}
+
+    def test_what_the_planner_refuses_is_a_refused_submission(self, timed: Timed) -> None:
+        timed.edit(s={"app": "needy"})
+        timed.look()
+        timed.look("13:00:00")
+        (id_,) = timed.fired()
+        assert timed.submission(id_) is SubmissionState.REFUSED
+        timed.look("14:00:00")
+        assert timed.came() == "13:00 fired, 14:00 fired"
+
+
+class TestLosses:
+    def test_a_lost_look_is_made_up_for_by_the_next(self, timed: Timed) -> None:
+        timed.edit(s={})
+        timed.look()
+        timed.now += timedelta(hours=1)
+        timed.queue.append(Look())
+        timed.lose_messages()
+        timed.look("13:00:03")
+        assert timed.came() == "13:00 fired"
+
+    def test_a_lost_word_to_the_planner_is_the_groomers_to_repeat(self, timed: Timed) -> None:
+        timed.edit(s={})
+        timed.look()
+        timed.now += timedelta(hours=1)
+        assert scheduler.look(timed.ledger, timed.catalogue, Look()) != []
+        assert timed.states() == {}
+        timed.tick(after_s=3)
+        assert timed.state("a/20260101130000") is State.READY
+
+    @pytest.mark.parametrize("commits", range(6))
+    @pytest.mark.parametrize("lost", [False, True])
+    def test_a_crash_around_any_commit_loses_nothing_and_doubles_nothing(
+        self, timed: Timed, commits: int, lost: bool
+    ) -> None:
+        timed.edit(s={"catch_up": "all"}, gone={}, r={"overlap": "replace"})
+        timed.look()
+        timed.look("13:00:00")
+        timed.edit(s={"catch_up": "all", "cron": "30 * * * *"}, r={"overlap": "replace"}, new={})
+        timed.now += timedelta(hours=1)
+        dying = Dying(timed, commits, lost=lost)
+        try:
+            timed.queue.extend(scheduler.look(dying, timed.catalogue, Look()))
+        except Crash:
+            assert timed.ledger.transact(breaches) == []
+        finally:
+            dying.close()
+        timed.deliver()
+        timed.look("14:00:03")
+        timed.tick(after_s=5)
+        assert timed.came() == "13:00 fired, 14:00 fired"
+        assert timed.came("r") == "13:00 fired, 14:00 fired"
+        assert (timed.next(), timed.next("new")) == ("14:30", "15:00")
+        assert timed.standing("gone").retired_at is not None
+        assert len(timed.submissions()) == len(set(timed.submissions())) == 5
+        open_ = [id_ for id_ in timed.submissions() if timed.submission(id_) is SubmissionState.ACTIVE]
+        assert {id_ for id_ in open_ if ":r:" in id_} == {"schedule:r:2026-01-01T14:00:00Z"}
+
+
+def test_with_jitter_it_is_fired_later_and_once(timed: Timed) -> None:
+    timed.edit(s={"jitter": "20m"})
+    timed.look()
+    fires = timed.standing().fire_at
+    assert fires is not None
+    assert timedelta(0) < fires - timed.now - timedelta(hours=1) < timedelta(minutes=20)
+    timed.now = fires - timedelta(seconds=1)
+    timed.look()
+    assert timed.came() == ""
+    timed.now = fires
+    timed.look()
+    assert (timed.came(), timed.next()) == ("13:00 fired", "14:00")
+
+
+def test_the_tick_of_the_groomer_fires_nothing(timed: Timed) -> None:
+    timed.edit(s={})
+    timed.look()
+    timed.now += timedelta(hours=1)
+    timed.queue.append(Tick())
+    timed.deliver()
+    assert timed.came() == ""
