@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jobs.work_ids import ids_of
 from ledger.reads.dossier import Dossier, Round
 
 
@@ -21,6 +22,8 @@ def as_document(found: Dossier) -> dict[str, Any]:
         "not_before": job.not_before,
         "end_before": job.end_before,
         "handle": job.handle,
+        "kwargs": job.kwargs or {},
+        **({} if job.work_ids is None else {"work_ids": list(ids_of(job.work_ids))}),
         "submissions": found.submissions,
         "rounds": [round_document(each) for each in found.rounds],
         "history": [
@@ -36,6 +39,8 @@ def as_document(found: Dossier) -> dict[str, Any]:
         ],
         "parents": list(dict.fromkeys((each.app, each.key, each.state) for each in found.parents)),
         "children": [[each.app, each.key, each.state] for each in found.children],
+        "half_of": found.half_of and [found.half_of.app, found.half_of.key, found.half_of.state],
+        "halves": [[each.app, each.key, each.state] for each in found.halves],
     }
 
 
@@ -49,6 +54,8 @@ def round_document(each: Round) -> dict[str, Any]:
         "at": at,
         "ending": each.ending,
         "took_s": each.took_s,
+        "code": each.code,
+        "digest": each.digest,
         "exit_code": each.exit_code,
         "output": each.output,
         "stderr": each.stderr,

@@ -3,12 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from jobs.freshness import is_fresh
 from jobs.gate import Gate, Need
 from jobs.plan import PlannedJob
 from jobs.ref import JobName
 from jobs.states import State
+from ops import ages
 from planner.outlook import Fate
 from planner.preview import Preview
 
@@ -20,7 +23,7 @@ def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) 
     new = telling.with_fate(Fate.NEW)
     document: dict[str, Any] = {
         "jobs": [telling.planned(job) for job in new],
-        "satisfied": [telling.told(job, "why") for job in telling.with_fate(Fate.SETTLED)],
+        "satisfied": [telling.satisfied(job) for job in telling.with_fate(Fate.SETTLED)],
         "waits_for": [telling.awaited(job) for job in telling.with_fate(Fate.UNDER_WAY)],
         "errors": [telling.told(job, "what") for job in telling.with_fate(Fate.LOST)],
     }
@@ -37,6 +40,7 @@ class _Telling:
         self._outlook = found.outlook
         self._now = now
         self._references = _references(self.with_fate(Fate.NEW, Fate.UNDER_WAY))
+        self._lags_s = _lags_s(self.with_fate(Fate.NEW))
 
     def with_fate(self, *fates: Fate) -> list[PlannedJob]:
         return [job for job in self._found.jobs if self._outlook[job.name].fate in fates]
@@ -47,22 +51,42 @@ class _Telling:
             "ref": self._references[job.name],
             "app": job.name.app,
             "key": job.name.key,
+            **({} if job.work_ids is None else {"work_ids": list(job.work_ids)}),
             "kwargs": job.kwargs,
             "state": State.READY if self._may_run(job) else State.WAITING,
-            "gates": [self._gate(gate) for gate in job.gates],
+            "gates": [self._gate(job, gate) for gate in job.gates],
+            **({"why": self._stale(job)} if job.name in self._found.stale else {}),
         }
+
+    def satisfied(self, job: PlannedJob) -> dict[str, Any]:
+        """A job that need not run; where it might be too old for one that would, by its age."""
+        told = self.told(job, "why")
+        known = self._found.known.get(job.name)
+        if job.name in self._lags_s and known and known.since and known.state is State.SUCCEEDED:
+            lag_s = self._lags_s[job.name]
+            is_used = is_fresh(known.since, lag_s, self._now)
+            told["why"] = (
+                ages.fresh(known.since, self._now, lag_s)
+                if is_used
+                else f"{ages.stale(known.since, self._now)}, but it is not asked for"
+            )
+        return told
 
     def awaited(self, job: PlannedJob) -> dict[str, Any]:
         """A job that is under way. Others may wait for it, so it has a reference too."""
-        reference, state = self._references[job.name], self._found.states[job.name]
+        reference, state = self._references[job.name], self._found.known[job.name].state
         return {"ref": reference, **self.told(job, "why"), "state": state}
 
     def told(self, job: PlannedJob, word: str) -> dict[str, Any]:
         return {"app": job.name.app, "key": job.name.key, word: self._outlook[job.name].why}
 
-    def _gate(self, gate: Gate) -> dict[str, Any]:
+    def _stale(self, job: PlannedJob) -> str:
+        since = self._found.known[job.name].since
+        return ages.stale(since, self._now) if since else "stale: it always runs"
+
+    def _gate(self, job: PlannedJob, gate: Gate) -> dict[str, Any]:
         """``when`` has those that need not succeed but come to something else."""
-        told = {self._reference(need): need.when for need in gate.needs if self._outlook.is_open(need)}
+        told = {self._reference(need): need.when for need in gate.needs if self._outlook.is_open(job, need)}
         unusual = {reference: when for reference, when in told.items() if when != "succeeded"}
         return {"name": gate.name, "needs": [*told]} | ({"when": unusual} if unusual else {})
 
@@ -72,9 +96,17 @@ class _Telling:
 
     def _may_run(self, job: PlannedJob) -> bool:
         is_due = job.policy.start_after is None or job.policy.start_after <= self._now
-        return is_due and (
-            not job.gates or not all(any(map(self._outlook.is_open, gate.needs)) for gate in job.gates)
-        )
+        is_open = partial(self._outlook.is_open, job)
+        return is_due and (not job.gates or not all(any(map(is_open, gate.needs)) for gate in job.gates))
+
+
+def _lags_s(jobs: Iterable[PlannedJob]) -> dict[JobName, float]:
+    """How old the parents of these may be, where that matters: for whoever is the strictest."""
+    lags_s: dict[JobName, float] = {}
+    for need in (need for job in jobs for gate in job.gates for need in gate.needs):
+        if need.lag_s_max is not None:
+            lags_s[need.parent] = min(need.lag_s_max, lags_s.get(need.parent, need.lag_s_max))
+    return lags_s
 
 
 def _references(jobs: Iterable[PlannedJob]) -> dict[JobName, str]:

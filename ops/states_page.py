@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-from jobs.states import TERMINAL, VERBS, State, Verb
+from jobs.states import REVIVABLE, TERMINAL, VERBS, State, Verb
 
 
 def page() -> str:
@@ -30,9 +30,9 @@ def page() -> str:
 
 
 def _arrows() -> Iterator[str]:
-    """Verbs that start anywhere terminal are left out of the picture; they are in the table."""
+    """Verbs that give what has ended another life are left out of the picture; they are in the table."""
     for verb in VERBS:
-        if verb.existing and set(verb.existing) <= TERMINAL:
+        if verb.existing and set(verb.existing) <= TERMINAL and verb.target not in TERMINAL:
             continue
         if None in verb.sources:
             yield f"    [*] --> {verb.target}: {verb.name}"
@@ -42,8 +42,8 @@ def _arrows() -> Iterator[str]:
 
 def _row(verb: Verb) -> str:
     sources = [*(["\N{EN DASH}"] if None in verb.sources else []), *(f"`{state}`" for state in verb.existing)]
-    if set(verb.existing) == TERMINAL:
-        sources = ["any terminal"]
+    if set(verb.existing) == REVIVABLE:
+        sources = [f"any terminal but `{State.SPLIT}`"]
     by = ", ".join(sorted(verb.by))
     return f"| {verb.name} | {' '.join(sources)} | `{verb.target}` | {by} | {verb.when} |"
 

@@ -66,3 +66,25 @@ def layers() -> Apps:
             "depends_on": {"app_name": [f"layer{number - 1}"], "y": "all"},
         }
     return apps
+
+
+def chunks() -> Apps:
+    """A million work IDs in ten thousand chunks, and three apps that have to be fresh on them, each cut otherwise."""
+    lag = {"max_lag": "6h"}
+    work = {"bash_cmd": "true"}
+    return {
+        "report": {
+            **work,
+            "chunk_size": 100,
+            "select_work": f"{__name__}:scattered_ids",
+            "dependencies": [{"job_type": name, **lag} for name in ("extract", "clean", "score")],
+        },
+        "extract": {**work, "chunk_size": 100},
+        "clean": {**work, "chunk_size": 200},
+        "score": {**work, "chunk_size": 500},
+    }
+
+
+def scattered_ids() -> list[int]:
+    """A million of which no two follow each other, so that none can be told by a range."""
+    return [3 * number for number in range(1_000_000)]

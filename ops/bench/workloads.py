@@ -17,7 +17,7 @@ from jobs.catalogue import Catalogue, load
 from jobs.submission import Submission
 from ledger import submissions
 from ledger.connection import Ledger
-from ops.bench.pipelines import Apps, grid, layers, many_apps
+from ops.bench.pipelines import Apps, chunks, grid, layers, many_apps, scattered_ids
 from ops.bench.sample import Figures
 from planner.keyspaces import keyspace_of
 
@@ -56,6 +56,26 @@ def _plan_grid(ledger_url: str) -> Figures:
 
 def _plan_layers(ledger_url: str) -> Figures:
     return _plan(ledger_url, layers(), "layer4")
+
+
+def _plan_chunks(ledger_url: str) -> Figures:
+    return _plan(ledger_url, chunks(), "report")
+
+
+def _plan_chunks_on_past(ledger_url: str) -> Figures:
+    """Of every other hundred IDs each dependency is fresh."""
+    ledger = Ledger(ledger_url)
+    ledger.transact(lambda tx: tx.write(_PAST, apps=["extract", "clean", "score"], ids=scattered_ids()))
+    ledger.transact(lambda tx: tx.write("ANALYZE freshness"))
+    ledger.close()
+    return _plan(ledger_url, chunks(), "report")
+
+
+_PAST = """
+INSERT INTO freshness (app, mark, work_id, at)
+SELECT app, '', id, clock_timestamp() - CASE WHEN mod(id / 300, 2) = 0 THEN interval '1 s' ELSE interval '1 d' END
+FROM unnest(%(apps)s::text[]) AS apps (app), unnest(%(ids)s::bigint[]) AS ids (id)
+"""
 
 
 def _plan(ledger_url: str, apps: Apps, app: str) -> Figures:
@@ -99,4 +119,10 @@ WORKLOADS: Mapping[str, Workload] = {
     "parents": Workload("the parents of one job, in process: three of them, and 100,000", _parents),
     "plan": Workload("one submission of 100,000 jobs, each needing three of 650 others", _plan_grid),
     "plan-layers": Workload("one submission pulls five layers of 20,000 jobs, by four each", _plan_layers),
+    "plan-chunks": Workload(
+        "one submission of 1,000,000 work IDs, 10,000 chunks that need three apps", _plan_chunks
+    ),
+    "plan-chunks-on-past": Workload(
+        "the same where each of these has 1,000,000 times it ran", _plan_chunks_on_past
+    ),
 }

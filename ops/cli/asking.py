@@ -3,15 +3,18 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
+from jobs.selecting import select
 from jobs.submission import JSON, Submission
 from ops.cli.command import Options
-from ops.times import instant
+from ops.times import instant, past
+from planner.chunk_keys import is_by_chunk, require_chunk_words
 from planner.walk import Walk
 
 
@@ -59,8 +62,15 @@ def submission_of(options: Options) -> Submission:
 
 
 def check(catalogue: Catalogue, submission: Submission) -> None:
-    """Say at once what the planner would refuse it for. It reads the definitions alone, no ledger."""
-    Walk(catalogue, 0, submission)
+    """Say at once what the planner would refuse it for. It reads the definitions alone, no ledger; which work IDs a
+    submission that names none is about is for the planner to ask."""
+    app = catalogue.app(submission.app)
+    if not is_by_chunk(app, submission):
+        Walk(catalogue, 0, submission)
+        return
+    require_chunk_words(app, submission)
+    if submission.work_ids is not None:
+        select(app, submission)
 
 
 def mapping(text: str) -> dict[str, JSON]:
@@ -75,6 +85,14 @@ def moment_option(text: str) -> str:
     """A time, in the spelling that every submission has."""
     try:
         return instant(text).isoformat()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def past_option(text: str) -> datetime:
+    """A time, or how long ago it was."""
+    try:
+        return past(text, datetime.now(UTC))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -54,9 +54,14 @@ class Bars:
 
 
 def draw(course: Course, ranks: Mapping[str, int], width: int) -> RenderableType:
-    """One picture."""
-    rows = sorted(course.tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0]))
+    """One picture. What became of a job that was split its halves show."""
+    tally = {app: _without_split(counts) for app, counts in course.tally.items()}
+    rows = sorted(tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0]))
     return Group(*_bars(rows, width), *_lines(course, width))
+
+
+def _without_split(counts: Mapping[State, int]) -> Mapping[State, int]:
+    return {state: count for state, count in counts.items() if state is not State.SPLIT}
 
 
 def _bars(rows: Sequence[tuple[str, Mapping[State, int]]], width: int) -> Iterator[Text]:

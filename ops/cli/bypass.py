@@ -1,8 +1,8 @@
 """``sluice run --bypass``: a job's code here and now, for whoever tries out an app or mends one by hand.
 
-Nothing else takes part: no ledger, no broker, no parents. A key has to fit the template of its app; ``valid_if_or``,
-dependencies, retries, priorities and times are not asked. The kwargs count, and of the policy what a run itself is
-under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``.
+Nothing else takes part: no ledger, no broker, no parents. A key has to fit the template of its app, or is the work
+IDs of a chunk; ``valid_if_or``, dependencies, retries, priorities and times are not asked. The kwargs count, and of
+the policy what a run itself is under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``.
 
 The job has its usual token, so that the outside world takes it for the same job. Its claim is 0, which is lower than
 any that the ledger gives.
@@ -26,6 +26,7 @@ from jobs.outcome import Ending, Outcome
 from jobs.ref import JobName
 from jobs.runners import runner_for
 from jobs.submission import Submission
+from jobs.work_ids import WorkId, parse_work_ids, text_of
 from ops.cli.asking import submission_of
 from ops.cli.command import Options
 from ops.cli.desk import Desk
@@ -36,6 +37,8 @@ from ops.words import first_line
 
 #: What an interrupted job has for ending by itself; a process is killed before that.
 GRACE_S = 5.0
+#: Of an app that is keyed by chunk, what stands in place of a key.
+WORK_IDS = "1-3,7"
 #: What these ask for is the planner's, and it is not there.
 _OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun")
 
@@ -71,7 +74,7 @@ def _assignments(desk: Desk, options: Options) -> Iterator[Assignment]:
         raise BadRequest(
             "--bypass runs the keys that are named, and none is.",
             where=app.name,
-            advice=f"Write one, like sluice run --bypass {app.name} {app.example_key}",
+            advice=f"Write one, like sluice run --bypass {app.name} {WORK_IDS if app.chunking else app.example_key}",
         )
     echo = Echo() if desk.output.as_json else _echo()
     for key in submission.named_keys:
@@ -79,11 +82,12 @@ def _assignments(desk: Desk, options: Options) -> Iterator[Assignment]:
 
 
 def _assignment(app: App, key: str, submission: Submission, echo: Echo) -> Assignment:
-    ids = app.read_key(key)
-    name = JobName(app.name, app.write_key(ids))
+    ids, work_ids = ({}, _work_ids(app, key)) if app.chunking else (app.read_key(key), None)
+    name = JobName(app.name, app.write_key(ids) if work_ids is None else text_of(work_ids))
     return Assignment(
         name=name,
         ids=ids,
+        work_ids=work_ids,
         kwargs=submission.kwargs,
         round=0,
         claim=0,
@@ -92,6 +96,16 @@ def _assignment(app: App, key: str, submission: Submission, echo: Echo) -> Assig
         policy=app.policy.overridden(parse_policy(submission.policy)),
         echo=echo,
     )
+
+
+def _work_ids(app: App, key: str) -> tuple[WorkId, ...]:
+    """A chunk has the key that it is given; here it says what the chunk is about."""
+    try:
+        return parse_work_ids(key)
+    except ValueError as error:
+        raise BadRequest(
+            f"{app.name} runs on work IDs: {error}.", advice=f"Write them like {WORK_IDS}"
+        ) from None
 
 
 def _echo() -> Echo:

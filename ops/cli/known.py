@@ -1,24 +1,45 @@
 """What a plan comes to by what the ledger knows. Given facts take its place (see ``ops.facts``)."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
+from jobs.known import Known
 from jobs.ref import JobName
-from jobs.states import State
+from jobs.selecting import Selected
 from jobs.submission import Submission
-from ledger import judging, planning
+from ledger import freshness, judging, planning
+from ledger.connection import Tx
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
+from planner.chunks import Chunked, chunk
 from planner.preview import Preview, preview
 
 
-def known_preview(desk: Desk, submission: Submission) -> tuple[Preview, Mapping[str, float]]:
-    """The preview, and what one job of each of its apps takes, where that is known."""
+def known_preview(
+    desk: Desk, submission: Submission, now: datetime | None
+) -> tuple[Preview, Mapping[str, float], datetime]:
+    """The preview, what one job of each of its apps takes, where that is known, and the time by which it was planned:
+    the ledger's, unless one is given."""
     installation = Installation(desk)
 
-    def states(names: list[JobName]) -> Mapping[JobName, State]:
-        known = installation.ask(lambda tx: planning.find(tx, names))
-        return {name: job.state for name, job in known.items()}
+    def look_up(names: list[JobName]) -> Mapping[JobName, Known]:
+        return installation.ask(lambda tx: planning.look(tx, names))
 
-    found = preview(desk.catalogue, submission, states)
+    at = now or installation.ask(Tx.instant)
+    found = preview(desk.catalogue, submission, look_up, at)
     apps = sorted({job.name.app for job in found.jobs})
-    return found, installation.ask(lambda tx: judging.paces_s(tx, apps))
+    return found, installation.ask(lambda tx: judging.paces_s(tx, apps)), at
+
+
+def known_chunks(
+    desk: Desk, submission: Submission, selected: Selected, now: datetime | None
+) -> tuple[Chunked, Mapping[str, float], datetime]:
+    """The same of a submission about work IDs."""
+
+    def look(tx: Tx) -> tuple[Chunked, Mapping[str, float], datetime]:
+        past = freshness.Past(tx, now or tx.instant(), number=0)
+        found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
+        apps = sorted({job.name.app for job in found.jobs})
+        return found, judging.paces_s(tx, apps), past.now
+
+    return Installation(desk).ask(look)

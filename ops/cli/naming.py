@@ -6,6 +6,7 @@ from typing import NamedTuple
 from jobs.errors import BadKey, BadRequest, UnknownApp
 from jobs.ref import JobName
 from ops.cli.desk import Desk
+from ops.words import command
 from planner.keyspaces import keyspace_of
 
 
@@ -41,3 +42,14 @@ def canonical(desk: Desk, app: str, key: str) -> JobName:
     """The job by its canonical key. UnknownApp or BadKey where the definitions know better."""
     known = desk.catalogue.app(app)
     return JobName(known.name, keyspace_of(known, desk.catalogue).canonical(known, key))
+
+
+def related(desk: Desk, app: str, key: str) -> JobName:
+    """The same, of a job whose relatives can be read from the definitions."""
+    name = canonical(desk, app, key)
+    if desk.catalogue[name.app].chunking:
+        raise BadRequest(
+            f"{name.app} is keyed by chunk: who its chunks wait for was decided when they were planned.",
+            advice=f"`{command('show', name)}` tells it, and `sluice plan {name.app}` what it would be now.",
+        )
+    return name

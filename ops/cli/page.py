@@ -27,6 +27,7 @@ _COLOURS = {
     State.EXPECTED: "bright_black",
     State.SKIPPED: "bright_black",
     State.CANCELLED: "bright_black",
+    State.SPLIT: "bright_black",
 }
 
 

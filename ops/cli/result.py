@@ -59,6 +59,8 @@ def obstacle(course: Course) -> str:
     waits = course.status.state is SubmissionState.RECEIVED and not course.planners
     if waits and course.now - course.status.received_at > LONELY_AFTER:
         return "Nobody is there to plan it. Start `sluice up`, or python -m actors.worker."
+    if course.status.state is SubmissionState.RECEIVED and course.status.reason:
+        return f"It is not planned yet: it {course.status.reason}."
     return ""
 
 
@@ -92,8 +94,9 @@ def _trouble(trouble: Trouble) -> Iterator[Block]:
 
 def _verdict(course: Course) -> Line:
     status = course.status
-    if status.state is SubmissionState.REFUSED:
-        return Line(f"{status.state}: {status.reason}", "red")
+    if status.reason:
+        waits = status.state is SubmissionState.RECEIVED
+        return Line(f"{status.state}: {status.reason}", "yellow" if waits else "red")
     end = status.ended_at or course.now
     words = f"{in_words(course.counts) or 'no jobs'} in {span((end - status.received_at).total_seconds())}"
     styles = {

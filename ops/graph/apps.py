@@ -37,6 +37,8 @@ def _edges(app: App) -> Iterator[Edge]:
         for parents in group.all_of:
             for parent in parents.apps:
                 yield Edge(parent, app.name, group.name if len(app.groups) > 1 else "", parents.when)
+    for dependency in app.chunking.dependencies if app.chunking else ():
+        yield Edge(dependency.app, app.name)
 
 
 def _left_out(catalogue: Catalogue, names: Collection[str]) -> str:

@@ -31,6 +31,7 @@ COLOURS = {
     State.SKIPPED: _GONE,
     State.CANCELLED: _GONE,
     State.UPSTREAM_FAILED: Colour("#f8d5cb", "#5b362d"),
+    State.SPLIT: _GONE,
 }
 
 

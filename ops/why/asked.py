@@ -8,8 +8,21 @@ from ledger.reads.askers import Refused, Unplanned, Wanter
 from ops.why.answer import WaitsFor
 
 
-def unplanned(each: Unplanned) -> WaitsFor:
-    return WaitsFor(kind="submission", what=f"submission {each.id} to be planned", since=each.received_at)
+def unplanned(each: Unplanned) -> Sequence[WaitsFor]:
+    """The submission, and the job that it is not planned before the end of."""
+    submission = WaitsFor(
+        kind="submission", what=f"submission {each.id} to be planned", since=each.received_at
+    )
+    if each.awaited is None:
+        return [submission]
+    job = WaitsFor(
+        kind="job",
+        what=f"{each.awaited}, which is {each.state} and makes what it would make itself",
+        app=each.app,
+        key=each.key,
+        state=each.state,
+    )
+    return [submission, job]
 
 
 def refusal(each: Refused) -> WaitsFor:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
+from jobs.ref import JobName
 from jobs.states import State
 from ledger.reads.dossier import Job
 from ledger.reads.obstacles import Obstacles
 from ops.times import moment
 from ops.why import parents
-from ops.why.answer import Reason, Remedy, remedy
+from ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from ops.why.asked import canceller
 from ops.words import first_line
 
@@ -26,7 +27,7 @@ def _succeeded(job: Job, _: Obstacles) -> Reason:
 
 def _failed(job: Job, facts: Obstacles) -> Reason:
     lost = f", after {job.losses} lost workers" if job.losses else ""
-    return Reason(f"has failed in round {job.round}{lost}{_after(facts)}", [], _look_and_retry(job))
+    return Reason(f"has failed in round {job.round}{lost}{_after(facts)}", [], _look_and_retry(job.name))
 
 
 def _fatal(job: Job, facts: Obstacles) -> Reason:
@@ -37,7 +38,7 @@ def _fatal(job: Job, facts: Obstacles) -> Reason:
 
 
 def _timed_out(job: Job, facts: Obstacles) -> Reason:
-    return Reason(f"ran over its timeout in round {job.round}{_after(facts)}", [], _look_and_retry(job))
+    return Reason(f"ran over its timeout in round {job.round}{_after(facts)}", [], _look_and_retry(job.name))
 
 
 def _expired(job: Job, facts: Obstacles) -> Reason:
@@ -74,15 +75,36 @@ def _stranded(job: Job, facts: Obstacles) -> Reason:
     )
 
 
+def _split(job: Job, facts: Obstacles) -> Reason:
+    """What is to be done is to be done about its pieces."""
+    tally = ", ".join(f"{count} {state}" for state, count in facts.pieces.tally.items())
+    undone = [
+        WaitsFor(
+            kind="cause" if each in facts.pieces.dead else "half",
+            what=f"{each.name}, which is {each.state}{f': {first_line(each.error)}' if each.error else ''}",
+            app=each.app,
+            key=each.key,
+            state=each.state,
+        )
+        for each in facts.pieces.undone
+    ]
+    if dead := facts.pieces.dead[:1]:
+        look = [*_look_and_retry(dead[0].name)]
+    else:
+        look = [remedy("why", each.name, "says more") for each in facts.pieces.undone[:1]]
+    because = f"failed in round {job.round} and was split{_after(facts)}; what runs in its place: {tally}"
+    return Reason(because, undone, look)
+
+
 def _after(facts: Obstacles) -> str:
     error = first_line(facts.last_error)
     return f": {error}" if error else ""
 
 
-def _look_and_retry(job: Job) -> Sequence[Remedy]:
+def _look_and_retry(name: JobName) -> Sequence[Remedy]:
     return [
-        remedy("logs", job.name, "shows what it printed"),
-        remedy("retry", job.name, "runs it again"),
+        remedy("logs", name, "shows what it printed"),
+        remedy("retry", name, "runs it again"),
     ]
 
 
@@ -95,4 +117,5 @@ _REASONS: Mapping[State, Callable[[Job, Obstacles], Reason]] = {
     State.SKIPPED: _skipped,
     State.CANCELLED: _cancelled,
     State.UPSTREAM_FAILED: _stranded,
+    State.SPLIT: _split,
 }

@@ -1,5 +1,7 @@
 """The whole answer."""
 
+from itertools import chain
+
 from broker.messages import PLANNER
 from jobs.ref import JobName
 from jobs.states import STOPPABLE, TERMINAL
@@ -21,7 +23,7 @@ def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
     because, waits_for, remedies = (ended if job.state in TERMINAL else living).reason(job, facts)
     if refusal:
         because, waits_for, remedies = _undefined(job, because, refusal)
-    unplanned = [asked.unplanned(each) for each in facts.unplanned if each.asks_for_it]
+    unplanned = [waits for each in facts.unplanned if each.asks_for_it for waits in asked.unplanned(each)]
     refused = [asked.refusal(each) for each in facts.refused]
     return Answer(
         app=job.app,
@@ -53,7 +55,8 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
     if refusal:
         because = f"there can be none, for {refusal}"
     elif surely:
-        because = "the submission that asks for it is not planned yet"
+        reason = f": it {surely[0].reason}" if surely[0].reason else ""
+        because = f"the submission that asks for it is not planned yet{reason}"
     elif possible:
         because = "nobody has asked for it, unless it is in a submission that is not planned yet"
     elif facts.refused:
@@ -63,7 +66,8 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
     if refusal:
         remedies = [Remedy(f"sluice apps show {name.app}", "says which keys it has, and what they need")]
     elif possible:
-        remedies = [*absent(facts, PLANNER)]
+        awaited = [each.awaited for each in possible if each.awaited]
+        remedies = [*absent(facts, PLANNER), *(remedy("why", job, "says when that ends") for job in awaited)]
     else:
         remedies = [remedy("submit", name, "asks for it")]
     return Answer(
@@ -71,6 +75,6 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
         key=name.key,
         state=None,
         because=f"The ledger has no job {name}: {because}",
-        waits_for=(*map(asked.unplanned, possible), *map(asked.refusal, facts.refused)),
+        waits_for=(*chain.from_iterable(map(asked.unplanned, possible)), *map(asked.refusal, facts.refused)),
         remedies=tuple(remedies),
     )

@@ -87,10 +87,13 @@ def _awaited(parent: Unsettled, fate: str | None, *, named: bool) -> WaitsFor:
     group = f" (alternative {parent.group})" if named else ""
     wish = "" if parent.condition == "succeeded" else f" to {_TO[parent.condition]}"
     what = f"{parent.name}{wish}{group}, {fate or _standing(parent.state)}"
-    if parent.state in TERMINAL:
+    unnoticed = parent.state in TERMINAL and not parent.stale
+    if parent.stale:
+        what = f"{parent.name}{group}, which has succeeded, but too long ago"
+    if unnoticed:
         what = f"the planner to notice that {parent.name}{group} is {parent.state}"
     return WaitsFor(
-        kind="planner" if parent.state in TERMINAL else "parent",
+        kind="planner" if unnoticed else "parent",
         what=what,
         since=parent.since,
         app=parent.app,
@@ -118,10 +121,12 @@ def _fate(parent: Unsettled) -> str:
 
 def _about_awaited(name: JobName, awaited: Sequence[Unsettled]) -> Iterator[Remedy]:
     """Where to look next, if an alternative comes by itself; else whom to ask for."""
-    unasked = [parent for parent in awaited if parent.state is State.EXPECTED]
+    unasked = [parent for parent in awaited if parent.state is State.EXPECTED or parent.stale]
     stuck = {parent.group for parent in unasked}
     if coming := [parent for parent in awaited if parent.group not in stuck]:
         yield remedy("why", coming[0].name, "says what that one waits for")
+    elif len(unasked) == 1 and unasked[0].stale:
+        yield _about_lost(unasked[0])
     elif len(unasked) == 1:
         yield remedy("submit", unasked[0].name, "asks for what nobody has asked for")
     elif unasked:

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from ledger import migrate
 from ledger.connection import Ledger
 from ledger.embedded import start
+from tests.ops.site import Site
 from tests.ops.typist import NO_LEDGER, Typist
+from tests.world import World
 
 SHOPS = ["graz", "oslo"]
 DAY = {"date": "date"}
@@ -77,3 +80,13 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
 def offline(desk: Typist) -> Typist:
     """The same definitions, and a ledger that does not answer."""
     return Typist(desk.folder, SLUICE_LEDGER_URL=NO_LEDGER, SLUICE_APPS="apps.json")
+
+
+@pytest.fixture
+def site(
+    world: World, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Site:
+    """A ledger and definitions for commands that are called in this very process."""
+    monkeypatch.setenv("SLUICE_LEDGER_URL", world.url)
+    monkeypatch.setenv("SLUICE_APPS", str(tmp_path / "apps.json"))
+    return Site(world, tmp_path, capfd)

@@ -22,14 +22,21 @@ class Site:
     def __init__(self, world: World, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
         world.now = datetime.now(UTC)
         self.world = world
-        self._folder = folder
+        self.folder = folder
         self._capture = capture
         self.hire(queues=[], threads=1)
 
     def hire(self, *, queues: list[str], threads: int) -> UUID:
         """A worker that is there for the next hour; from now on it is the one that runs jobs."""
         id_ = self.world.worker = uuid4()
-        terms = {"host": "site", "pid": 7, "queues": queues, "threads": threads, "lease_s": 3600.0}
+        terms = {
+            "host": "site",
+            "pid": 7,
+            "queues": queues,
+            "threads": threads,
+            "code": "then",
+            "lease_s": 3600.0,
+        }
         self.world.ledger.transact(lambda tx: workers.join(tx, id_, **terms))
         return id_
 
@@ -38,7 +45,7 @@ class Site:
 
     def define(self, apps: Mapping[str, Any]) -> None:
         self.world.define(apps)
-        (self._folder / "apps.json").write_text(json.dumps(apps))
+        (self.folder / "apps.json").write_text(json.dumps(apps))
 
     def chain(self, text: str, **words: Any) -> None:
         """``"a -> b"``: b needs a."""
@@ -48,11 +55,15 @@ class Site:
 
     def why(self, job: str, code: int = 0) -> dict[str, Any]:
         app, _, key = job.partition("/")
-        assert main(["--json", "why", app, key or "1"]) == code
-        said: dict[str, Any] = json.loads(self._capture.readouterr().out)
+        said: dict[str, Any] = self.says("why", app, key or "1", code=code)
         return said
 
-    def in_words(self, job: str) -> str:
+    def says(self, *words: str, code: int = 0) -> Any:
+        """The document that a command answers."""
+        assert main(["--json", *words]) == code
+        return json.loads(self._capture.readouterr().out)
+
+    def in_words(self, job: str, command: str = "why") -> str:
         app, _, key = job.partition("/")
-        assert main(["why", app, key or "1"]) == 0
+        assert main([command, app, key or "1"]) == 0
         return self._capture.readouterr().out

@@ -17,6 +17,17 @@ def a_parent_nobody_asked_for(site: Site) -> None:
     site.world.finish("a")
 
 
+def a_way_that_is_too_old_beside_one_under_way(site: Site) -> None:
+    """``b`` was chosen, for ``a`` would have to run again."""
+    groups = {"first": {"app_name": ["b"]}, "second": {"app_name": ["a"], "max_lag": "1h"}}
+    site.define({"a": WORDS, "b": WORDS, "c": WORDS | {"depends_on": groups}})
+    site.world.submit("a", push="wanted")
+    site.world.finish("a")
+    site.world.now += 2 * AN_HOUR
+    site.world.submit("c")
+    site.world.now -= 2 * AN_HOUR
+
+
 def parents_nobody_asked_for(site: Site) -> None:
     needs = {"app_name": ["a", "b", "d"]}
     site.define({"a": WORDS, "b": WORDS, "d": WORDS, "c": WORDS | {"depends_on": needs}})
@@ -176,6 +187,20 @@ def not_told(site: Site) -> None:
     site.world.submit("b")
     site.world.ledger.transact(lambda tx: submissions.cancel_job(tx, JobName("a", "1")))
     site.dismiss()
+
+
+def split_to_the_last_id(site: Site) -> None:
+    site.define({"a": {"chunk_size": 3, "bash_cmd": "true", "on_failure": "bisect"}})
+    site.world.submit("a", None, work_ids=[1, 2, 3])
+    for ids in ("1-3", "1-2", "1"):
+        site.world.finish(f"a/{ids}@1", Ending.ERROR)
+
+
+def split_for_nothing(site: Site) -> None:
+    site.define({"a": {"chunk_size": 2, "bash_cmd": "true", "on_failure": "bisect"}})
+    site.world.submit("a", None, work_ids=[1, 2])
+    site.world.finish("a/1-2@1", Ending.ERROR)
+    site.world.finish("a/1@1")
 
 
 def no_definition(site: Site) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ops.bench import workloads
+from ops.bench import pipelines, workloads
 from ops.bench.pipelines import Apps, grid, layers, many_apps
 from ops.bench.sample import summaries
 from tests.ops.typist import Typist
@@ -39,6 +39,21 @@ def test_a_plan_is_measured_with_what_it_came_to(world: World, monkeypatch: pyte
     monkeypatch.setattr(workloads, "grid", small)
     figures = workloads.WORKLOADS["plan"].run(world.url)
     assert (figures["jobs"], figures["needs"]) == (8, 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs", "needs"), [("plan-chunks", 28, 30), ("plan-chunks-on-past", 22, 24)]
+)
+def test_chunks_are_measured_with_what_they_came_to(
+    name: str, jobs: int, needs: int, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def few() -> list[int]:
+        return [3 * number for number in range(1000)]
+
+    monkeypatch.setattr(pipelines, "scattered_ids", few)
+    monkeypatch.setattr(workloads, "scattered_ids", few)
+    figures = workloads.WORKLOADS[name].run(world.url)
+    assert (figures["jobs"], figures["needs"]) == (jobs, needs)
 
 
 def test_all_runs_are_told_with_their_median_and_their_spread() -> None:

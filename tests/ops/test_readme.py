@@ -11,17 +11,24 @@ from tests.ops.typist import ROOT, Typist
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def test_the_first_pipeline_of_the_readme_runs(tmp_path: Path) -> None:
+def test_the_pipelines_of_the_readme_run(tmp_path: Path) -> None:
+    """One is a file, the other a folder of them."""
     section = (ROOT / "README.md").read_text().partition("## Define and run")[2].partition("\n## ")[0]
-    (_, source), (_, commands) = _BLOCK.findall(section)
-    name = re.match(r"# (\S+\.py)", source)
-    assert name, "the first line of the example says which file it is"
-    (tmp_path / name[1]).write_text(source)
-    done = _in_a_shell(tmp_path, commands)
+    blocks = _BLOCK.findall(section)
+    for source in (text for language, text in blocks if language == "python"):
+        name = re.match(r"# (\S+\.py)", source)
+        assert name, "the first line of an example says which file it is"
+        path = tmp_path / name[1]
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(source)
+    done = _in_a_shell(tmp_path, "".join(text for language, text in blocks if language == "sh"))
     assert done.returncode == 0, done.stderr
     assert "3 jobs would run" in done.stdout
     assert "succeeded: 3 succeeded" in done.stdout
     assert "has succeeded" in done.stdout
+    assert "15 jobs would run" in done.stdout
+    assert "succeeded: 6 succeeded" in done.stdout
+    assert "02:30:00" in done.stdout.splitlines()[-1]
     assert "Traceback" not in done.stderr
 
 

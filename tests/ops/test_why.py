@@ -15,6 +15,7 @@ from ledger.reads.askers import Unplanned
 from ledger.reads.dossier import Job
 from ledger.reads.fleet import Crew
 from ledger.reads.obstacles import Lease, Obstacles, obstacles
+from ledger.reads.pieces import Pieces
 from ledger.reads.upstream import Alternative, Unsettled
 from ops.why.answer import Answer
 from ops.why.explain import explain
@@ -177,6 +178,13 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         "",
     ),
     ({"state": State.CANCELLED}, {}, "was cancelled", "", "sluice submit b 1"),
+    (
+        {"state": State.SPLIT},
+        {"pieces": Pieces({State.SUCCEEDED: 3}), "last_error": "exited with 3"},
+        "failed in round 0 and was split: exited with 3; what runs in its place: 3 succeeded",
+        "",
+        "",
+    ),
     (
         {"state": State.UPSTREAM_FAILED},
         {"unsettled": [DEAD]},

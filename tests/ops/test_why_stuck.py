@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,16 +12,6 @@ from ops.cli.commands import COMMANDS
 from ops.cli.parsing import parse
 from tests.ops import situations
 from tests.ops.site import WORDS, Site
-from tests.world import World
-
-
-@pytest.fixture
-def site(
-    world: World, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Site:
-    monkeypatch.setenv("SLUICE_LEDGER_URL", world.url)
-    monkeypatch.setenv("SLUICE_APPS", str(tmp_path / "apps.json"))
-    return Site(world, tmp_path, capfd)
 
 
 class Waits(NamedTuple):
@@ -57,6 +46,26 @@ CASES = [
         "b",
         "is needed by c/1, but nobody has asked for it",
         remedies=("sluice submit b 1",),
+    ),
+    Case(
+        situations.a_way_that_is_too_old_beside_one_under_way,
+        "c",
+        "waits for alternative first (1 parent, which is ready) or alternative second (1 parent, which is succeeded)",
+        (
+            Waits(
+                "parent",
+                "b/1 (alternative first), which is ready to run, and a thread is free",
+                "b/1",
+                State.READY,
+            ),
+            Waits(
+                "parent",
+                "a/1 (alternative second), which has succeeded, but too long ago",
+                "a/1",
+                State.SUCCEEDED,
+            ),
+        ),
+        ("sluice why b 1",),
     ),
     Case(
         situations.parents_nobody_asked_for,
@@ -225,6 +234,24 @@ CASES = [
         "waits for 1 parent, which is cancelled",
         (Waits("planner", "the planner to notice that a/1 is cancelled", "a/1", State.CANCELLED),),
         ("sluice up", "python -m actors.worker", "sluice why a 1"),
+    ),
+    Case(
+        situations.split_to_the_last_id,
+        "a/1-3@1",
+        "failed in round 0 and was split: it broke; what runs in its place: 1 failed, 2 ready",
+        (
+            Waits("cause", "a/1@1, which is failed: it broke", "a/1@1", State.FAILED),
+            Waits("half", "a/3@1, which is ready", "a/3@1", State.READY),
+            Waits("half", "a/2@1, which is ready", "a/2@1", State.READY),
+        ),
+        ("sluice logs a 1@1", "sluice retry a 1@1"),
+    ),
+    Case(
+        situations.split_for_nothing,
+        "a/1-2@1",
+        "failed in round 0 and was split: it broke; what runs in its place: 1 ready, 1 succeeded",
+        (Waits("half", "a/2@1, which is ready", "a/2@1", State.READY),),
+        ("sluice why a 2@1",),
     ),
     Case(
         situations.no_definition,

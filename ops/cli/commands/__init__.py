@@ -21,6 +21,11 @@ COMMANDS = (
     ),
     Command(word="cancel", help="stop a submission, or one job", module="ops.cli.commands.cancel"),
     Command(word="retry", help="run a job again that has ended", module="ops.cli.commands.retry"),
+    Command(
+        word="freshness",
+        help="when an app last succeeded, by work ID or key",
+        module="ops.cli.commands.freshness",
+    ),
     Command(word="workers", help="who is there, and what they hold", module="ops.cli.commands.workers"),
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),
     Group(
@@ -33,6 +38,21 @@ COMMANDS = (
                 module="ops.cli.commands.apps_check",
             ),
             Command(word="show", help="list the apps, or show one", module="ops.cli.commands.apps_show"),
+        ),
+    ),
+    Group(
+        word="schedules",
+        help="what is submitted by itself: ls, next, pause, resume, fire",
+        commands=(
+            Command(
+                word="ls",
+                help="list them, or what became of one's due times",
+                module="ops.cli.commands.schedules_ls",
+            ),
+            Command(word="next", help="the due times to come", module="ops.cli.commands.schedules_next"),
+            Command(word="pause", help="let due times pass", module="ops.cli.commands.schedules_pause"),
+            Command(word="resume", help="go on after a pause", module="ops.cli.commands.schedules_resume"),
+            Command(word="fire", help="fire one by hand, now", module="ops.cli.commands.schedules_fire"),
         ),
     ),
     Group(

@@ -15,5 +15,8 @@ def options(_: argparse.ArgumentParser) -> None:
 def run(desk: Desk, _: Options) -> int:
     apps = list(desk.catalogue)
     plural = "app" if len(apps) == 1 else "apps"
-    desk.output.answer({"apps": apps}, Line(f"{len(apps)} {plural}, no faults.", "green"))
+    timed = list(desk.catalogue.schedules)
+    told = f", {len(timed)} {'schedule' if len(timed) == 1 else 'schedules'}" if timed else ""
+    document = {"apps": apps} | ({"schedules": timed} if timed else {})
+    desk.output.answer(document, Line(f"{len(apps)} {plural}{told}, no faults.", "green"))
     return DONE

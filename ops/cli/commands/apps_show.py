@@ -3,15 +3,18 @@
 import argparse
 from collections.abc import Iterable
 
+from msgspec.json import encode
 from msgspec.structs import asdict
 
-from jobs.app import App, Group
+from jobs.app import App
+from jobs.chunking import Chunking, Dependency
 from jobs.policy import Policy
 from jobs.values import Values
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.page import Block, Line, Table
+from ops.times import span
 
 #: Of an identifier with more values than this, the first and the last are told.
 VALUES_MAX = 12
@@ -35,11 +38,12 @@ def _document(desk: Desk, app: App) -> dict[str, object]:
     return {
         "app": app.name,
         "job_type": app.job_type,
-        "job_id": app.template.text,
-        "identifiers": {name: str(app.kind(name)) for name in app.template.names},
+        "job_id": None if app.chunking else app.template.text,
+        "identifiers": {} if app.chunking else {name: str(app.kind(name)) for name in app.template.names},
         "autofill_values": {name: _values(values) for name, values in app.autofill.items()},
-        "parents": [{"group": group.name, "apps": _apps(group)} for group in app.groups],
-        "children": list(desk.catalogue.children_of(app.name)),
+        "chunks": app.chunking and _of_chunks(app.chunking),
+        "parents": [{"group": name, "apps": apps} for name, apps in _parents(app).items()],
+        "children": _children(desk, app),
         "policy": _policy(app),
         "runs": app.bash_cmd or app.function_path,
         "origin": app.origin,
@@ -48,7 +52,7 @@ def _document(desk: Desk, app: App) -> dict[str, object]:
 
 
 def _list(apps: Iterable[App]) -> Block:
-    rows = [(app.name, app.job_type, app.template.text, _needs(app)) for app in apps]
+    rows = [(app.name, app.job_type, _key(app), _needs(app)) for app in apps]
     return Table(("app", "type", "key", "parents"), rows, prose=True, empty="No apps.")
 
 
@@ -57,22 +61,75 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
     facts = {
         "type": app.job_type,
         "runs": app.bash_cmd or app.function_path,
-        "key": f"{app.template.text}, like {app.example_key}",
+        "key": _key(app) if app.chunking else f"{app.template.text}, like {app.example_key}",
         "parents": _needs(app),
-        "children": ", ".join(desk.catalogue.children_of(app.name)),
+        "children": ", ".join(_children(desk, app)),
+        **(_facts_of_chunks(app.chunking) if app.chunking else {}),
         "defined in": app.origin,
     }
     yield from (Line(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
-    rows = [
-        (name, app.kind(name), ", ".join(map(str, _values(app.autofill.get(name, Values())))))
-        for name in app.template.names
-    ]
     yield Line()
-    yield Table(("identifier", "is", "values"), rows, prose=True)
+    yield _dependencies(app.chunking) if app.chunking else _identifiers(app)
     default = asdict(Policy())
     changed = {word: value for word, value in _policy(app).items() if value != default[word]}
     yield Line()
     yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
+
+
+def _identifiers(app: App) -> Block:
+    rows = [
+        (name, app.kind(name), ", ".join(map(str, _values(app.autofill.get(name, Values())))))
+        for name in app.template.names
+    ]
+    return Table(("identifier", "is", "values"), rows, prose=True)
+
+
+def _facts_of_chunks(chunking: Chunking) -> dict[str, str]:
+    return {
+        "work IDs from": chunking.select_path or chunking.default_ids_path or "whoever submits it",
+        "fresh by": ", ".join(["work ID", *chunking.freshness_by]) if chunking.freshness_by else "",
+        "scheduled": "also while jobs of it are under way" if chunking.allow_multiple_jobs else "",
+        "reads": ", ".join(chunking.data_sources),
+        "writes": ", ".join(chunking.data_sinks),
+    }
+
+
+def _dependencies(chunking: Chunking) -> Block:
+    rows = [(each.app, _lag(each), _besides(each)) for each in chunking.dependencies]
+    return Table(("dependency", "is fresh for", "besides"), rows, prose=True, empty="It needs no other app.")
+
+
+def _lag(dependency: Dependency) -> str:
+    return span(dependency.lag_s_max) if dependency.lag_s_max else "no time"
+
+
+def _besides(dependency: Dependency) -> str:
+    said = {"whichever its work IDs": dependency.any_ids, "for this app alone": dependency.unique}
+    kwargs = [f"{name}={encode(value).decode()}" for name, value in dependency.kwargs.items()]
+    return ", ".join([*kwargs, *(words for words, holds in said.items() if holds)])
+
+
+def _of_chunks(chunking: Chunking) -> dict[str, object]:
+    """In the words of the definition, which has functions by their paths."""
+    return {
+        "chunk_size": chunking.size,
+        "dependencies": [
+            {
+                "job_type": each.app,
+                "max_lag_s": each.lag_s_max,
+                "custom_kwargs": each.kwargs,
+                "allow_missing_work_ids": each.any_ids,
+                "unique": each.unique,
+            }
+            for each in chunking.dependencies
+        ],
+        "select_work": chunking.select_path,
+        "default_work_ids": chunking.default_ids_path,
+        "freshness_by": chunking.freshness_by,
+        "allow_multiple_jobs": chunking.allow_multiple_jobs,
+        "data_sources": chunking.data_sources,
+        "data_sinks": chunking.data_sinks,
+    }
 
 
 def _policy(app: App) -> dict[str, object]:
@@ -80,13 +137,29 @@ def _policy(app: App) -> dict[str, object]:
     return {**asdict(app.policy), "env": dict.fromkeys(app.policy.env, "…")}
 
 
-def _apps(group: Group) -> list[str]:
-    return list(dict.fromkeys(name for parents in group.all_of for name in parents.apps))
+def _key(app: App) -> str:
+    """A chunk's is made for it, so nobody has to write it."""
+    if not app.chunking:
+        return app.template.text
+    return "one work ID" if app.chunking.size == 1 else f"up to {app.chunking.size:,} work IDs"
+
+
+def _parents(app: App) -> dict[str, list[str]]:
+    """Group → apps. Groups are alternatives, and each needs all of its apps; dependencies are one."""
+    if app.chunking:
+        return {"default": list(dict.fromkeys(app.parent_apps))} if app.chunking.dependencies else {}
+    return {
+        group.name: list(dict.fromkeys(name for parents in group.all_of for name in parents.apps))
+        for group in app.groups
+    }
 
 
 def _needs(app: App) -> str:
-    """Groups are alternatives, and each needs all of its apps."""
-    return " or ".join(", ".join(_apps(group)) for group in app.groups)
+    return " or ".join(", ".join(apps) for apps in _parents(app).values())
+
+
+def _children(desk: Desk, app: App) -> list[str]:
+    return [*desk.catalogue.children_of(app.name), *desk.catalogue.dependents_of(app.name)]
 
 
 def _values(values: Values) -> list[object]:

@@ -1,18 +1,18 @@
 """``sluice ls``: jobs by what they have in common."""
 
 import argparse
-from datetime import UTC, datetime
 
 from jobs.errors import BadRequest
 from jobs.states import State
 from ledger.connection import Tx
 from ledger.reads import listing, progress
+from ops.cli.asking import past_option
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
-from ops.times import moment, past
+from ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--submission", metavar="ID", help="those that this submission wants")
     parser.add_argument(
-        "--since", type=_past, metavar="T", help="changed since; a time, or how long ago: 10m"
+        "--since", type=past_option, metavar="T", help="changed since; a time, or how long ago: 10m"
     )
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
 
@@ -59,10 +59,3 @@ def _jobs(tx: Tx, wanted: listing.Filter) -> list[listing.Listed]:
             f"There is no submission {wanted.submission}.", advice="`sluice submissions` lists what there is."
         )
     return listing.jobs(tx, wanted)
-
-
-def _past(text: str) -> datetime:
-    try:
-        return past(text, datetime.now(UTC))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

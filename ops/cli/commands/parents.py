@@ -11,7 +11,7 @@ from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
-from ops.cli.naming import canonical, job_options
+from ops.cli.naming import job_options, related
 from ops.cli.page import Block, Line, Table
 from planner.keyspaces import keyspace_of
 
@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk, options: Options) -> int:
-    name = canonical(desk, options.app, options.key)
+    name = related(desk, options.app, options.key)
     app = desk.catalogue[name.app]
     gates = keyspace_of(app, desk.catalogue).gates(app, name.key)
     desk.output.answer(

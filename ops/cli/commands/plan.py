@@ -8,18 +8,23 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from jobs.selecting import select
 from jobs.states import State
 from jobs.submission import Submission
+from jobs.work_ids import short_text_of
+from ops.chunk_preview import as_chunk_document, nothing_to_do
 from ops.cli.asking import check, moment_option, submission_of, submission_options
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.page import Block, Line, Table
-from ops.facts import read_facts
+from ops.facts import Given, GivenPast, read_facts
 from ops.preview import as_document
 from ops.times import span
-from planner.preview import Preview, preview
+from planner.chunk_keys import is_by_chunk
+from planner.chunks import chunk
+from planner.preview import preview
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -31,26 +36,41 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     submission = replace(submission_of(options), id="preview")
-    found, paces_s = _given(desk, submission, options.facts) if options.facts else _known(desk, submission)
-    now = datetime.fromisoformat(options.now) if options.now else datetime.now(UTC)
-    document = as_document(found, paces_s, now=now)
+    check(desk.catalogue, submission)
+    given = read_facts(options.facts, desk.catalogue) if options.facts else None
+    now = datetime.fromisoformat(options.now) if options.now else None
+    if is_by_chunk(desk.catalogue.app(submission.app), submission):
+        document = _of_chunks(desk, submission, given, now)
+    else:
+        document = _of_keys(desk, submission, given, now)
     desk.output.answer(document, *_page(document, whole=options.all))
     return DONE
 
 
-def _given(desk: Desk, submission: Submission, file: str) -> tuple[Preview, Mapping[str, float]]:
-    facts = read_facts(file, desk.catalogue)
-    found = preview(
-        desk.catalogue, submission, lambda names: {name: facts[name] for name in names if name in facts}
-    )
-    return found, {}
-
-
-def _known(desk: Desk, submission: Submission) -> tuple[Preview, Mapping[str, float]]:
+def _of_keys(desk: Desk, submission: Submission, given: Given | None, now: datetime | None) -> dict[str, Any]:
+    if given:
+        at = now or datetime.now(UTC)
+        return as_document(preview(desk.catalogue, submission, given.look_up, at), {}, now=at)
     from ops.cli.known import known_preview  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    check(desk.catalogue, submission)
-    return known_preview(desk, submission)
+    found, paces_s, at = known_preview(desk, submission, now)
+    return as_document(found, paces_s, now=at)
+
+
+def _of_chunks(
+    desk: Desk, submission: Submission, given: Given | None, now: datetime | None
+) -> dict[str, Any]:
+    selected = select(desk.catalogue.app(submission.app), submission)
+    if not selected.work_ids:
+        return nothing_to_do(submission.app)
+    if given:
+        past = GivenPast(now or datetime.now(UTC), given)
+        found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
+        return as_chunk_document(found, {}, now=past.now)
+    from ops.cli.known import known_chunks  # noqa: PLC0415 - it takes longer than to plan on given facts
+
+    found, paces_s, at = known_chunks(desk, submission, selected, now)
+    return as_chunk_document(found, paces_s, now=at)
 
 
 class Row(NamedTuple):
@@ -71,6 +91,8 @@ def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
         whole=whole,
     )
     yield Table(("job", "key", "state", "after"), list(rows), prose=True)
+    again = (job for job in document["jobs"] if "why" in job and "work_ids" not in job)
+    yield from _told(again, "runs again", "why", "yellow", whole=whole)
     yield from _told(document["waits_for"], "is under way", "why", "cyan", whole=whole)
     yield from _told(document["satisfied"], "need not run", "why", "bright_black", whole=whole)
     yield from _told(document["errors"], "cannot run", "what", "red", whole=whole)
@@ -89,8 +111,15 @@ def _told(
         whole=whole,
     )
     for job in shown:
-        name = f"{job['ref']} {job['key']}" if "ref" in job else f"{job['app']}/{job['key']}"
-        yield Line(f"{name} {fate} ({job[reason]})", style)
+        yield Line(f"{_named(job)} {fate} ({job[reason]})", style)
+
+
+def _named(job: Mapping[str, Any]) -> str:
+    if "ref" in job:
+        return f"{job['ref']} {job['key']}"
+    if "work_ids" in job:
+        return f"{job['app']} {short_text_of(job['work_ids'])}"
+    return job["what"] if "key" not in job else f"{job['app']}/{job['key']}"
 
 
 def _after(gates: list[dict[str, Any]]) -> str:

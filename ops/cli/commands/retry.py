@@ -1,38 +1,120 @@
-"""``sluice retry``: run a job again that has ended.
+"""``sluice retry``: run again what has ended: one job, or what of a submission did not end well.
 
-It is a submission like any other, so that the job is wanted by somebody and can be cancelled.
+It is a submission like any other, so that the jobs are wanted by somebody and can be cancelled.
 """
 
 import argparse
+from collections.abc import Sequence
 
 from jobs.errors import BadRequest
-from jobs.states import TERMINAL
-from jobs.submission import Submission
-from ledger.reads import dossier
+from jobs.ref import JobName
+from jobs.states import TERMINAL, State
+from jobs.submission import KEYS_MAX, Rerun, Submission, SubmissionState
+from ledger.reads import dossier, reruns
+from ledger.reads.pieces import Pieces, pieces
+from ledger.reads.reruns import Ran
 from ops.cli.command import Options
 from ops.cli.commands.submit import ask
 from ops.cli.desk import Desk
+from ops.cli.exits import DONE, FAILED
 from ops.cli.installation import Installation
-from ops.cli.naming import job_options, named_job
+from ops.cli.naming import named_job
+from ops.cli.page import Table
+from ops.cli.same_code import require_same_code
 from ops.words import command
+
+#: Of what failed of a job that was split so many are named.
+NAMED_MAX = 3
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    job_options(parser)
+    parser.add_argument("target", metavar="SUBMISSION | APP", help="a submission's id, or an app")
+    parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to run again")
     parser.add_argument("--downstream", action="store_true", help="and everything after it")
+    parser.add_argument("--same-code", action="store_true", help="only by the code that it ran by")
+    parser.add_argument("--force", action="store_true", help="with --same-code: whatever the code is")
     parser.add_argument("--wait", action="store_true", help="until it has ended")
 
 
 def run(desk: Desk, options: Options) -> int:
-    name = named_job(desk, options.app, options.key)
     installation = Installation(desk)
-    job = installation.ask(lambda tx: dossier.job(tx, name))
-    if job is None:
-        raise BadRequest(f"The ledger has no job {name}.", advice=f"`{command('submit', name)}` asks for it.")
-    if job.state not in TERMINAL:
+    if options.key is None:
+        found = _of_submission(installation, options.target)
+    else:
+        found = [_of_job(installation, named_job(desk, options.target, options.key))]
+    if options.same_code and not options.force:
+        require_same_code(desk, found)
+    first, *more = _submissions(found, "downstream" if options.downstream else "job")
+    if not more:
+        return ask(desk, installation, first, wait=options.wait)
+    return _ask_all(desk, installation, [first, *more], wait=options.wait)
+
+
+def _submissions(found: Sequence[Ran], rerun: Rerun) -> list[Submission]:
+    """One for each app. Parents that failed run again with whoever waits for them."""
+    keys: dict[str, list[str]] = {}
+    for job in found:
+        if job.asked:
+            keys.setdefault(job.app, []).append(job.key)
+    return [
+        Submission(app=app, keys=tuple(of_app[start : start + KEYS_MAX]), rerun=rerun)
+        for app, of_app in keys.items()
+        for start in range(0, len(of_app), KEYS_MAX)
+    ]
+
+
+def _ask_all(desk: Desk, installation: Installation, wanted: Sequence[Submission], *, wait: bool) -> int:
+    client = installation.client
+    ids = client.submit_many(wanted)
+    states = [client.wait(id_).state if wait else SubmissionState.RECEIVED for id_ in ids]
+    rows = list(zip(ids, (each.app for each in wanted), states, strict=True))
+    document = [{"submission": id_, "app": app, "state": state} for id_, app, state in rows]
+    desk.output.answer({"submissions": document}, Table(("submission", "asks for", "state"), rows))
+    good = {SubmissionState.RECEIVED, SubmissionState.SUCCEEDED}
+    return DONE if good.issuperset(states) else FAILED
+
+
+def _of_submission(installation: Installation, id_: str) -> list[Ran]:
+    """What of it did not end well, of which something was asked for."""
+    status = installation.client.status(id_)
+    if status is None:
         raise BadRequest(
-            f"{name} is {job.state}; only what has ended can be run again.",
+            f"There is no submission {id_}.",
+            advice="`sluice submissions` lists what there is; for one job give its app and its key.",
+        )
+    if status.is_open:
+        raise BadRequest(
+            f"Submission {id_} is {status.state}; only what has ended can be run again.",
+            advice=f"`sluice submissions {id_}` says how far it is.",
+        )
+    found = installation.ask(lambda tx: reruns.of_submission(tx, id_))
+    if not any(job.asked for job in found):
+        raise BadRequest(f"Submission {id_} is {status.state}: nothing of it has to be run again.")
+    return found
+
+
+def _of_job(installation: Installation, name: JobName) -> Ran:
+    found = installation.ask(lambda tx: reruns.of_job(tx, name))
+    if found is None:
+        raise BadRequest(f"The ledger has no job {name}.", advice=f"`{command('submit', name)}` asks for it.")
+    if found.state not in TERMINAL:
+        raise BadRequest(
+            f"{name} is {found.state}; only what has ended can be run again.",
             advice=f"`{command('why', name)}` says what it waits for.",
         )
-    rerun = Submission(app=name.app, key=name.key, rerun="downstream" if options.downstream else "job")
-    return ask(desk, installation, rerun, wait=options.wait)
+    if found.state is State.SPLIT:
+        job = installation.ask(lambda tx: dossier.job(tx, name))
+        raise _was_split(name, installation.ask(lambda tx: pieces(tx, job.id)) if job else Pieces())
+    return found
+
+
+def _was_split(name: JobName, found: Pieces) -> BadRequest:
+    """It is never run again as a whole: most of it may have succeeded."""
+    again = [f"`{command('retry', each.name)}`" for each in found.dead]
+    more = f" ({len(again) - NAMED_MAX} more: `{command('why', name)}`)" if len(again) > NAMED_MAX else ""
+    return BadRequest(
+        f"{name} was split, and its halves run in its place.",
+        advice=f"What has not succeeded of it can be run again: {', '.join(again[:NAMED_MAX])}{more}."
+        if again
+        else f"Nothing of it has failed; `{command('why', name)}` says how far it is.",
+    )

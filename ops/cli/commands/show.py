@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from jobs.states import State
-from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Parent, Round
+from jobs.work_ids import ids_of, short_text_of
+from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Parent, Round
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.excerpt import all_option, excerpt
@@ -51,6 +52,7 @@ def _page(found: Dossier, *, whole: bool) -> Iterator[Block]:
         ("parent", "state", "group", "must have"), map(_parent, _sorted(found.parents)), whole=whole
     )
     yield from _relatives(("child", "state"), map(_child, found.children), whole=whole)
+    yield from _relatives(("half", "state"), map(_child, found.halves), whole=whole)
     if RELATIVES_MAX in (len(found.parents), len(found.children)):
         yield Line(f"Of parents, and of children, {RELATIVES_MAX} at the most are read.", "bright_black")
 
@@ -64,8 +66,16 @@ def _facts(found: Dossier) -> Iterator[str]:
         yield f"not before {moment(job.not_before)} UTC"
     if job.end_before:
         yield f"end before {moment(job.end_before)} UTC"
+    if job.work_ids is not None:
+        yield f"work IDs {short_text_of(tuple(ids_of(job.work_ids)))}"
+    if job.kwargs:
+        yield f"kwargs {msgspec.json.encode(job.kwargs).decode()}"
+    if found.rounds and (code := found.rounds[-1].code):
+        yield f"last run by code {code}"
     if job.handle is not None:
         yield f"its work elsewhere: {msgspec.json.encode(job.handle).decode()}"
+    if found.half_of:
+        yield f"half of {found.half_of.app}/{found.half_of.key}, which was split"
     if found.submissions:
         named = found.submissions[-SUBMISSIONS_MAX:]
         more = len(found.submissions) - len(named)
@@ -109,5 +119,5 @@ def _parent(each: Parent) -> tuple[object, ...]:
     return f"{each.app}/{each.key}", each.state, each.name, each.condition
 
 
-def _child(each: Child) -> tuple[object, ...]:
+def _child(each: Child | Half) -> tuple[object, ...]:
     return f"{each.app}/{each.key}", each.state

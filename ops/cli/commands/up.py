@@ -40,7 +40,7 @@ def run(desk: Desk, options: Options) -> int:
         working(desk.settings, desk.definitions, installation.ledger, threads=options.threads),
     ):
         while not stop.wait(LOOK_EVERY_S):
-            if options.drain and _is_idle(installation):
+            if options.drain and _is_idle(desk, installation):
                 break
         if stop.is_set():
             grace = span(desk.settings.grace_s)
@@ -52,10 +52,10 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _is_idle(installation: Installation) -> bool:
+def _is_idle(desk: Desk, installation: Installation) -> bool:
     """A ledger that does not answer may come back; there is something left to do until it does."""
     try:
-        return installation.ask(idle)
+        return installation.ask(lambda tx: idle(tx, desk.catalogue.sources))
     except Unreachable as error:
         _LOG.warning("whether anything is left to do cannot be told: %s", error)
         return False

@@ -1,0 +1,52 @@
+"""What a submission about work IDs would come to, in the words of ``ops.preview``."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from jobs.freshness import Age, Busy
+from jobs.work_ids import ids_of
+from ops import ages
+from ops.preview import as_document
+from planner.chunks import Chunked, Fresh
+from planner.outlook import Outlook
+from planner.preview import Preview
+
+
+def as_chunk_document(found: Chunked, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
+    """The jobs that would run, each with why it is not spared; or, where the submission would wait unplanned, what
+    for, and no jobs."""
+    planned = () if found.waits_for else found.jobs
+    outlook = Outlook(planned, {})
+    document = as_document(Preview(jobs=planned, known={}, outlook=outlook), paces_s, now=now)
+    for job, told in zip(planned, document["jobs"], strict=True):
+        if age := found.ages.get(job.name):
+            told["why"] = _stale(age, now)
+    document["satisfied"] = [_satisfied(fresh, now) for fresh in found.fresh]
+    document["waits_for"] = [_awaited(busy) for busy in found.waits_for]
+    return document
+
+
+def nothing_to_do(app: str) -> dict[str, Any]:
+    """Where there are no work IDs."""
+    what = "it would be cancelled: there are no work IDs"
+    return {"jobs": [], "satisfied": [], "waits_for": [], "errors": [{"app": app, "what": what}]}
+
+
+def _satisfied(fresh: Fresh, now: datetime) -> dict[str, Any]:
+    what = "ran as a whole" if fresh.any_ids else "last ran"
+    why = ages.fresh(fresh.at, now, fresh.lag_s_max, what=what)
+    return {"app": fresh.app, "work_ids": list(fresh.work_ids), "why": why}
+
+
+def _stale(age: Age, now: datetime) -> str:
+    if age.missing:
+        return f"stale: never ran on {age.missing} of its work IDs"
+    return ages.stale(age.oldest, now) if age.oldest else "stale"
+
+
+def _awaited(busy: Busy) -> dict[str, Any]:
+    ids = {} if busy.parts is None else {"work_ids": list(ids_of(busy.parts))}
+    state = {} if busy.state is None else {"state": busy.state}
+    why = "the submission stays unplanned until it has ended"
+    return {"app": busy.app, "what": busy.what, **ids, **state, "why": why}

@@ -1,0 +1,80 @@
+"""``sluice schedules ls``: where each schedule stands; or what became of the due times of one."""
+
+import argparse
+from datetime import UTC, datetime
+
+import msgspec
+
+from ledger.reads import schedules as reads
+from ledger.reads.schedules import Fired, Scheduled
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Table
+from ops.cli.standing import not_taken_up
+from ops.cli.timetable import unknown
+from ops.times import moment
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="the due times of this one, the last first")
+    parser.add_argument("--all", action="store_true", help="also those that have left their source")
+    parser.add_argument("--limit", type=int, default=30, metavar="N", help="so many due times, 30 by default")
+
+
+def run(desk: Desk, options: Options) -> int:
+    installation = Installation(desk)
+    found = {each.id: each for each in installation.ask(lambda tx: reads.schedules(tx, retired=True))}
+    found |= {each.id: each for each in not_taken_up(desk, found, datetime.now(UTC))}
+    if options.id is not None:
+        return _one(desk, installation, options.id, found, max(options.limit, 0))
+    shown = [found[id_] for id_ in sorted(found) if options.all or not found[id_].retired_at]
+    last = installation.ask(reads.last)
+    desk.output.answer(
+        [{**msgspec.structs.asdict(each), "last": last.get(each.id)} for each in shown],
+        Table(
+            ("schedule", "app", "rule", "zone", "next due (UTC)", "last due (UTC)", "came to"),
+            [_row(each, last.get(each.id)) for each in shown],
+            prose=True,
+            empty="No schedules. They stand in a source of definitions, under `schedules`.",
+        ),
+    )
+    return DONE
+
+
+def _one(desk: Desk, installation: Installation, id_: str, found: dict[str, Scheduled], limit: int) -> int:
+    if id_ not in found:
+        raise unknown(id_, found, listing="sluice schedules ls --all")
+    firings = installation.ask(lambda tx: reads.recent(tx, id_, limit))
+    desk.output.answer(
+        {**msgspec.structs.asdict(found[id_]), "firings": firings},
+        Table(
+            ("due (UTC)", "decided (UTC)", "came to"),
+            [(moment(each.due), moment(each.at), _came_to(each)) for each in firings],
+            prose=True,
+            empty=f"No due time of {id_} has come yet; the next is {_next(found[id_])}.",
+        ),
+    )
+    return DONE
+
+
+def _row(each: Scheduled, last: Fired | None) -> tuple[str, ...]:
+    due, came_to = (moment(last.due), _came_to(last)) if last else ("", "")
+    return each.id, each.app, each.rule, each.timezone, _next(each), due, came_to
+
+
+def _next(each: Scheduled) -> str:
+    if each.retired_at:
+        return "left its source"
+    if each.paused_at:
+        return "paused"
+    if each.next_due is None:
+        return "none to come"
+    return moment(each.next_due) + ("" if each.taken_up else ", once `sluice up` runs")
+
+
+def _came_to(each: Fired) -> str:
+    """``fired: schedule:nightly:2026-11-20T02:00:00Z, succeeded``, ``missed: 45m late``."""
+    what = ", ".join(filter(None, (each.submission, each.state, each.note)))
+    return f"{each.outcome}: {what}" if what else str(each.outcome)

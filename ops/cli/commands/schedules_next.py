@@ -1,0 +1,75 @@
+"""``sluice schedules next``: the due times to come, by the definitions alone. It needs no ledger."""
+
+import argparse
+import heapq
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from jobs.firing import iso
+from jobs.schedule import Schedule
+from ops.cli.asking import moment_option
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.page import Table
+from ops.cli.timetable import defined
+from ops.times import moment
+from scheduler.due_times import first_due, next_due
+from scheduler.jitter import fire_at
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="of this one alone")
+    parser.add_argument("--count", type=_count, default=10, metavar="N", help="so many, 10 by default")
+    parser.add_argument("--after", type=moment_option, metavar="T", help="later than this; now by default")
+
+
+def run(desk: Desk, options: Options) -> int:
+    after = datetime.fromisoformat(options.after) if options.after else datetime.now(UTC)
+    chosen = [defined(desk, options.id)] if options.id else list(desk.catalogue.schedules.values())
+    merged = heapq.merge(*(_coming(each, after) for each in chosen), key=lambda each: each[0])
+    coming = list(islice(merged, options.count))
+    desk.output.answer(
+        [_document(schedule, due) for due, schedule in coming],
+        Table(
+            ("due (UTC)", "schedule", "app", "which is"),
+            [_row(schedule, due) for due, schedule in coming],
+            empty="No due time will come.",
+        ),
+    )
+    return DONE
+
+
+def _coming(schedule: Schedule, after: datetime) -> Iterator[tuple[datetime, Schedule]]:
+    due = first_due(schedule.rule, schedule.zone, after)
+    while due is not None:
+        yield due, schedule
+        due = next_due(schedule.rule, schedule.zone, due)
+
+
+def _document(schedule: Schedule, due: datetime) -> dict[str, Any]:
+    return {
+        "schedule": schedule.id,
+        "app": schedule.app,
+        "due": iso(due),
+        "fire_at": iso(fire_at(schedule, due)),
+        "local": due.astimezone(schedule.zone).isoformat(),
+        "timezone": schedule.zone.key,
+    }
+
+
+def _row(schedule: Schedule, due: datetime) -> tuple[str, ...]:
+    """Offsets are told because clocks are changed: two times may look alike."""
+    which = f"{due.astimezone(schedule.zone):%a %H:%M:%S %z} in {schedule.zone.key}"
+    if schedule.jitter_s:
+        which += f", fired at {moment(fire_at(schedule, due))}"
+    return moment(due), schedule.id, schedule.app, which
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} due times tell nothing; 1 is the least")
+    return number

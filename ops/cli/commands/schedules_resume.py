@@ -1,0 +1,27 @@
+"""``sluice schedules resume``: go on with the due times to come. Those that passed in a pause are not made up for."""
+
+import argparse
+
+from actors.by_hand import resume
+from ledger.reads import schedules as reads
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Line
+from ops.cli.standing import known_ids
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ids", nargs="+", metavar="ID", help="which")
+
+
+def run(desk: Desk, options: Options) -> int:
+    installation = Installation(desk)
+    ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
+    resumed = resume(installation.ledger, ids)
+    told = (
+        f"{', '.join(resumed)} {'goes' if len(resumed) == 1 else 'go'} on." if resumed else "None was paused."
+    )
+    desk.output.answer({"resumed": resumed}, Line(told))
+    return DONE

@@ -1,0 +1,45 @@
+"""Schedules as they stand in the ledger, and those that are not there yet."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from jobs.schedule import Schedule
+from ledger.reads.schedules import Scheduled
+from ops.cli.desk import Desk
+from ops.cli.timetable import unknown
+from scheduler.due_times import BrokenTrigger, first_due
+
+
+def known_ids(desk: Desk, standing: Iterable[Scheduled], ids: Sequence[str]) -> list[str]:
+    """The ids, each of which the ledger or the definitions have."""
+    known = {each.id for each in standing}
+    if desk.settings.apps:
+        known |= desk.catalogue.schedules.keys()
+    for id_ in ids:
+        if id_ not in known:
+            raise unknown(id_, known, listing="sluice schedules ls")
+    return list(dict.fromkeys(ids))
+
+
+def not_taken_up(desk: Desk, known: Mapping[str, Scheduled], now: datetime) -> Iterator[Scheduled]:
+    """What is defined and not in the ledger yet: the first look of a scheduler takes it up."""
+    schedules = desk.catalogue.schedules.values() if desk.settings.apps else ()
+    for each in schedules:
+        if each.id not in known or known[each.id].retired_at:
+            yield Scheduled(
+                id=each.id,
+                app=each.app,
+                source=each.source,
+                rule=each.rule.text,
+                timezone=each.zone.key,
+                next_due=_first_due(each, now),
+                fire_at=None,
+                taken_up=False,
+            )
+
+
+def _first_due(schedule: Schedule, now: datetime) -> datetime | None:
+    try:
+        return first_due(schedule.rule, schedule.zone, now)
+    except BrokenTrigger:
+        return None

@@ -1,0 +1,110 @@
+"""Running again what has ended: a whole submission, and only by the same code."""
+
+import json
+
+import pytest
+
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import SubmissionState
+from tests.ops.site import WORDS, Site
+
+CHUNKS = {
+    "report": {
+        "chunk_size": 2,
+        "bash_cmd": "true",
+        "dependencies": [{"job_type": "fetch", "max_lag": "1h"}],
+    },
+    "fetch": {"chunk_size": 2, "bash_cmd": "true"},
+}
+
+
+def _fetch_one_half(site: Site) -> str:
+    """A submission of which one chunk of fetch has failed, and all else has ended."""
+    site.define(CHUNKS)
+    submission = site.world.submit("report", None, work_ids="1-4", kwargs={"market": "north"})
+    site.world.finish("fetch/1-2@1", Ending.ERROR)
+    site.world.finish("fetch/3-4@1")
+    site.world.finish("report/3-4@1")
+    assert site.world.submission(submission) is SubmissionState.FAILED
+    return submission
+
+
+def _planned(site: Site) -> None:
+    """Commands go by the time of the database, which is ahead of this world's."""
+    site.world.tick(after_s=60)
+
+
+def test_what_failed_of_a_submission_is_run_again_and_what_waited_for_it(site: Site) -> None:
+    submission = _fetch_one_half(site)
+    again = site.says("retry", submission)
+    _planned(site)
+    assert site.world.states() == {
+        "fetch/1-2@1": State.READY,
+        "fetch/3-4@1": State.SUCCEEDED,
+        "report/1-2@1": State.WAITING,
+        "report/3-4@1": State.SUCCEEDED,
+    }
+    site.world.finish("fetch/1-2@1")
+    site.world.finish("report/1-2@1")
+    assert site.world.submission(again["submission"]) is SubmissionState.SUCCEEDED
+    shown = site.says("show", "report", "1-2@1")
+    assert (shown["work_ids"], shown["kwargs"]) == ([1, 2], {"market": "north"})
+
+
+def test_a_submission_of_several_apps_is_run_again_as_several(site: Site) -> None:
+    site.define(
+        {
+            "fetch": WORDS,
+            "mail": WORDS | {"depends_on": {"app_name": ["fetch"]}},
+            "post": WORDS | {"depends_on": {"app_name": ["fetch"]}},
+        }
+    )
+    submission = site.world.submit("fetch")
+    site.world.finish("fetch")
+    site.world.finish("mail", Ending.ERROR)
+    site.world.finish("post", Ending.ERROR)
+    again = site.says("retry", submission)
+    assert sorted((each["app"], each["state"]) for each in again["submissions"]) == [
+        ("mail", "received"),
+        ("post", "received"),
+    ]
+    _planned(site)
+    assert site.world.states() == {"fetch": State.SUCCEEDED, "mail": State.READY, "post": State.READY}
+
+
+@pytest.mark.parametrize(
+    ("ending", "what"),
+    [(None, "only what has ended can be run again"), (Ending.DONE, "nothing of it has to be run again")],
+)
+def test_a_submission_that_is_open_or_went_well_is_not_run_again(
+    site: Site, ending: Ending | None, what: str
+) -> None:
+    site.define({"a": WORDS})
+    submission = site.world.submit("a")
+    if ending:
+        site.world.finish("a", ending)
+    assert what in site.says("retry", submission, code=2)["error"]["what"]
+
+
+def test_an_unknown_submission_is_told(site: Site) -> None:
+    assert site.says("retry", "nobody", code=2)["error"]["what"] == "There is no submission nobody."
+
+
+def test_only_by_the_same_code_unless_forced(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    submission = _fetch_one_half(site)
+    monkeypatch.chdir(site.folder)
+    monkeypatch.setenv("SLUICE_APPS", "apps.json")
+    shown = site.says("show", "fetch", "1-2@1")["rounds"][0]
+    assert (shown["code"], len(shown["digest"])) == ("then", 32)
+    monkeypatch.setenv("SLUICE_CODE_VERSION", "now")
+    said = site.says("retry", submission, "--same-code", code=2)["error"]["what"]
+    assert said == "The code is not what it was. fetch/1-2@1: it ran by code then, and here is now."
+    monkeypatch.setenv("SLUICE_CODE_VERSION", "then")
+    changed = {**CHUNKS, "fetch": CHUNKS["fetch"] | {"bash_cmd": "false"}}
+    (site.folder / "apps.json").write_text(json.dumps(changed))
+    said = site.says("retry", submission, "--same-code", code=2)["error"]["what"]
+    assert said.endswith("fetch/1-2@1: the definition of fetch has changed since it ran.")
+    assert site.says("retry", submission, "--same-code", "--force")["state"] == SubmissionState.RECEIVED
+    (site.folder / "apps.json").write_text(json.dumps(CHUNKS))
+    assert site.says("retry", submission, "--same-code")["state"] == SubmissionState.RECEIVED

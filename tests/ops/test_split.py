@@ -1,0 +1,70 @@
+"""What is shown of a chunk that was split: its halves, and no trouble of its own."""
+
+from jobs.gate import DEAD_FOR, MET
+from jobs.outcome import Ending
+from jobs.states import DEAD, LIVE, REVIVE, STOPPABLE, TERMINAL, State
+from jobs.submission import SubmissionState
+from ledger.reads.course import course
+from ops.cli.bars import draw
+from ops.cli.page import colour
+from ops.cli.result import as_document, summary
+from ops.graph.palette import COLOURS
+from tests.ops import situations
+from tests.ops.site import Site
+from tests.world import World
+
+
+def test_a_split_job_is_over_and_neither_good_nor_bad() -> None:
+    """Every set of states that something is decided by."""
+    assert State.SPLIT in TERMINAL
+    assert State.SPLIT not in LIVE | STOPPABLE | DEAD | REVIVE.sources
+    assert all(State.SPLIT not in met for met in (*MET.values(), *DEAD_FOR.values()))
+    assert all(met | DEAD_FOR[when] >= TERMINAL - {State.SPLIT} for when, met in MET.items())
+    assert colour(State.SPLIT) not in (colour(State.SUCCEEDED), colour(State.FAILED))
+    assert COLOURS[State.SPLIT] not in (COLOURS[State.SUCCEEDED], COLOURS[State.FAILED])
+
+
+def test_show_names_the_halves_and_the_whole(site: Site) -> None:
+    situations.split_to_the_last_id(site)
+    whole = site.says("show", "a", "1-3@1")
+    assert (whole["half_of"], whole["halves"]) == (None, [["a", "1-2@1", "split"], ["a", "3@1", "ready"]])
+    half = site.says("show", "a", "1-2@1")
+    assert (half["half_of"], half["halves"]) == (
+        ["a", "1-3@1", "split"],
+        [["a", "1@1", "failed"], ["a", "2@1", "ready"]],
+    )
+    assert half["history"][0]["note"] == "half of 1-3@1"
+    printed = site.in_words("a/1-2@1", "show")
+    assert "half of a/1-3@1, which was split" in printed
+    assert "a/2@1  ready" in printed
+
+
+def test_a_split_job_is_not_run_again_and_the_answer_names_what_can_be(site: Site) -> None:
+    situations.split_to_the_last_id(site)
+    error = site.says("retry", "a", "1-3@1", code=2)["error"]
+    assert error["what"] == "a/1-3@1 was split, and its halves run in its place."
+    assert error["advice"] == "What has not succeeded of it can be run again: `sluice retry a 1@1`."
+    assert site.says("retry", "a", "1@1")["state"] == SubmissionState.RECEIVED
+
+
+def test_where_nothing_of_a_split_job_has_failed_nothing_is_to_be_run_again(site: Site) -> None:
+    situations.split_for_nothing(site)
+    error = site.says("retry", "a", "1-2@1", code=2)["error"]
+    assert error["advice"] == "Nothing of it has failed; `sluice why a 1-2@1` says how far it is."
+
+
+def test_in_the_course_of_a_submission_a_split_job_is_no_trouble(world: World) -> None:
+    world.define({"a": {"chunk_size": 2, "bash_cmd": "true", "on_failure": "bisect"}})
+    submission = world.submit("a", None, work_ids=[1, 2])
+    world.finish("a/1-2@1", Ending.ERROR)
+    world.finish("a/1@1")
+    world.finish("a/2@1")
+    found = world.ledger.transact(lambda tx: course(tx, submission, planner_queue="planner"))
+    assert found is not None
+    assert as_document(found)["jobs"] == {"succeeded": 2, "split": 1}
+    assert found.troubles == []
+    said = [line for block in summary(found, []) for line in block.lines(100)]
+    assert said[-1] == [("succeeded: 2 succeeded, 1 split in 0 ms", "green")]
+    bar = draw(found, {}, 80).renderables[0]
+    assert "2/2" in bar.plain
+    assert not any("red" in str(span.style) or "black" in str(span.style) for span in bar.spans)
