@@ -17,6 +17,7 @@ from actors import executor
 from actors.handlers import handle
 from broker.messages import Cancel, Execute, Message, Submit, Tick, Turn
 from jobs.catalogue import Catalogue, load
+from jobs.known import Known
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim, JobName
 from jobs.states import State
@@ -28,7 +29,7 @@ from ledger.reads import progress
 from ledger.reads.check import breaches
 
 LEASE_S = 15.0
-TABLES = "submission, job, wants, need, gate, round, transition, owed, worker, pace, pulse"
+TABLES = "submission, job, wants, need, gate, round, transition, owed, freshness, worker, pace, pulse, schedule, firing"
 
 
 def empty(tx: Tx) -> None:
@@ -150,7 +151,7 @@ class World:
         assert claimed is not None, f"{job} cannot be claimed: it is {self.state(job)}"
         assert self.record(claimed, ending, error=None if ending is Ending.DONE else "it broke")
 
-    def known(self, job: str) -> planning.Known:
+    def known(self, job: str) -> Known:
         app, _, key = job.partition("/")
         name = JobName(app, key or "1")
         return self.ledger.transact(lambda tx: planning.find(tx, [name]))[name]

@@ -12,7 +12,8 @@ from tests.ops.typist import Said
 
 
 class Clerk:
-    """``folder`` is where commands are typed; it is this process's folder too. Every answer is asked for as JSON."""
+    """``folder`` is where commands are typed; it is this process's folder too. Answers are asked for as JSON, unless
+    they are read."""
 
     def __init__(self, folder: Path, spoken: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
@@ -20,11 +21,13 @@ class Clerk:
 
     def types(self, *words: str) -> Said:
         """Run one command to its end."""
-        self._spoken.readouterr()
-        code = main([*words, "--json"])
-        out, err = self._spoken.readouterr()
-        assert "Traceback" not in err, err
-        return Said(code, out, err)
+        return self._hears(*words, "--json")
+
+    def reads(self, *words: str) -> list[str]:
+        """The lines that people get; the command must succeed."""
+        said = self._hears(*words)
+        assert said.code == 0, said.err
+        return said.out.splitlines()
 
     def asks(self, *words: str) -> Any:
         """The document that a command answers; it must succeed."""
@@ -41,3 +44,10 @@ class Clerk:
     def defines(self, apps: Mapping[str, Any], *, name: str = "apps.json") -> str:
         """A source with these apps, to be named by ``--apps``."""
         return self.writes(name, json.dumps(apps))
+
+    def _hears(self, *words: str) -> Said:
+        self._spoken.readouterr()
+        code = main([*words])
+        out, err = self._spoken.readouterr()
+        assert "Traceback" not in err, err
+        return Said(code, out, err)

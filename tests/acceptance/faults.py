@@ -1,6 +1,6 @@
 """Definitions that cannot be used: what each says, the app that is at fault, and words that tell how.
 
-The unit tests of the catalogue have one row for each kind of fault; here is what users of Stolos ran into.
+The unit tests of the catalogue have one row for each kind of fault; here is what users of Stolos and of Stau ran into.
 """
 
 from typing import Any
@@ -39,6 +39,17 @@ def circle(**parents: list[str]) -> dict[str, Any]:
         name: {**DATED, "depends_on": {"app_name": named}} if named else DATED
         for name, named in parents.items()
     }
+
+
+def chunked(**dependencies: list[dict[str, Any]]) -> dict[str, Any]:
+    """Apps that are keyed by chunk, each with its dependencies; there is also ``b``, which has none."""
+    return {"b": {"chunk_size": 2}} | {
+        name: {"chunk_size": 2, "dependencies": needed} for name, needed in dependencies.items()
+    }
+
+
+def need(app: str = "b", **words: Any) -> dict[str, Any]:
+    return {"job_type": app, "max_lag": 60, **words}
 
 
 REFUSALS: dict[str, Refusal] = {
@@ -202,6 +213,36 @@ REFUSALS: dict[str, Refusal] = {
         circle(e=["d"], d=["c"], c=["b"], b=["e"], a=["b"]),
         "b",
         "in a circle: b -> c -> d -> e -> b",
+    ),
+    # Chunks.
+    "chunks of nothing": ({"a": {"chunk_size": 0}}, "a", "chunk_size: 0 is not a whole number from 1 on"),
+    "a negative lag": (chunked(a=[need(max_lag=-1)]), "a", "max_lag: -1 is not a number of minutes"),
+    "the second lag of a dependency": (
+        chunked(a=[need(max_lag=9), need(max_lag=99)]),
+        "a",
+        "dependencies: b stands there twice",
+    ),
+    "fixed work IDs": (
+        chunked(a=[need(custom_kwargs={"work_ids": [[7]]})]),
+        "a",
+        "custom_kwargs: work_ids is what each chunk is given",
+    ),
+    "a dependency that is missing": (chunked(a=[need("z")]), "a", "dependencies: there is no app 'z'"),
+    "a dependency on itself": (chunked(a=[need("a")]), "a", "in a circle: a -> a"),
+    "a circle of three": (
+        chunked(a=[need("b")], b=[need("c")], c=[need("a")]),
+        "a",
+        "in a circle: a -> c -> b -> a",
+    ),
+    "a dependency on keys": (
+        {**chunked(a=[need("q")]), "q": DATED},
+        "a",
+        "dependencies: q has no jobs about work IDs",
+    ),
+    "a key that needs a chunk": (
+        {**chunked(), "q": {**DATED, "depends_on": {"app_name": ["b"]}}},
+        "q",
+        "depends_on: b is keyed by chunk",
     ),
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobs.known import Known
 from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import Submission
@@ -104,12 +105,11 @@ def work_off(world: World, teller: Teller, data: st.DataObject, failing: Collect
 def plan(world: World, app: str) -> dict[str, Any]:
     """What ``sluice plan`` says on what this ledger knows."""
 
-    def look_up(names: list[JobName]) -> dict[JobName, State]:
-        found = world.ledger.transact(lambda tx: planning.find(tx, names))
-        return {name: job.state for name, job in found.items()}
+    def look_up(names: list[JobName]) -> dict[JobName, Known]:
+        return world.ledger.transact(lambda tx: planning.look(tx, names))
 
-    found = preview(world.catalogue, Submission(app=app, key="1", push="wanted"), look_up)
-    return as_document(found, {}, now=world.now)
+    submission = Submission(app=app, key="1", push="wanted")
+    return as_document(preview(world.catalogue, submission, look_up, world.now), {}, now=world.now)
 
 
 def runs(world: World) -> dict[str, int]:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from broker.messages import Cancel, Message, Submit
+from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
 
 KEYS = ("1", "2")
 #: Mostly long after everything has ended; now and then in the middle of it.
@@ -17,12 +18,12 @@ def drawn_apps(rng: random.Random) -> dict[str, Any]:
     apps: dict[str, Any] = {}
     for place in range(rng.randint(2, 6)):
         apps[f"app{place}"] = _drawn_app(rng, [*apps], apps)
-    return apps
+    return apps | drawn_chunk_apps(rng)
 
 
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     """The same apps with the same keys, but one of them needs others than it did, and does something else."""
-    earlier = [*apps]
+    earlier = [name for name in apps if "chunk_size" not in apps[name]]
     name = rng.choice(earlier)
     app = {**apps[name], "bash_cmd": "true again"}
     parents = [parent for parent in earlier[: earlier.index(name)] if rng.random() < 0.5]
@@ -44,6 +45,8 @@ def drawn_wish(rng: random.Random, apps: dict[str, Any], number: int, known: lis
     if drawn < 0.25:
         return _submit(id_, rng.choice(({"app": "nobody"}, {"app": "app0", "key": "a_b_c"}, {"key": 7})))
     app = rng.choice([*apps])
+    if "chunk_size" in apps[app]:
+        return _submit(id_, drawn_chunk_words(rng, app))
     words: dict[str, Any] = {"app": app, "key": _drawn_key(rng, apps[app])}
     if rng.random() < 0.3:
         words["push"] = "wanted"

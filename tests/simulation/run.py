@@ -12,6 +12,7 @@ from ledger import planning
 from ledger.connection import Tx
 from ledger.reads.check import breaches
 from planner.keyspaces import keyspace_of
+from tests.simulation.chunks import twice_at_once, unaccounted
 from tests.simulation.definitions import drawn_apps
 from tests.simulation.faults import Faults, drawn
 from tests.simulation.world import FAULTY_S, PATIENCE_S, World
@@ -78,9 +79,13 @@ def _run(world: World) -> None:
             seen = moved
             broken = world.plain.transact(breaches)
             assert not broken, broken
+            twice = world.plain.transact(twice_at_once)
+            assert not twice, f"at once: {twice}"
         if world.elapsed_s > FAULTY_S and world.plain.transact(_at_rest):
             missing = world.plain.transact(lambda tx: _not_pushed(tx, world.catalogues))
             assert not missing, f"nobody planned {missing}"
+            left_out = world.plain.transact(unaccounted)
+            assert not left_out, f"not accounted for: {left_out}"
             return
         assert world.elapsed_s < FAULTY_S + PATIENCE_S, world.plain.transact(_left)
 

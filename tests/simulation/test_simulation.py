@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from actors import planner
-from ledger import claims, counts, grooming, planning, workers
+from ledger import claims, counts, freshness, grooming, planning, splitting, workers
 from ledger.connection import Ledger
 from tests.simulation.__main__ import run_seeds
 from tests.simulation.faults import NONE
@@ -78,6 +78,13 @@ MUTANTS = {
         planning.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"
     ),
     "nobody cancels": _code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"),
+    "nobody looks what others have under way": _code(freshness.Past, "busy", lambda past, apps: []),
+    "what succeeded is not fresh": _code(freshness, "record", lambda tx, jobs: None),
+    "whoever waits to be planned is forgotten": _sql(
+        grooming, "_UNPLANNED", "look_at <=", "false AND look_at <="
+    ),
+    "halves are nobody's": _code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"),
+    "nobody splits": _code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"),
     "skipped and failed parents are forgotten": _code(counts, "strand", lambda tx, jobs: []),
 }
 

@@ -1,0 +1,155 @@
+"""Stories of work by chunk: what is done step by step, and what every chunk is after each.
+
+A step reads ``submit A 1-6 id=one with region=north => ready E[1-6], waiting B[1,2] A[1-6]``: a verb, and then every
+chunk that there is, by state. Chunks are written as in ``chunk_notation``; ``A'[1-6]`` was made after ``A[1-6]``. Where
+submissions are no longer what they were, they stand there too: ``one is failed``. The verbs:
+
+- ``submit`` asks for an app on work IDs; ``id`` is the submission's, and what stands after ``with`` are its kwargs;
+- ``leave`` has the same asked for by way of the ledger, so that nobody plans it before a tick;
+- ``finish`` and ``fail`` run ready chunks to that end; ``start`` begins them, and ``end`` records that it went well;
+- ``rerun`` asks for chunks again; ``cancel`` stops them, ``withdraw`` a submission;
+- ``beat`` has the worker say that it lives; ``wait`` lets so many seconds pass, then the groomer looks.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from broker.messages import Cancel
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import Submission, SubmissionState
+from ledger import submissions
+from ledger.claims import Claimed
+from tests.acceptance.chunk_notation import Chunk, chunk, chunks, definitions, words
+from tests.acceptance.chunked_ledger import freshness, recorded
+from tests.world import World
+
+
+class Story(NamedTuple):
+    """``fresh`` is what is remembered in the end; ``ran`` is how often chunks have run, where that is worth telling."""
+
+    apps: str
+    steps: tuple[str, ...]
+    fresh: str | None
+    ran: str
+
+
+def story(apps: str, *steps: str, fresh: str | None = None, ran: str = "") -> Story:
+    return Story(apps, steps, fresh, ran)
+
+
+class Teller:
+    """Takes the steps of one story on a world of its own."""
+
+    def __init__(self, world: World, apps: str) -> None:
+        self._world = world
+        self._begun: dict[Chunk, Claimed] = {}
+        self._told: dict[str, SubmissionState] = {}
+        self._verbs: dict[str, Callable[[str], object]] = {
+            "submit": self._submit,
+            "leave": self._leave,
+            "finish": lambda text: [world.finish(self._job(each)) for each in chunks(text)],
+            "fail": lambda text: [world.finish(self._job(each), Ending.ERROR) for each in chunks(text)],
+            "start": self._start,
+            "end": self._end,
+            "rerun": self._rerun,
+            "cancel": self._cancel,
+            "withdraw": world.cancel,
+            "beat": lambda _: world.beat(world.worker, [claimed.right for claimed in self._begun.values()]),
+            "wait": lambda seconds: world.tick(after_s=float(seconds)),
+        }
+        world.define(definitions(apps))
+
+    def take(self, step: str) -> None:
+        """Do what the step says, and look at what came of it."""
+        done, _, expected = step.partition("=>")
+        verb, _, rest = done.strip().partition(" ")
+        self._verbs[verb](rest)
+        told, changed = states(expected)
+        found = {name: job.state for name, job in recorded(self._world).items()}
+        assert found == told, f"after {done.strip()}: {in_words(found)}"
+        self._told |= changed
+        assert {id: self._world.submission(id) for id in self._told} == self._told, f"after {done.strip()}"
+
+    def _submit(self, text: str) -> None:
+        app, ids, own, kwargs = self._request(text)
+        id = self._world.submit(app, None, work_ids=ids, kwargs=kwargs, **own)
+        self._told[id] = SubmissionState.ACTIVE
+
+    def _leave(self, text: str) -> None:
+        app, ids, own, kwargs = self._request(text)
+        submission = Submission(app=app, work_ids=ids, kwargs=kwargs, **own)
+        self._world.ledger.transact(lambda tx: submissions.receive(tx, [submission]))
+
+    def _request(self, text: str) -> tuple[str, str, dict[str, str], Mapping[str, object]]:
+        asked, _, kwargs = text.partition(" with ")
+        app, ids, *rest = asked.split()
+        return app, ids, words(" ".join(rest)), words(kwargs)
+
+    def _start(self, text: str) -> None:
+        self._world.beat(self._world.worker, [claimed.right for claimed in self._begun.values()])
+        for each in chunks(text):
+            claimed = self._world.claim(self._job(each))
+            assert claimed is not None, f"{each} cannot be started"
+            self._begun[each] = claimed
+
+    def _end(self, text: str) -> None:
+        for each in chunks(text):
+            assert self._world.record(self._begun.pop(each))
+
+    def _rerun(self, text: str) -> None:
+        for each in chunks(text):
+            self._world.submit(each.app, self._job(each).partition("/")[2], rerun="job")
+
+    def _cancel(self, text: str) -> None:
+        for each in chunks(text):
+            app, _, key = self._job(each).partition("/")
+            self._world.queue.append(Cancel(app=app, key=key))
+            self._world.deliver()
+
+    def _job(self, named: Chunk) -> str:
+        return f"{named.app}/{recorded(self._world)[named].key}"
+
+
+def tell(world: World, told: Story) -> None:
+    """The whole story, to its end."""
+    teller = Teller(world, told.apps)
+    for step in told.steps:
+        teller.take(step)
+    if told.fresh is not None:
+        known = {(app, work_id) for app, _, work_id in freshness(world)}
+        assert known == {(each.app, str(work_id)) for each in chunks(told.fresh) for work_id in each.ids}
+    jobs = recorded(world)
+    for name, times in (part.split(":") for part in told.ran.split()):
+        each = chunk(name)
+        assert world.history(f"{each.app}/{jobs[each].key}").count("running") == int(times), name
+
+
+def states(text: str) -> tuple[dict[Chunk, State], dict[str, SubmissionState]]:
+    """``ready A[1] B[2], waiting C[1], one is failed`` by chunk, and by submission."""
+    found: dict[Chunk, State] = {}
+    changed: dict[str, SubmissionState] = {}
+    for part in _parts(text):
+        first, *rest = part.split()
+        if rest[0] == "is":
+            changed[first] = SubmissionState(rest[1])
+        else:
+            found.update(dict.fromkeys(map(chunk, rest), State(first)))
+    return found, changed
+
+
+def in_words(found: Mapping[Chunk, State]) -> str:
+    return ", ".join(f"{state} {job!r}" for job, state in found.items())
+
+
+def _parts(text: str) -> list[str]:
+    """Between commas, but not those of work IDs."""
+    parts: list[str] = [""]
+    depth = 0
+    for letter in text.strip():
+        depth += {"[": 1, "]": -1}.get(letter, 0)
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,52 @@
+"""Functions that say which work IDs a submission is about, as users write them."""
+
+from threading import Event
+from typing import Any
+
+
+def nothing(**_: object) -> list[int]:
+    return []
+
+
+def out_of_order(**_: object) -> tuple[list[int], str]:
+    return [5, 3, 4], "x"
+
+
+def two(**_: object) -> list[int]:
+    return [0, 1]
+
+
+def a_set(**_: object) -> set[int]:
+    return {1}
+
+
+def fractions(**_: object) -> list[float]:
+    return [1.5, 2.5]
+
+
+def broken(**_: object) -> list[int]:
+    raise ConnectionError("the shop does not answer")
+
+
+def by_region(region: str, **_: object) -> list[int]:
+    return {"north": [1, 2], "south": [3]}[region]
+
+
+def three_and_other_kwargs(only: int) -> tuple[list[int], dict[str, Any]]:
+    return [1, 2, 3], {"k": only}
+
+
+class Slow:
+    """A function that takes as long as it is left to; ``asked`` says that it has begun."""
+
+    def __init__(self) -> None:
+        self.asked = Event()
+        self.answer = Event()
+
+    def __call__(self, **_: object) -> list[int]:
+        self.asked.set()
+        assert self.answer.wait(30), "nobody let it answer"
+        return [1, 2]
+
+
+slow = Slow()

@@ -1,0 +1,160 @@
+"""What becomes of chunks that fail, are lost, cancelled or run again, and of those who waited for them.
+
+Told in the words of ``chunk_story``. The README's example is the graph of most of them.
+"""
+
+from tests.acceptance.chunk_story import story
+
+README = "A=3: B; B=2: E; E=6"
+START = "submit A 1-6 id=one => ready E[1-6], waiting B[1,2] B[3,4] B[5,6] A[1-3] A[4-6]"
+ROOTED = "finish E[1-6] => succeeded E[1-6], ready B[1,2] B[3,4] B[5,6], waiting A[1-3] A[4-6]"
+
+FAILING = {
+    "all of it runs, and what has run is remembered": story(
+        README,
+        START,
+        ROOTED,
+        "finish B[1,2] => succeeded E[1-6] B[1,2], ready B[3,4] B[5,6], waiting A[1-3] A[4-6]",
+        "finish B[3,4] => succeeded E[1-6] B[1,2] B[3,4], ready B[5,6] A[1-3], waiting A[4-6]",
+        "finish A[1-3] B[5,6] => succeeded E[1-6] B[1,2] B[3,4] B[5,6] A[1-3], ready A[4-6]",
+        "finish A[4-6] => succeeded E[1-6] B[1,2] B[3,4] B[5,6] A[1-3] A[4-6], one is succeeded",
+        fresh="E[1-6] B[1-6] A[1-6]",
+    ),
+    "a chunk fails: those that need it cannot run, and all others do": story(
+        README,
+        START,
+        ROOTED,
+        "finish B[1,2] => succeeded E[1-6] B[1,2], ready B[3,4] B[5,6], waiting A[1-3] A[4-6]",
+        "fail B[3,4] => succeeded E[1-6] B[1,2], failed B[3,4], ready B[5,6], upstream_failed A[1-3] A[4-6]",
+        "finish B[5,6] => succeeded E[1-6] B[1,2] B[5,6], failed B[3,4], upstream_failed A[1-3] A[4-6],"
+        "one is failed",
+        fresh="E[1-6] B[1,2,5,6]",
+    ),
+    "the next submission runs again what failed, and only that": story(
+        README,
+        START,
+        ROOTED,
+        "fail B[3,4] => succeeded E[1-6], failed B[3,4], ready B[1,2] B[5,6], upstream_failed A[1-3] A[4-6]",
+        "finish B[1,2] B[5,6] => succeeded E[1-6] B[1,2] B[5,6], failed B[3,4], upstream_failed A[1-3] A[4-6],"
+        "one is failed",
+        "wait 600 => succeeded E[1-6] B[1,2] B[5,6], failed B[3,4], upstream_failed A[1-3] A[4-6]",
+        "submit A 1-6 id=two => succeeded E[1-6] B[1,2] B[5,6], failed B[3,4], upstream_failed A[1-3] A[4-6],"
+        "ready B'[3,4], waiting A'[1-3] A'[4-6]",
+        "finish B'[3,4] A'[1-3] A'[4-6] => succeeded E[1-6] B[1,2] B[5,6] B'[3,4] A'[1-3] A'[4-6], failed B[3,4],"
+        "upstream_failed A[1-3] A[4-6], two is succeeded",
+        fresh="E[1-6] B[1-6] A[1-6]",
+        ran="E[1-6]:1 B[1,2]:1 B'[3,4]:1",
+    ),
+    "what failed is asked for anew, for it left nothing": story(
+        "A=2: B; B=2",
+        "submit B 1,2 id=one => ready B[1,2]",
+        "fail B[1,2] => failed B[1,2], one is failed",
+        "submit A 1,2 id=two => failed B[1,2], ready B'[1,2], waiting A[1,2]",
+        "finish B'[1,2] A[1,2] => failed B[1,2], succeeded B'[1,2] A[1,2], two is succeeded",
+    ),
+    "a leaf fails on one branch; the other runs to its end": story(
+        "A=2: B, F; B=2: C; C=1; F=2: D; D=2",
+        "submit A 1,2 id=one => ready C[1] C[2] D[1,2], waiting B[1,2] F[1,2] A[1,2]",
+        "fail C[1] => failed C[1], upstream_failed B[1,2] A[1,2], ready C[2] D[1,2], waiting F[1,2]",
+        "finish C[2] D[1,2] => failed C[1], upstream_failed B[1,2] A[1,2], succeeded C[2] D[1,2], ready F[1,2]",
+        "finish F[1,2] => failed C[1], upstream_failed B[1,2] A[1,2], succeeded C[2] D[1,2] F[1,2], one is failed",
+        fresh="C[2] D[1,2] F[1,2]",
+    ),
+    "a failed chunk that is run again brings back those who waited for it": story(
+        README,
+        START,
+        ROOTED,
+        "fail B[3,4] => succeeded E[1-6], failed B[3,4], ready B[1,2] B[5,6], upstream_failed A[1-3] A[4-6]",
+        "finish B[1,2] B[5,6] => succeeded E[1-6] B[1,2] B[5,6], failed B[3,4], upstream_failed A[1-3] A[4-6],"
+        "one is failed",
+        "rerun B[3,4] => succeeded E[1-6] B[1,2] B[5,6], ready B[3,4], waiting A[1-3] A[4-6]",
+        "finish B[3,4] A[1-3] A[4-6] => succeeded E[1-6] B[1,2] B[5,6] B[3,4] A[1-3] A[4-6]",
+        fresh="E[1-6] B[1-6] A[1-6]",
+        ran="E[1-6]:1 B[1,2]:1 B[3,4]:2 B[5,6]:1 A[1-3]:1",
+    ),
+    "so does asking again for one who waited": story(
+        "A=2: B; B=2",
+        "submit A 1,2 id=one => ready B[1,2], waiting A[1,2]",
+        "fail B[1,2] => failed B[1,2], upstream_failed A[1,2], one is failed",
+        "rerun A[1,2] => ready B[1,2], waiting A[1,2]",
+        "finish B[1,2] A[1,2] => succeeded B[1,2] A[1,2]",
+    ),
+    "whatever a chunk has ended as, it can be run again": story(
+        "A=1: B; B=1",
+        "submit A 1,2,3 id=one => ready B[1] B[2] B[3], waiting A[1] A[2] A[3]",
+        "finish B[1] A[1] => succeeded B[1] A[1], ready B[2] B[3], waiting A[2] A[3]",
+        "fail B[2] => succeeded B[1] A[1], failed B[2], upstream_failed A[2], ready B[3], waiting A[3]",
+        "cancel B[3] => succeeded B[1] A[1], failed B[2], upstream_failed A[2] A[3], cancelled B[3], one is failed",
+        "rerun A[1] B[2] B[3] => succeeded B[1], ready A[1] B[2] B[3], waiting A[2] A[3]",
+        "finish A[1] B[2] B[3] A[2] A[3] => succeeded B[1] B[2] B[3] A[1] A[2] A[3]",
+        ran="A[1]:2 B[1]:1 B[2]:2 B[3]:1",
+    ),
+}
+
+LOSING = {
+    "the worker of a chunk is lost: the chunk runs again, and nobody is the worse for it": story(
+        README,
+        START,
+        ROOTED,
+        "start B[1,2] => succeeded E[1-6], running B[1,2], ready B[3,4] B[5,6], waiting A[1-3] A[4-6]",
+        "wait 10 => succeeded E[1-6], running B[1,2], ready B[3,4] B[5,6], waiting A[1-3] A[4-6]",
+        "wait 10 => succeeded E[1-6], ready B[1,2] B[3,4] B[5,6], waiting A[1-3] A[4-6]",
+        "finish B[1,2] B[3,4] A[1-3] => succeeded E[1-6] B[1,2] B[3,4] A[1-3], ready B[5,6], waiting A[4-6]",
+        ran="B[1,2]:2 B[3,4]:1 A[1-3]:1",
+    ),
+    "a worker that says that it lives keeps its chunk for as long as it takes": story(
+        "A=2",
+        "submit A 1,2 id=one => ready A[1,2]",
+        "start A[1,2] => running A[1,2]",
+        "wait 10 => running A[1,2]",
+        "beat => running A[1,2]",
+        "wait 10 => running A[1,2]",
+        "beat => running A[1,2]",
+        "wait 10 => running A[1,2]",
+        "end A[1,2] => succeeded A[1,2], one is succeeded",
+        ran="A[1,2]:1",
+    ),
+    "where there are no workers, nothing runs": story(
+        "goodbye=2: hello(0); hello=1",
+        "submit goodbye 0,1 id=one => ready hello[0] hello[1], waiting goodbye[0,1]",
+        "wait 3600 => ready hello[0] hello[1], waiting goodbye[0,1]",
+        fresh="",
+    ),
+}
+
+CANCELLING = {
+    "a submission is withdrawn while a chunk runs: what has ended stays, all else is cancelled": story(
+        README,
+        START,
+        ROOTED,
+        "start B[1,2] => succeeded E[1-6], running B[1,2], ready B[3,4] B[5,6], waiting A[1-3] A[4-6]",
+        "withdraw one => succeeded E[1-6], cancelled B[1,2] B[3,4] B[5,6] A[1-3] A[4-6], one is cancelled",
+        "wait 60 => succeeded E[1-6], cancelled B[1,2] B[3,4] B[5,6] A[1-3] A[4-6]",
+        fresh="E[1-6]",
+    ),
+    "a chunk is cancelled: those that need it cannot run, and all others do": story(
+        README,
+        START,
+        ROOTED,
+        "cancel B[1,2] => succeeded E[1-6], cancelled B[1,2], upstream_failed A[1-3], ready B[3,4] B[5,6],"
+        "waiting A[4-6]",
+        "finish B[3,4] B[5,6] A[4-6] => succeeded E[1-6] B[3,4] B[5,6] A[4-6], cancelled B[1,2],"
+        "upstream_failed A[1-3], one is failed",
+        fresh="E[1-6] B[3-6] A[4-6]",
+    ),
+    "what was cancelled satisfies nobody": story(
+        "A=2: B; B=2",
+        "submit B 1,2 id=one => ready B[1,2]",
+        "withdraw one => cancelled B[1,2], one is cancelled",
+        "submit A 1,2 id=two => cancelled B[1,2], ready B'[1,2], waiting A[1,2]",
+        "finish B'[1,2] A[1,2] => cancelled B[1,2], succeeded B'[1,2] A[1,2], two is succeeded",
+    ),
+    "a submission that waits to be planned is withdrawn": story(
+        "A=2: B; B=2",
+        "submit B 1,2 id=one => ready B[1,2]",
+        "submit A 1,2 id=two => ready B[1,2], two is received",
+        "withdraw two => ready B[1,2], two is cancelled",
+        "finish B[1,2] => succeeded B[1,2], one is succeeded",
+        "wait 60 => succeeded B[1,2]",
+    ),
+}

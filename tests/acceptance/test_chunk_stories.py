@@ -1,0 +1,73 @@
+"""Every story of work by chunk is taken step by step on a real ledger, with the real handlers."""
+
+from datetime import timedelta
+
+import pytest
+
+from actors import executor
+from jobs.outcome import Ending, Outcome
+from jobs.states import State
+from tests.acceptance.chunk_notation import chunk, definitions
+from tests.acceptance.chunk_story import Story, tell
+from tests.acceptance.chunked_ledger import freshness, recorded
+from tests.acceptance.stories_of_chunks import CANCELLING, FAILING, LOSING
+from tests.acceptance.stories_of_freshness import ANY_IDS, REMEMBERING, WAITING
+from tests.world import World
+
+STORIES: dict[str, Story] = FAILING | LOSING | CANCELLING | WAITING | REMEMBERING | ANY_IDS
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_goes_as_it_is_told(world: World, name: str) -> None:
+    tell(world, STORIES[name])
+
+
+def test_results_are_as_old_as_the_end_of_the_run_and_there_for_whoever_waited(world: World) -> None:
+    """They are known once the run is judged, and in the same step."""
+    world.define(definitions("A=2: E; E=2"))
+    world.submit("A", None, work_ids="1,2")
+    jobs = recorded(world)
+    claimed = world.claim(f"E/{jobs[chunk('E[1,2]')].key}")
+    assert claimed is not None
+    world.now += timedelta(seconds=5)
+    ended_at = world.now
+    messages, _ = executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    assert recorded(world)[chunk("E[1,2]")].state is State.EXECUTED
+    assert recorded(world)[chunk("A[1,2]")].state is State.WAITING
+    assert freshness(world) == {}
+    world.now += timedelta(seconds=5)
+    world.queue.extend(messages)
+    world.deliver()
+    assert recorded(world)[chunk("A[1,2]")].state is State.READY
+    assert freshness(world) == {("E", "", "1"): ended_at, ("E", "", "2"): ended_at}
+
+
+def test_the_last_success_counts_whichever_is_judged_last(world: World) -> None:
+    world.define(definitions("A=1"))
+    for _ in range(2):
+        world.submit("A", None, work_ids="1")
+    outcomes = []
+    for job in recorded(world).values():
+        claimed = world.claim(f"A/{job.key}")
+        assert claimed is not None
+        world.now += timedelta(seconds=5)
+        outcomes.append(executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})[0])
+    ended_at = world.now
+    for messages in reversed(outcomes):
+        world.queue.extend(messages)
+        world.deliver()
+    assert freshness(world) == {("A", "", "1"): ended_at}
+
+
+def test_a_job_that_waits_or_has_ended_cannot_be_begun_and_an_outcome_is_taken_once(world: World) -> None:
+    world.define(definitions("A=2: E; E=2"))
+    world.submit("A", None, work_ids="1,2")
+    names = {each.app: f"{each.app}/{job.key}" for each, job in recorded(world).items()}
+    assert world.claim(names["A"]) is None, "it waits"
+    claimed = world.claim(names["E"])
+    assert claimed is not None
+    assert world.claim(names["E"]) is None, "it runs"
+    assert world.record(claimed)
+    assert not world.record(claimed), "it has ended"
+    assert world.claim(names["E"]) is None, "it has ended"
+    assert world.history(names["E"]) == ["waiting", "ready", "running", "executed", "succeeded"]

@@ -1,0 +1,119 @@
+"""What ``sluice plan`` says of inputs that may be too old: on given facts, at a given time."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.acceptance.clerk import Clerk
+
+NOW = "2026-01-01T12:00:00Z"
+#: ``a`` ← ``b`` ← ``c``, each no older than six hours; ``e`` has two ways, ``f`` an input that always runs anew.
+APPS = {
+    "a": {"job_id": "{x}"},
+    "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"], "max_lag": "6h"}},
+    "c": {"job_id": "{x}", "depends_on": {"app_name": ["b"], "max_lag": "6h"}},
+    "e": {
+        "job_id": "{x}",
+        "depends_on": {"one": {"app_name": ["a"], "max_lag": "6h"}, "other": {"app_name": ["b"]}},
+    },
+    "f": {"job_id": "{x}", "depends_on": {"app_name": ["a"], "max_lag": 0}},
+}
+
+
+class Case(NamedTuple):
+    """What is known: a state, and since what time of the day. What would run, by what it waits for or why it runs
+    again; and what need not, by its reason."""
+
+    known: dict[str, str]
+    asked: str
+    jobs: dict[str, str]
+    satisfied: Mapping[str, str] = {}
+
+
+FRESH = "fresh: last ran 6 h 0 min ago, max_lag 6 h 0 min"
+CASES = {
+    "just as old as it may be": Case({"a": "succeeded 06:00:00"}, "b", {"b": "ready after "}, {"a": FRESH}),
+    "a second older": Case(
+        {"a": "succeeded 05:59:59"},
+        "b",
+        {"a": "ready after ; stale: last ran 6 h 0 min ago", "b": "waiting after a#1"},
+    ),
+    "upwards from what is too old": Case(
+        {"a": "succeeded 05:00:00", "b": "succeeded 05:00:00"},
+        "c",
+        {
+            "a": "ready after ; stale: last ran 7 h 0 min ago",
+            "b": "waiting after a#1; stale: last ran 7 h 0 min ago",
+            "c": "waiting after b#1",
+        },
+    ),
+    "not above what is fresh": Case(
+        {"a": "succeeded 01:00:00", "b": "succeeded 06:00:00"}, "c", {"c": "ready after "}, {"b": FRESH}
+    ),
+    "a state without a time is one of just now": Case(
+        {"a": "succeeded"}, "b", {"b": "ready after "}, {"a": "succeeded: the ledger has it"}
+    ),
+    "even that is run again where nothing may be old at all": Case(
+        {"a": "succeeded"}, "f", {"a": "ready after ; stale: it always runs", "f": "waiting after a#1"}
+    ),
+    "whoever has succeeded is not run again for its inputs": Case(
+        {"a": "succeeded 01:00:00", "b": "succeeded 02:00:00"}, "b", {}, {"b": "succeeded: the ledger has it"}
+    ),
+    "unless somebody asks for that": Case(
+        {"a": "succeeded 01:00:00", "b": "succeeded 02:00:00"},
+        "b --rerun job",
+        {"a": "ready after ; stale: last ran 11 h 0 min ago", "b": "waiting after a#1"},
+    ),
+    "a way that is met goes before one that is too old": Case(
+        {"a": "succeeded 01:00:00", "b": "succeeded 02:00:00"},
+        "e",
+        {"e": "ready after one: a/1 | other: "},
+        {
+            "a": "stale: last ran 11 h 0 min ago, but it is not asked for",
+            "b": "succeeded: the ledger has it",
+        },
+    ),
+    "one that is too old before one that nobody has met": Case(
+        {"a": "succeeded 01:00:00"},
+        "e",
+        {"a": "ready after ; stale: last ran 11 h 0 min ago", "e": "waiting after one: a#1 | other: b/1"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_plan_by_age(clerk: Clerk, name: str) -> None:
+    told = CASES[name]
+    source, (app, *options) = clerk.defines(APPS), told.asked.split()
+    facts = clerk.writes("facts.json", json.dumps({"jobs": [fact(*each) for each in told.known.items()]}))
+    known = ("--facts", facts, "--now", NOW)
+    document = clerk.asks("--apps", source, "plan", app, "1", "--push", "wanted", *options, *known)
+    assert {job["app"]: in_words(job) for job in document["jobs"]} == told.jobs
+    assert {job["app"]: job["why"] for job in document["satisfied"]} == told.satisfied
+    assert document["waits_for"] == document["errors"] == []
+
+
+def test_what_runs_again_is_told_to_people_too(clerk: Clerk) -> None:
+    source = clerk.defines(APPS)
+    facts = clerk.writes("facts.json", json.dumps({"freshness": {"a": {"1": "2026-01-01T05:00:00Z"}}}))
+    lines = clerk.reads("--apps", source, "plan", "b", "1", "--facts", facts, "--now", NOW)
+    assert [line.split() for line in lines] == [
+        ["job", "key", "state", "after"],
+        ["a#1", "1", "ready"],
+        ["b#1", "1", "waiting", "a#1"],
+        ["a#1", "1", "runs", "again", "(stale:", "last", "ran", "7", "h", "0", "min", "ago)"],
+        ["2", "jobs", "would", "run."],
+    ]
+
+
+def fact(app: str, state: str) -> dict[str, Any]:
+    state, _, at = state.partition(" ")
+    return {"app": app, "key": "1", "state": state, **({"at": f"2026-01-01T{at}Z"} if at else {})}
+
+
+def in_words(job: Mapping[str, Any]) -> str:
+    needs = {gate["name"]: ", ".join(gate["needs"]) for gate in job["gates"]}
+    after = " | ".join(f"{name}: {refs}" if len(needs) > 1 else refs for name, refs in needs.items())
+    return "; ".join(filter(None, [f"{job['state']} after {after}", job.get("why")]))

@@ -1,0 +1,125 @@
+"""What keeps a submission about work IDs from being planned, in ``sluice plan`` and on a real ledger alike."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from jobs.states import LIVE, State
+from jobs.submission import SubmissionState
+from jobs.work_ids import text_of
+from tests.acceptance.chunk_notation import ages, ages_of_runs, chunks, definitions, facts
+from tests.acceptance.chunked_ledger import recorded, remember
+from tests.acceptance.clerk import Clerk
+from tests.acceptance.plans_that_wait import NOTHING, REFUSED, WAITS, Wait
+from tests.world import World
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_what_is_under_way_by_given_facts(clerk: Clerk, name: str) -> None:
+    told = WAITS[name]
+    active = [{"app": busy.app, "work_ids": [*busy.ids]} for busy in chunks(told.busy)]
+    assert_as_told(asked(clerk, told, {"active": active}), told)
+
+
+@pytest.mark.parametrize("name", WAITS)
+@pytest.mark.parametrize("state", [State.WAITING, State.READY, State.RUNNING])
+def test_the_same_told_as_jobs(clerk: Clerk, name: str, state: State) -> None:
+    told = WAITS[name]
+    jobs = [{"app": busy.app, "key": f"{text_of(busy.ids)}@7", "state": state} for busy in chunks(told.busy)]
+    document = asked(clerk, told, {"jobs": jobs})
+    assert_as_told(document, told)
+    assert all(each["state"] == state for each in document["waits_for"])
+
+
+@pytest.mark.parametrize("state", sorted({*State} - LIVE))
+def test_what_has_ended_is_not_waited_for(clerk: Clerk, state: State) -> None:
+    told = WAITS["the dependency is under way"]
+    document = asked(clerk, told, {"jobs": [{"app": "B", "key": "1-2@7", "state": state}]})
+    assert [job["app"] for job in document["jobs"]] == ["B", "A"], "it never satisfies by itself either"
+    assert document["waits_for"] == []
+
+
+def test_what_is_under_way_on_nobody_knows_which_ids_is_waited_for(clerk: Clerk) -> None:
+    told = WAITS["it is, on quite other IDs"]
+    document = asked(clerk, told, {"active": [{"app": "B"}]})
+    assert ([each["app"] for each in document["waits_for"]], document["jobs"]) == (["B"], [])
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_a_submission_waits_for_what_the_ledger_has_under_way(office: Clerk, world: World, name: str) -> None:
+    told = WAITS[name]
+    world.define(definitions(told.apps))
+    for busy in chunks(told.busy):
+        world.submit(busy.app, None, work_ids=[*busy.ids])
+    remember(world, ages(told.known), ages_of_runs(told.ran))
+    before = recorded(world)
+    source = ("--apps", office.defines(world.defined))
+    now = ("--now", world.now.isoformat())
+    assert_as_told(office.asks(*source, "plan", *typed(told.asked), *now), told)
+    app, _, ids = told.asked.partition(" ")
+    submission = world.submit(app, None, work_ids=ids)
+    if not told.waits_for:
+        assert world.submission(submission) is SubmissionState.ACTIVE
+        assert len(recorded(world)) > len(before)
+        return
+    assert world.submission(submission) is SubmissionState.RECEIVED
+    assert recorded(world) == before
+    awaited = [f"{job.app}/{before[job].key}" for job in before if job.app in told.waits_for.split()]
+    reason = world.reason(submission)
+    assert any(reason.startswith(f"waits for {job}, which is ready") for job in awaited), reason
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_without_work_ids_a_submission_is_cancelled(office: Clerk, world: World, name: str) -> None:
+    apps, words = NOTHING[name]
+    world.define(definitions(apps))
+    source = ("--apps", office.defines(world.defined))
+    document = office.asks(*source, "plan", "A", *as_options(words))
+    assert (document["jobs"], document["waits_for"]) == ([], [])
+    assert [each["app"] for each in document["errors"]] == ["A"]
+    assert "there are no work IDs" in document["errors"][0]["what"]
+    submission = world.submit("A", None, **words)
+    assert world.submission(submission) is SubmissionState.CANCELLED
+    assert world.reason(submission) == "There are no work IDs: A has nothing to do."
+    assert recorded(world) == {}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_about_work_ids_is_refused(office: Clerk, world: World, name: str) -> None:
+    apps, words, says = REFUSED[name]
+    world.define(definitions(apps))
+    said = office.types("--apps", office.defines(world.defined), "plan", "A", *as_options(words))
+    assert (said.code, says in said.err) == (2, True), said.err
+    submission = world.submit("A", **{"key": None, **words})
+    assert world.submission(submission) is SubmissionState.REFUSED
+    assert says in world.reason(submission)
+    assert recorded(world) == {}
+
+
+def asked(clerk: Clerk, told: Wait, given: Mapping[str, Any]) -> Any:
+    written = clerk.writes("facts.json", json.dumps({**given, **facts(told.known, told.ran, NOW)}))
+    source = clerk.defines(definitions(told.apps))
+    options = ("--facts", written, "--now", NOW.isoformat())
+    return clerk.asks("--apps", source, "plan", *typed(told.asked), *options)
+
+
+def assert_as_told(document: Mapping[str, Any], told: Wait) -> None:
+    assert sorted({each["app"] for each in document["waits_for"]}) == told.waits_for.split()
+    assert (document["jobs"] == []) is bool(told.waits_for)
+
+
+def typed(asked: str) -> Iterator[str]:
+    app, _, ids = asked.partition(" ")
+    yield from (app, "--work-ids", ids)
+
+
+def as_options(words: Mapping[str, Any]) -> Iterator[str]:
+    """A submission's words as somebody would type them."""
+    for word, value in words.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield from [text] if word == "key" else [f"--{word.replace('_', '-')}={text}"]

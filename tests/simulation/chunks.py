@@ -1,0 +1,109 @@
+"""Random apps that are keyed by chunk, wishes for them, and what holds of their jobs."""
+
+import random
+from typing import Any
+
+from jobs.plan import Wish
+from jobs.states import LIVE, REVIVE, SPLIT, State, sql_list
+from jobs.submission import SubmissionState
+from ledger.connection import Tx
+from ledger.parts import divisible
+
+IDS = range(1, 7)
+_UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))
+
+_IDS_OF = """
+CROSS JOIN LATERAL jsonb_array_elements({job}.work_ids) AS part
+CROSS JOIN LATERAL generate_series((part ->> 0)::int, (part ->> -1)::int) AS work_id
+"""
+# Nobody runs for a dependency's sake what somebody runs already. Whoever asks for an app by name wants it run,
+# and so does whoever has a job run again.
+_TWICE_AT_ONCE = f"""
+WITH spared AS (
+    SELECT job.id, job.app, job.key, job.mark FROM job
+    WHERE state IN ({_UNDER_WAY}) AND work_ids IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM wants WHERE wants.job = job.id AND wish = {Wish.ASKED:d})
+      AND NOT EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id AND verb = '{REVIVE.name}')
+), covered AS (
+    SELECT spared.*, split_part(split_part(spared.key, '@', 2), '.', 1) AS whose, work_id
+    FROM spared JOIN job USING (id) {_IDS_OF.format(job="job")}
+)
+SELECT a.app || '/' || a.key || ' and ' || b.key FROM covered a JOIN covered b USING (app, mark, work_id)
+WHERE a.id < b.id AND a.whose <> b.whose
+"""
+# A submission that succeeded has had its app run on every work ID that it asked for.
+_LEFT_OUT = f"""
+SELECT submission.id || ' ' || asked.work_id FROM submission
+CROSS JOIN LATERAL (SELECT jsonb_array_elements(request -> 'work_ids')::int AS work_id) asked
+WHERE submission.state = '{SubmissionState.SUCCEEDED}' AND request ? 'work_ids' AND NOT EXISTS (
+    SELECT 1 FROM wants JOIN job ON job.id = wants.job {_IDS_OF.format(job="job")}
+    WHERE wants.submission = submission.number AND job.app = submission.app
+      AND job.state = '{State.SUCCEEDED}' AND work_id = asked.work_id)
+"""
+# Of what was split each ID is in one job that was not.
+_IN_TWO = f"""
+SELECT app || ' ' || whose || ' ' || work_id FROM (
+    SELECT job.app, substring(job.key FROM '@[^@]*$') AS whose, work_id FROM job {_IDS_OF.format(job="job")}
+    WHERE job.state <> '{State.SPLIT}') each
+GROUP BY app, whose, work_id HAVING count(*) > 1
+"""
+_UNDIVIDED = f"""
+SELECT app || '/' || key FROM job WHERE state IN ({sql_list(*SPLIT.existing)}) AND {divisible("job")}
+"""
+# What succeeded is fresh, and nothing else is.
+_UNRECORDED = f"""
+SELECT app || ' ' || work_id FROM (
+    SELECT DISTINCT job.app, job.mark, work_id::text FROM job {_IDS_OF.format(job="job")}
+    WHERE job.state = '{State.SUCCEEDED}'
+) succeeded FULL JOIN freshness USING (app, mark, work_id)
+WHERE freshness.at IS NULL
+"""
+
+
+def drawn_chunk_apps(rng: random.Random) -> dict[str, Any]:
+    """None, or two to four, each of which may need any that were drawn before it."""
+    apps: dict[str, Any] = {}
+    for place in range(rng.choice((0, 0, 2, 3, 4))):
+        parents = [name for name in apps if rng.random() < 0.6]
+        apps[f"chunks{place}"] = {
+            "chunk_size": rng.randint(1, 4),
+            "bash_cmd": "true",
+            "dependencies": [_drawn_dependency(rng, parent) for parent in parents],
+            "on_failure": rng.choice(("fail", "bisect")),
+            "freshness_by": rng.choice(([], [], ["market"])),
+            "max_fails": rng.choice((0, 1)),
+            "max_timeouts": rng.choice((0, 1)),
+            "max_losses": rng.choice((0, 2, 50)),
+            "timeout": rng.choice((8, 60)),
+        }
+    return apps
+
+
+def drawn_chunk_words(rng: random.Random, app: str) -> dict[str, Any]:
+    """A submission about work IDs; now and then for a chunk by its name, which may be there or not."""
+    if rng.random() < 0.15:
+        key = f"{rng.choice(('1', '1-2', '3-4'))}@{rng.randint(1, 4)}"
+        return {"app": app, "key": key, "rerun": rng.choice(("job", "downstream"))}
+    ids = sorted(rng.sample(IDS, rng.randint(1, len(IDS))))
+    return {"app": app, "work_ids": ids, "kwargs": {"market": rng.choice(("north", "south"))}}
+
+
+def twice_at_once(tx: Tx) -> list[str]:
+    return tx.column(_TWICE_AT_ONCE)
+
+
+def unaccounted(tx: Tx) -> list[str]:
+    """At rest: what was promised of work IDs and did not come about."""
+    promises = (_LEFT_OUT, _IN_TWO, _UNDIVIDED, _UNRECORDED)
+    return [broken for promise in promises for broken in tx.column(promise)]
+
+
+def _drawn_dependency(rng: random.Random, parent: str) -> dict[str, Any]:
+    dependency: dict[str, Any] = {"job_type": parent, "max_lag": rng.choice((0, "20s", "1h"))}
+    if rng.random() < 0.3:
+        dependency["unique"] = True
+    if rng.random() < 0.3:
+        dependency["custom_kwargs"] = {"market": rng.choice(("north", "south"))}
+    if rng.random() < 0.2:
+        dependency["allow_missing_work_ids"] = True
+    return dependency

@@ -1,0 +1,48 @@
+"""A simulated year of schedules in three time zones, with restarts at random moments; and that it can fail."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from scheduler import due_times, policy
+from scheduler.passed import Passed
+from tests.simulation.year import Year
+from tests.simulation.year_check import check
+
+FIRST, SPRING, END = (datetime(*day, tzinfo=UTC) for day in ((2026, 1, 1), (2026, 4, 10), (2027, 1, 1)))
+
+
+@pytest.fixture
+def year(ledger_url: str, tmp_path: Path) -> Iterator[Year]:
+    made = Year(ledger_url, 1, tmp_path, FIRST, END)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def months(ledger_url: str, tmp_path: Path) -> Iterator[Year]:
+    """The first hundred days, in which clocks are changed in all three zones."""
+    made = Year(ledger_url, 2, tmp_path, FIRST, SPRING)
+    yield made
+    made.close()
+
+
+def test_each_due_time_of_a_year_is_fired_once_or_explained(year: Year) -> None:
+    year.run()
+    assert check(year) > 3000
+
+
+def test_it_notices_clocks_that_are_not_changed(months: Year, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due_times, "instant_of", lambda wall, zone: wall.replace(tzinfo=zone).astimezone(UTC))
+    months.run()
+    with pytest.raises(AssertionError):
+        check(months)
+
+
+def test_it_notices_an_old_rule_that_is_forgotten(months: Year, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "passed_by_old_rule", lambda *_: Passed([], None))
+    months.run()
+    with pytest.raises(AssertionError):
+        check(months)
