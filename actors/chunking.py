@@ -57,7 +57,7 @@ def _plan(
         return []
     number = held[0].number
     try:
-        nodes = nodes_of(catalogue, submission.app, selected.kwargs)
+        nodes = nodes_of(catalogue, submission, selected.kwargs)
         freshness.take_turns(tx, {node.app.name for node in nodes})
         past = freshness.Past(tx, tx.instant(), number)
         chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)

@@ -38,7 +38,8 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     Without ``key``, ``keys``, ``work_ids`` or ``start``/``end`` it asks for every job that the
     app's definition enumerates by itself. ``policy`` overrides the app's policy, in the words of
-    the definitions.
+    the definitions. ``after``, for submissions about work IDs, names the very jobs that those of the app wait for, in
+    place of what its definition says.
     """
 
     app: str
@@ -55,6 +56,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     rerun: Rerun | None = None
     push: Literal["all", "wanted"] = "all"
     policy: Mapping[str, JSON] = {}
+    after: tuple[JobName, ...] | None = None
 
     def __post_init__(self) -> None:
         ways = [self.key is not None, self.keys is not None, self.work_ids is not None, self.has_span]
@@ -96,4 +98,5 @@ def narrowed(submission: Submission, name: JobName) -> Submission:
         start=None,
         end=None,
         rerun=None,
+        after=None,
     )

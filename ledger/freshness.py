@@ -10,9 +10,12 @@ from datetime import datetime
 from msgspec import Struct
 
 from jobs.freshness import Age, Busy
+from jobs.known import Known
+from jobs.ref import JobName
 from jobs.states import LIVE, SPLIT, State, sql_list
 from jobs.submission import SubmissionState
 from jobs.work_ids import WorkId, parts_of
+from ledger import planning
 from ledger.connection import Tx, arrays
 from ledger.parts import divisible
 from ledger.sql import NOW
@@ -119,6 +122,9 @@ class Past(Struct, frozen=True):
 
     def last_run(self, app: str, mark: str) -> datetime | None:
         return next(iter(self.tx.column(_LAST_RUN, app=app, mark=mark)), None)
+
+    def look_up(self, names: Collection[JobName]) -> dict[JobName, Known]:
+        return planning.find(self.tx, names)
 
     def busy(self, apps: Collection[str]) -> list[Busy]:
         """Jobs, and older submissions that are not planned: nobody knows yet what those are about."""

@@ -180,9 +180,7 @@ need = Table(
     Column("parent", BigInteger, primary_key=True),
     Column("condition", Text, nullable=False),
     Column("settled", Boolean, comment="null: open; true: met; false: it cannot be met any more"),
-    Column(
-        "outlived", BigInteger, comment="the parent's claim whose success was too old; a later one meets it"
-    ),
+    Column("outlived", BigInteger, comment="the claim of the parent whose success was too old"),
     Index("need_parent", "parent"),
     Index("need_running", "parent", postgresql_where=text("condition = 'running' AND settled IS NULL")),
 )

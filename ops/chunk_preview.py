@@ -17,13 +17,14 @@ def as_chunk_document(found: Chunked, paces_s: Mapping[str, float], *, now: date
     """The jobs that would run, each with why it is not spared; or, where the submission would wait unplanned, what
     for, and no jobs."""
     planned = () if found.waits_for else found.jobs
-    outlook = Outlook(planned, {})
+    outlook = Outlook(planned, found.known)
     document = as_document(Preview(jobs=planned, known={}, outlook=outlook), paces_s, now=now)
-    for job, told in zip(planned, document["jobs"], strict=True):
-        if age := found.ages.get(job.name):
-            told["why"] = _stale(age, now)
-    document["satisfied"] = [_satisfied(fresh, now) for fresh in found.fresh]
-    document["waits_for"] = [_awaited(busy) for busy in found.waits_for]
+    whys = {(job.app, job.key): _stale(age, now) for job, age in found.ages.items()}
+    for told in document["jobs"]:
+        if why := whys.get((told["app"], told["key"])):
+            told["why"] = why
+    document["satisfied"] += [_satisfied(fresh, now) for fresh in found.fresh]
+    document["waits_for"] += [_awaited(busy) for busy in found.waits_for]
     return document
 
 

@@ -87,6 +87,9 @@ class GivenPast(Struct, frozen=True):
         runs = self.given.runs
         return runs.get(Whose(app, mark)) or runs.get(Whose(app, None))
 
+    def look_up(self, names: Collection[JobName]) -> dict[JobName, Known]:
+        return self.given.look_up(names)
+
     def busy(self, apps: Collection[str]) -> list[Busy]:
         return [busy for busy in self.given.under_way if busy.app in apps]
 

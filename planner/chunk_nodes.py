@@ -17,7 +17,7 @@ from jobs.catalogue import Catalogue
 from jobs.chunking import Chunking, Dependency
 from jobs.errors import BadRequest
 from jobs.freshness import mark_of
-from jobs.submission import JSON
+from jobs.submission import JSON, Submission
 
 #: What is unique, or differs by its kwargs, multiplies downwards.
 NODES_MAX = 10_000
@@ -49,8 +49,10 @@ class _Same(NamedTuple):
     child: int | None
 
 
-def nodes_of(catalogue: Catalogue, name: str, kwargs: Mapping[str, JSON]) -> list[Node]:
-    """The node that was asked for first, and each before those that it needs."""
+def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, JSON]) -> list[Node]:
+    """The node that was asked for first, and each before those that it needs; it alone where the submission says
+    what it needs."""
+    name = submission.app
     nodes: list[Node] = []
     places: dict[_Same, int] = {}
     counted: Counter[str] = Counter()
@@ -66,6 +68,8 @@ def nodes_of(catalogue: Catalogue, name: str, kwargs: Mapping[str, JSON]) -> lis
         return places[same]
 
     place_of(name, kwargs, None)
+    if submission.after is not None:
+        return nodes
     for place, node in enumerate(nodes):  # It grows while it is read.
         for each in node.chunking.dependencies:
             handed = {**node.kwargs, **each.kwargs} if each.kwargs else node.kwargs

@@ -20,9 +20,11 @@ from jobs.chunking import Dependency
 from jobs.errors import BadRequest
 from jobs.freshness import Age, Busy, is_fresh
 from jobs.gate import Gate, Need
+from jobs.known import Known
 from jobs.plan import Plan, PlannedJob, Standing, Wish
 from jobs.policy import Policy
 from jobs.ref import JobName
+from jobs.states import State
 from jobs.submission import JSON, Submission
 from jobs.work_ids import WorkId, short_text_of
 from planner.chunk_nodes import Node, nodes_of
@@ -44,6 +46,10 @@ class Knowledge(Protocol):
         """When a submission that asked for this app as a whole last succeeded."""
         ...
 
+    def look_up(self, names: Collection[JobName]) -> Mapping[JobName, Known]:
+        """Those of the jobs that there are."""
+        ...
+
     def busy(self, apps: Collection[str]) -> Iterable[Busy]:
         """What is queued or running of these apps."""
         ...
@@ -61,19 +67,24 @@ class Fresh(Struct, frozen=True, kw_only=True):
 
 
 class Chunked(Struct, frozen=True, kw_only=True):
-    """``jobs`` stand after those that they need. Where it ``waits_for`` anything it is to be planned anew once that
-    has ended, and what stands here is what it would come to now."""
+    """``jobs`` stand after those that they need; ``known`` are those that the submission itself says it needs. Where it
+    ``waits_for`` anything it is to be planned anew once that has ended, and what stands here is what it would come
+    to now.
+    """
 
     jobs: tuple[PlannedJob, ...]
     asked: frozenset[JobName]
     fresh: tuple[Fresh, ...]
     ages: Mapping[JobName, Age]
+    known: Mapping[JobName, State]
     waits_for: tuple[Busy, ...]
 
     def plan(self, number: int) -> Plan:
         """For the submission of this number."""
         wants = (
-            (number, job.name, Wish.ASKED if job.name in self.asked else Wish.PULLED) for job in self.jobs
+            (number, job.name, Wish.ASKED if job.name in self.asked else Wish.PULLED)
+            for job in self.jobs
+            if job.name not in self.known
         )
         return Plan(jobs=self.jobs, wants=tuple(wants))
 
@@ -89,7 +100,8 @@ def chunk(
 ) -> Chunked:
     """What it comes to for these IDs, which are sorted. ``number`` is the submission's, 0 for one that is only looked
     at. BadRequest: it cannot be carried out."""
-    nodes = nodes_of(catalogue, submission.app, kwargs)
+    nodes = nodes_of(catalogue, submission, kwargs)
+    after = _after(submission.after or (), known)
     run = _Chunks(nodes, ids, known)
     if (total := sum(len(each) for each in run.needed)) > JOBS_MAX:
         raise BadRequest(f"It comes to {total:,} jobs; one submission may come to {JOBS_MAX:,}.")
@@ -98,18 +110,31 @@ def chunk(
         {cut: _name(node, ids[slice(*cut)], number) for cut in run.needed[place]}
         for place, node in enumerate(nodes)
     ]
-    jobs = [
-        job
-        for place in reversed(range(len(nodes)))
-        for job in _jobs(nodes[place], named[place], run.needs(place, named), terms)
-    ]
+    jobs = [PlannedJob(name=name, standing=Standing.EXPECTED) for name in after]
+    for place in reversed(range(len(nodes))):
+        needs = run.needs(place, named)
+        if after:
+            needs = {cut: [Need(name) for name in after] for cut in named[place]}
+        jobs += _jobs(nodes[place], named[place], needs, terms)
     return Chunked(
         jobs=tuple(jobs),
         asked=frozenset(named[0].values()),
         fresh=tuple(run.fresh),
         ages={named[place][cut]: age for (place, cut), age in run.ages.items()},
+        known=after,
         waits_for=tuple(run.waits_for()),
     )
+
+
+def _after(names: Collection[JobName], known: Knowledge) -> dict[JobName, State]:
+    """The jobs that are waited for by name, each in its state; BadRequest where one is not there."""
+    found = known.look_up(names) if names else {}
+    if missing := [str(name) for name in dict.fromkeys(names) if name not in found]:
+        raise BadRequest(
+            f"It is to wait for {', '.join(missing)}, which there is not.",
+            advice="`sluice ls` lists what there is.",
+        )
+    return {name: found[name].state for name in sorted(set(names))}
 
 
 class _Chunks:

@@ -47,6 +47,12 @@ class Walk:
     def __init__(
         self, catalogue: Catalogue, number: int, submission: Submission, now: datetime | None = None
     ) -> None:
+        if submission.after is not None:
+            raise BadRequest(
+                "after is for submissions about work IDs.",
+                where=submission.app,
+                advice="What a job with a key waits for, its definition says.",
+            )
         self.number = number
         self.submission = submission
         self._catalogue = catalogue

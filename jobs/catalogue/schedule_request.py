@@ -88,7 +88,7 @@ def _check_request(wanted: Submission, app: App | None, samples: list[datetime],
 
 def _foreign(app: App) -> tuple[str, ...]:
     """Words that belong to other ways of keying jobs."""
-    return ("start", "end", "mode", "branch", *(() if app.chunking else ("work_ids",)))
+    return ("start", "end", "mode", "branch", *(() if app.chunking else ("work_ids", "after")))
 
 
 def _keyed(app: App) -> str:

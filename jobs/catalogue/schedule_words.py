@@ -12,6 +12,7 @@ from jobs.catalogue.policy import DURATION_S_MAX
 from jobs.cron import Cron
 from jobs.durations import parse_duration_s
 from jobs.json_value import as_json
+from jobs.ref import JobName
 from jobs.schedule import Asked, CatchUp, Every
 from jobs.submission import JSON
 
@@ -107,6 +108,14 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(_text, value))
 
 
+def _names(value: object) -> tuple[JobName, ...]:
+    """``app/key``, as people name jobs."""
+    pairs = [text.partition("/") for text in _texts(value)]
+    if wrong := [app for app, slash, key in pairs if not (app and slash and key)]:
+        raise ValueError(f"{wrong[0]!r} names no job; write its app, a slash and its key")
+    return tuple(JobName(app, key) for app, _, key in pairs)
+
+
 def _mapping(value: object) -> dict[str, JSON]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{value!r} is not a mapping")
@@ -146,5 +155,6 @@ REQUEST_WORDS: _Words = {
     "rerun": ("rerun", _rerun),
     "push": ("push", partial(one_of, words=_PUSH)),
     "policy": ("policy", _mapping),
+    "after": ("after", _names),
 }
 RULES = ("cron", "every", "trigger")

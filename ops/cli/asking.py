@@ -10,6 +10,7 @@ import msgspec
 
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
+from jobs.ref import JobName
 from jobs.selecting import select
 from jobs.submission import JSON, Submission
 from ops.cli.command import Options
@@ -27,6 +28,12 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--end", metavar="P", help="for apps keyed by partition: the last")
     parser.add_argument("--kwargs", metavar="JSON", type=mapping, default={}, help="arguments for the jobs")
     parser.add_argument("--id", help="the same id again is the same submission")
+    parser.add_argument(
+        "--after",
+        action="append",
+        metavar="APP/KEY",
+        help="for work IDs: wait for this job, and for no dependencies",
+    )
     parser.add_argument("--mode", help="for apps with modes: which")
     parser.add_argument("--branch", help="for apps with versions: whose")
     parser.add_argument("--user", help="who is asking")
@@ -56,6 +63,7 @@ def submission_of(options: Options) -> Submission:
             rerun=options.rerun,
             push=options.push,
             policy=_policy(options),
+            after=None if options.after is None else tuple(map(_named, options.after)),
         )
     except ValueError as error:
         raise BadRequest(f"The options contradict each other: {error}.", where=options.app) from None
@@ -121,6 +129,13 @@ def _policy_options(parser: argparse.ArgumentParser) -> None:
 def _policy(options: Options) -> dict[str, JSON]:
     given = {word: getattr(options, word) for word in _POLICY}
     return {**options.policy, **{word: value for word, value in given.items() if value is not None}}
+
+
+def _named(text: str) -> JobName:
+    app, slash, key = text.partition("/")
+    if not (app and slash and key):
+        raise ValueError(f"--after {text!r} names no job; write its app, a slash and its key")
+    return JobName(app, key)
 
 
 def _keys(options: Options) -> Iterator[str]:

@@ -117,3 +117,9 @@ def in_words(job: Mapping[str, Any]) -> str:
     needs = {gate["name"]: ", ".join(gate["needs"]) for gate in job["gates"]}
     after = " | ".join(f"{name}: {refs}" if len(needs) > 1 else refs for name, refs in needs.items())
     return "; ".join(filter(None, [f"{job['state']} after {after}", job.get("why")]))
+
+
+def test_the_parents_of_a_job_are_told_with_how_old_they_may_be(clerk: Clerk) -> None:
+    source = clerk.defines(APPS)
+    told = {app: clerk.reads("--apps", source, "parents", app, "1")[1].split("  ")[-1] for app in "bf"}
+    assert told == {"b": "succeeded within 6 h 0 min", "f": "succeeded anew"}

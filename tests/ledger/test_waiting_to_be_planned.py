@@ -1,5 +1,10 @@
 """A submission about work IDs waits unplanned while others have under way what it would run itself."""
 
+from typing import Any
+
+import pytest
+
+from jobs.outcome import Ending
 from jobs.states import State
 from jobs.submission import SubmissionState
 from tests.world import World
@@ -26,3 +31,55 @@ def test_it_is_planned_once_that_has_ended_and_finds_it_fresh(world: World) -> N
     world.finish("fetch/3@2")
     world.finish("report/1-3@2")
     assert world.submission(waiting) is SubmissionState.SUCCEEDED
+
+
+def test_jobs_that_are_named_are_waited_for_in_place_of_dependencies(world: World) -> None:
+    world.define(APPS)
+    world.submit("fetch", None, work_ids=[7])
+    submission = world.submit("report", None, work_ids=[1, 2, 3, 4], after=[["fetch", "7@1"]])
+    assert world.states() == {
+        "fetch/7@1": State.READY,
+        "report/1-3@2": State.WAITING,
+        "report/4@2": State.WAITING,
+    }
+    world.finish("fetch/7@1")
+    world.finish("report/1-3@2")
+    world.finish("report/4@2")
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_a_job_that_is_named_and_has_failed_fails_whoever_waits_for_it(world: World) -> None:
+    world.define(APPS)
+    world.submit("fetch", None, work_ids=[7])
+    world.finish("fetch/7@1", Ending.ERROR)
+    submission = world.submit("report", None, work_ids=[1], after=[["fetch", "7@1"]])
+    assert world.states()["report/1@2"] is State.UPSTREAM_FAILED
+    assert world.submission(submission) is SubmissionState.FAILED
+
+
+def test_without_any_that_is_named_it_waits_for_nobody(world: World) -> None:
+    world.define(APPS)
+    world.submit("report", None, work_ids=[1], after=[])
+    assert world.states() == {"report/1@1": State.READY}
+
+
+@pytest.mark.parametrize(
+    ("app", "words", "reason"),
+    [
+        (
+            "report",
+            {"work_ids": [1], "after": [["fetch", "7@1"]]},
+            "It is to wait for fetch/7@1, which there is not.",
+        ),
+        ("report", {"key": "1@1", "after": []}, "after is for submissions about work IDs."),
+        ("plain", {"key": "1", "after": []}, "after is for submissions about work IDs."),
+    ],
+)
+def test_what_is_not_there_cannot_be_waited_for(
+    world: World, app: str, words: dict[str, Any], reason: str
+) -> None:
+    world.define(APPS | {"plain": {"job_id": "{x}", "bash_cmd": "true"}})
+    submission = world.submit(app, **({"key": None} | words))
+    assert world.submission(submission) is SubmissionState.REFUSED
+    assert reason in world.reason(submission)
+    assert world.states() == {}

@@ -32,7 +32,7 @@ COMMENT ON COLUMN freshness.at IS 'when a chunk with this work ID last succeeded
 
 _AGES = """
 ALTER TABLE need ADD COLUMN outlived BIGINT;
-COMMENT ON COLUMN need.outlived IS 'the parent''s claim whose success was too old; a later one meets it';
+COMMENT ON COLUMN need.outlived IS 'the claim of the parent whose success was too old';
 """
 
 _SCHEDULES = """

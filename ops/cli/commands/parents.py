@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from jobs.gate import Gate
+from jobs.gate import Gate, Need
 from jobs.ref import JobName
 from jobs.values import Values
 from ops.cli.command import Options
@@ -13,6 +13,7 @@ from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.naming import job_options, related
 from ops.cli.page import Block, Line, Table
+from ops.times import span
 from planner.keyspaces import keyspace_of
 
 #: Of what a group is for, so many values are told.
@@ -43,7 +44,7 @@ def run(desk: Desk, options: Options) -> int:
 
 
 def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
-    rows = (Row(gate.name, *need.parent, need.when) for gate in gates for need in gate.needs)
+    rows = (Row(gate.name, *need.parent, _must(need)) for gate in gates for need in gate.needs)
     shown = excerpt(
         rows,
         alike=lambda row: (row.group, row.app, row.when),
@@ -56,6 +57,13 @@ def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
             yield Line(f"By group {gate.name} it needs no other job.")
     if len(gates) > 1:
         yield Line(f"Any one of the {len(gates)} groups is enough.", "bright_black")
+
+
+def _must(need: Need) -> str:
+    """``succeeded``, ``succeeded within 6 h 0 min``."""
+    if need.lag_s_max is None:
+        return need.when
+    return f"{need.when} within {span(need.lag_s_max)}" if need.lag_s_max else f"{need.when} anew"
 
 
 def _reasons(desk: Desk, name: JobName) -> Iterator[Block]:
