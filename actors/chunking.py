@@ -76,7 +76,7 @@ def _plan(
 def _wait(tx: Tx, number: int, waits_for: Sequence[Busy]) -> None:
     """Until the job that was planned last has ended. By then few of the others are left, and each look costs a plan."""
     last = max(waits_for, key=lambda busy: busy.job or 0)
-    more = f" and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
+    more = f", and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
     state = f", which is {last.state}" if last.state else ", which is not planned yet"
     submissions.wait(
         tx,

@@ -1,6 +1,6 @@
 """What is known of a job that there is."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -24,7 +24,7 @@ class Known(Struct, frozen=True, gc=False):
     state: State
     since: datetime | None = None
     claim: int = 0
-    lacks: Mapping[JobName, int] = {}
+    lacks: Sequence[tuple[JobName, int]] = ()
 
     @property
     def name(self) -> JobName:

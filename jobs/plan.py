@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -28,6 +29,10 @@ class Standing(StrEnum):
 _VERBS = {Standing.WANTED: WANT, Standing.EXPECTED: EXPECT, Standing.SKIPPED: SKIP}
 
 
+#: One for all that have none: a default that is written as a dictionary is made for each.
+_NONE: Mapping[JobName, int] = MappingProxyType({})
+
+
 class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     """A job as the walk wants it. Only one that is to run has gates: nobody waits for the others yet.
 
@@ -45,7 +50,7 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     kwargs: Mapping[str, JSON] = {}
     work_ids: tuple[WorkId, ...] | None = None
     mark: str | None = None
-    stale: Mapping[JobName, int] = {}
+    stale: Mapping[JobName, int] = _NONE
 
     def discounts(self, need: Need) -> bool:
         """Whether the parent's success, where it has succeeded, does not meet the need."""

@@ -31,10 +31,14 @@ FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(condit
 ON CONFLICT (child, gate, parent) DO NOTHING
 """
 _DISCOUNT = """
-UPDATE need SET outlived = given.claim
-FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(claim)s::bigint[])
-     AS given (child, gate, parent, claim)
-WHERE need.child = given.child AND need.gate = given.gate AND need.parent = given.parent
+WITH held AS MATERIALIZED (
+    SELECT child, gate, parent, claim
+    FROM need JOIN unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(claim)s::bigint[])
+         AS given (child, gate, parent, claim) USING (child, gate, parent)
+    ORDER BY child, gate, parent FOR UPDATE OF need
+)
+UPDATE need SET outlived = held.claim
+FROM held WHERE need.child = held.child AND need.gate = held.gate AND need.parent = held.parent
 """
 _OUTDATED = f"""
 SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) USING (id)

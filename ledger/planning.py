@@ -22,7 +22,7 @@ FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING
 WHERE job.version = ''
 """
 _FIND = f"SELECT job.id, job.app, job.key, job.state {_NAMED}"
-# A hundred thousand times are as much work to read as all the rest, so most walks do without.
+# Few walks mind how old anything is. The others are spared the times, and the needs of whoever waits.
 _LOOK = f"""
 SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
        CASE WHEN job.state = '{State.WAITING}' THEN ARRAY(
@@ -67,8 +67,8 @@ def look(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
     return {job.name: job for job in known}
 
 
-def _lacks(parents: Iterable[Sequence[str]]) -> dict[JobName, int]:
-    return {JobName(app, key): int(claim) for app, key, claim in parents}
+def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:
+    return tuple((JobName(app, key), int(claim)) for app, key, claim in parents)
 
 
 def plan(tx: Tx, plan: Plan) -> Told:
@@ -146,7 +146,7 @@ def _revive(
     revived = reviving.want_again(tx, [ids[job.name] for job in jobs])
     begun, touched = revived.jobs, revived.touched
     for again, named in reruns:
-        note = reviving.TOO_OLD if again.stale else None
+        note = reviving.STALE_INPUT if again.stale else None
         revived = reviving.rerun(tx, named, downstream=again.downstream, note=note)
         wishes.want(tx, [(again.submission, job, Wish.PUSHED) for job in revived.jobs])
         begun, touched = begun + revived.jobs, touched + revived.touched

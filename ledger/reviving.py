@@ -62,7 +62,7 @@ _REVIVE = move(
     note="CASE WHEN id = ANY(%(named)s::bigint[]) THEN %(note)s::text END",
 )
 #: Said of a job that is run again for the age of its last success.
-TOO_OLD = "too old for who asked"
+STALE_INPUT = "a stale input"
 # From the parents to their children, whatever the statistics say of waiting jobs: these know nothing of the hundred
 # thousand that this very transaction has set waiting (as in ``sql.guard``).
 _WAITING_CHILDREN = f"""

@@ -19,36 +19,35 @@ _UNDER_WAY = LIVE - {State.EXPECTED}
 
 
 class Ages:
-    """Without ``now`` nobody looks, and nothing is too old."""
+    """What is known of the jobs that a walk has come by, and the time by which it is judged."""
 
-    def __init__(self, catalogue: Catalogue, now: datetime | None) -> None:
+    def __init__(self, catalogue: Catalogue, now: datetime) -> None:
         self._catalogue = catalogue
         self._now = now
         self._known: dict[JobName, Known] = {}
 
     def note(self, name: JobName, known: Known) -> None:
-        """What is known of a job, which may turn out to be somebody's parent."""
-        if self._now:
-            self._known[name] = known
+        """It may turn out to be somebody's parent."""
+        self._known[name] = known
 
     def matter(self, app: str) -> bool:
-        """Whether it has to be looked at what jobs of this app, or of those above it, would run on."""
-        return self._now is not None and self._catalogue.minds_age(app)
+        """Whether a parent of this app's jobs, or one further up, may be too old."""
+        return self._catalogue.minds_age(app)
 
     def told(self, job: PlannedJob, gates: Iterable[Gate]) -> PlannedJob:
         """The job with those of its parents that are too old for it. Where several needs name a parent, the
         shortest lag counts. One that would not pass its filter any more cannot be had anew, so it has to do."""
-        if self._now is None or not self._catalogue.minds_age(job.name.app):
+        if not self.matter(job.name.app):
             return job
         child = self._known.get(job.name)
         if child and child.state in _UNDER_WAY:
             found = self._too_old_then(child)
         else:
-            found = self._too_old(chain.from_iterable(gate.needs for gate in gates), self._now)
+            found = self._too_old(chain.from_iterable(gate.needs for gate in gates))
         stale = {known.name: known.claim for known in found if self._may_run(known.name)}
         return replace(job, stale=stale) if stale else job
 
-    def _too_old(self, needs: Iterable[Need], now: datetime) -> Iterable[Known]:
+    def _too_old(self, needs: Iterable[Need]) -> Iterable[Known]:
         """A success that nobody can tell the time of counts as one of just now."""
         for need in needs:
             if need.lag_s_max is None:
@@ -57,14 +56,14 @@ class Ages:
             if (
                 known
                 and known.state is State.SUCCEEDED
-                and not is_fresh(known.since or now, need.lag_s_max, now)
+                and not is_fresh(known.since or self._now, need.lag_s_max, self._now)
             ):
                 yield known
 
     def _too_old_then(self, child: Known) -> Iterable[Known]:
         """Whoever is under way keeps the inputs he was planned with, so only what was too old for him already and has
         not run since."""
-        for name, claim in child.lacks.items():
+        for name, claim in child.lacks:
             known = self._known.get(name)
             if known and known.state is State.SUCCEEDED and known.claim == claim:
                 yield known

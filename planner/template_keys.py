@@ -125,12 +125,14 @@ def _gate(alternative: Alternative, ids: Mapping[str, Value]) -> Gate:
     strictest: dict[JobName, When] = {}
     lags_s: dict[JobName, float] = {}
     for way in sorted(ways, key=lambda way: _STRICTEST.index(way.when)):
-        for parent in _parents(alternative.child, way, ids):
+        parents = _parents(alternative.child, way, ids)
+        for parent in parents:
             strictest.setdefault(parent, way.when)
-            if way.lag_s_max is not None:
-                lags_s[parent] = min(way.lag_s_max, lags_s.get(parent, way.lag_s_max))
-    needs = tuple(Need(parent, strictest[parent], lags_s.get(parent)) for parent in sorted(strictest))
-    return Gate(alternative.name, needs)
+        if way.lag_s_max is not None:
+            lags_s.update({each: min(way.lag_s_max, lags_s.get(each, way.lag_s_max)) for each in parents})
+    return Gate(
+        alternative.name, tuple([Need(each, strictest[each], lags_s.get(each)) for each in sorted(strictest)])
+    )
 
 
 def _parents(child: App, way: Link | Bridge, ids: Mapping[str, Value]) -> list[JobName]:

@@ -59,7 +59,7 @@ class Walk:
         self._overrides = parse_policy(submission.policy)
         self._policies: dict[str, Policy] = {}
         self._states: dict[JobName, State | None] = {}
-        self._ages = Ages(catalogue, now)
+        self._ages = Ages(catalogue, now) if now else None
         self._planned: dict[JobName, PlannedJob] = {}
         self._bridged = False
         self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
@@ -81,7 +81,7 @@ class Walk:
         for name in self.asks():
             found = known.get(name)
             self._states[name] = found.state if found else None
-            if found:
+            if found and self._ages:
                 self._ages.note(name, found)
         choices, self._choices = self._choices, []
         for name, gates in choices:
@@ -167,7 +167,9 @@ class Walk:
 
     def _pull(self, name: JobName, gates: tuple[Gate, ...]) -> None:
         """Ask for the parents of one gate, or of all; those of the others are only named."""
-        job = self._planned[name] = self._ages.told(self._planned[name], gates)
+        job = self._planned[name]
+        if self._ages:
+            job = self._planned[name] = self._ages.told(job, gates)
         chosen = gates if self._policy(name.app).pull == "all" else (self._choose(job, gates),)
         for gate in gates:
             for need in gate.needs:
@@ -177,8 +179,8 @@ class Walk:
                     self._add(need.parent, Standing.EXPECTED)
         if job.stale:
             self._refresh(job, chosen)
-        if self._runs_again(name) or name in self._taken_along:
-            self._take_along(gates)
+        if self._ages and (self._runs_again(name) or name in self._taken_along):
+            self._take_along(gates, self._ages)
 
     def _refresh(self, job: PlannedJob, gates: tuple[Gate, ...]) -> None:
         """Have the stale parents of these gates run again."""
@@ -188,19 +190,19 @@ class Walk:
                 self._planned.pop(need.parent, None)
                 self._frontier[need.parent] = None
 
-    def _take_along(self, gates: tuple[Gate, ...]) -> None:
+    def _take_along(self, gates: tuple[Gate, ...], ages: Ages) -> None:
         """Whatever dead parents a job has that runs again do too, so their inputs may be too old as well."""
         for need in chain.from_iterable(gate.needs for gate in gates):
             state = self._states[need.parent]
             dead = state in _OVER and state in DEAD and state in DEAD_FOR[need.when]
-            if dead and need.parent not in self._taken_along and self._ages.matter(need.parent.app):
+            if dead and need.parent not in self._taken_along and ages.matter(need.parent.app):
                 self._taken_along.add(need.parent)
                 self._frontier[need.parent] = None
 
     def _choose(self, job: PlannedJob, gates: tuple[Gate, ...]) -> Gate:
         """The first gate that is met or under way, else the first that can still be met, else the first."""
         for gate in gates:
-            if all(map(self._is_coming, gate.needs)) and not self._lacks(job, gate):
+            if all(map(self._is_coming, gate.needs)) and not (job.stale and self._lacks(job, gate)):
                 return gate
         for gate in gates:
             if all(map(self._is_possible, gate.needs)):
@@ -209,9 +211,7 @@ class Walk:
 
     def _lacks(self, job: PlannedJob, gate: Gate) -> bool:
         """Whether a parent would have to run again that nobody has run again so far."""
-        return bool(job.stale) and any(
-            job.discounts(need) and not self._runs_again(need.parent) for need in gate.needs
-        )
+        return any(job.discounts(need) and not self._runs_again(need.parent) for need in gate.needs)
 
     def _is_coming(self, need: Need) -> bool:
         state = self._states[need.parent]

@@ -10,14 +10,9 @@ from typing import Any, NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.known import Known
-from jobs.ref import JobName
 from jobs.states import State
-from jobs.submission import Submission
-from ledger import planning
-from ops.preview import as_document
-from planner.preview import preview
 from tests.acceptance.story import Teller
+from tests.acceptance.test_alternatives import plan, runs
 from tests.world import World
 
 HOUR_S = 3600
@@ -148,17 +143,3 @@ def times(world: World, app: str, target: State) -> list[datetime]:
     job = world.known(app).id
     sql = "SELECT at FROM transition WHERE job = %(job)s AND target = %(target)s ORDER BY id"
     return world.ledger.transact(lambda tx: tx.column(sql, job=job, target=target))
-
-
-def runs(world: World) -> dict[str, int]:
-    return {app: world.history(app).count(State.RUNNING) for app in world.states()}
-
-
-def plan(world: World, app: str) -> dict[str, Any]:
-    """What ``sluice plan`` says on what this ledger knows."""
-
-    def look_up(names: list[JobName]) -> dict[JobName, Known]:
-        return world.ledger.transact(lambda tx: planning.look(tx, names))
-
-    submission = Submission(app=app, key="1", push="wanted")
-    return as_document(preview(world.catalogue, submission, look_up, world.now), {}, now=world.now)

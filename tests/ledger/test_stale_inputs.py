@@ -7,7 +7,7 @@ import pytest
 from actors import executor
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
-from ledger.reviving import TOO_OLD
+from ledger.reviving import STALE_INPUT
 from tests.acceptance.story import states
 from tests.ledger.lags import HOUR_S, begun, done, lags
 from tests.world import World
@@ -239,7 +239,7 @@ def test_the_history_says_why_it_ran_again(world: World) -> None:
     done(world, "a", hours_ago=7)
     world.submit("c")
     sql = "SELECT job, verb, note FROM transition WHERE note IS NOT NULL"
-    assert world.ledger.transact(lambda tx: tx.rows(sql)) == [(world.known("a").id, "revive", TOO_OLD)]
+    assert world.ledger.transact(lambda tx: tx.rows(sql)) == [(world.known("a").id, "revive", STALE_INPUT)]
 
 
 def test_what_is_run_again_gets_the_terms_of_whoever_asked(world: World) -> None:
