@@ -23,10 +23,17 @@ from planner.chunk_keys import require_chunk_words
 from planner.chunk_nodes import nodes_of
 from planner.chunks import chunk
 
+#: Users' code may take so long to choose work IDs before another planner takes it to be dead, and asks anew.
+SELECT_S = 60.0
 #: A job that is waited for is told by its end; this is for when that was missed.
 LOOK_AGAIN_S = 30.0
 #: A submission that is waited for is planned any moment, and then there are jobs to wait for.
 LOOK_SOON_S = 1.0
+
+
+def has_to_ask(submission: Submission) -> bool:
+    """Whether users' code says which work IDs it is about: once, and not in every planner that hears of it."""
+    return submission.work_ids is None and submission.kwargs.get("work_ids") is None
 
 
 def plan_by_chunk(
@@ -52,7 +59,7 @@ def plan_by_chunk(
 def _plan(
     tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission, selected: Selected
 ) -> Sequence[Message]:
-    held = submissions.hold_received(tx, [id])
+    held = submissions.hold_received(tx, [id], anyway=True)
     if not held:
         return []
     number = held[0].number

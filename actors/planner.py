@@ -10,7 +10,7 @@ import msgspec
 
 from actors.announce import announce
 from actors.bubble import may_push, push_children
-from actors.chunking import plan_by_chunk
+from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
 from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
@@ -155,6 +155,8 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
         if (read := _reread(each, refuse)) and (read.app in catalogue or not each.recent)
     ]
     by_chunk = [(each, read) for each, read in wanted if _is_by_chunk(catalogue, read)]
+    asking = [each.number for each, read in by_chunk if has_to_ask(read)]
+    submissions.set_aside(tx, asking, for_s=SELECT_S)
     walked = [(each.number, read) for each, read in wanted if not _is_by_chunk(catalogue, read)]
     planned, ready = plan_together(tx, catalogue, walked, refuse)
     submissions.settle(tx, planned)

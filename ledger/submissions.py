@@ -37,7 +37,11 @@ RETURNING id
 """
 _HOLD_RECEIVED = f"""
 SELECT number, id, request, received_at > {NOW} - make_interval(secs => {NEWS_S}) AS recent FROM submission
-WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' ORDER BY number FOR UPDATE
+WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' AND (%(anyway)s OR coalesce(look_at <= {NOW}, true))
+ORDER BY number FOR UPDATE
+"""
+_SET_ASIDE = f"""
+UPDATE submission SET look_at = {NOW} + make_interval(secs => %(seconds)s) WHERE number = ANY(%(numbers)s)
 """
 _ACTIVATE = f"""
 UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, sentinel = NULL
@@ -150,9 +154,16 @@ def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | Non
     return set(tx.column(_RECEIVE, **arrays(rows, "id", "app", "state", "request", "push", "reason")))
 
 
-def hold_received(tx: Tx, ids: list[str]) -> list[Received]:
-    """Those of the submissions that are still to be planned, kept for this transaction."""
-    return tx.structs(Received, _HOLD_RECEIVED, ids=ids)
+def hold_received(tx: Tx, ids: list[str], *, anyway: bool = False) -> list[Received]:
+    """Those of the submissions that are still to be planned, kept for this transaction; also those that somebody has
+    set aside, where it is he who asks."""
+    return tx.structs(Received, _HOLD_RECEIVED, ids=ids, anyway=anyway)
+
+
+def set_aside(tx: Tx, numbers: list[int], *, for_s: float) -> None:
+    """Whoever holds them goes on with them outside of this transaction, and nobody else meanwhile."""
+    if numbers:
+        tx.write(_SET_ASIDE, numbers=numbers, seconds=for_s)
 
 
 def activate(tx: Tx, numbers: list[int]) -> None:

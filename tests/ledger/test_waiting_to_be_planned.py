@@ -1,9 +1,13 @@
 """A submission about work IDs waits unplanned while others have under way what it would run itself."""
 
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from actors.handlers import handle
+from broker.messages import Tick
 from jobs.outcome import Ending
 from jobs.states import State
 from jobs.submission import SubmissionState
@@ -83,3 +87,29 @@ def test_what_is_not_there_cannot_be_waited_for(
     assert world.submission(submission) is SubmissionState.REFUSED
     assert reason in world.reason(submission)
     assert world.states() == {}
+
+
+def test_while_one_planner_asks_for_work_ids_no_other_does(world: World) -> None:
+    world.define(APPS | {"own": {"chunk_size": 2, "bash_cmd": "true", "select_work": f"{__name__}:choose"}})
+    others: list[int] = []
+
+    def meanwhile() -> None:
+        world.now += timedelta(seconds=5)
+        others.append(len(ASKED))
+        world.queue.extend(handle(world.ledger, world.catalogue, Tick()))
+        world.deliver()
+
+    ASKED[:] = [meanwhile]
+    submission = world.submit("own", None)
+    assert world.submission(submission) is SubmissionState.ACTIVE
+    assert (ASKED, others) == ([], [0])
+    assert world.states() == {"own/4-5@1": State.READY}
+
+
+#: What happens while work IDs are chosen, each once.
+ASKED: list[Callable[[], None]] = []
+
+
+def choose(**kwargs: object) -> list[int]:
+    ASKED.pop()()
+    return [4, 5]
