@@ -1,4 +1,4 @@
-"""The scheduler's own thread: whoever leads sends the groomer its ticks, and has it looked what is due."""
+"""The scheduler's own thread: whoever leads sends the groomer its ticks, and has somebody look what is due."""
 
 import logging
 from collections.abc import Callable, Sequence

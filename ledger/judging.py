@@ -76,7 +76,7 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
     ended = [id for ids in moved.values() for id in ids]
     owe(tx, ended)
     chunks = {case.id for case in cases if case.is_chunk}
-    if fresh := [job for job in by_verb[SUCCEED] if job in chunks]:
+    if fresh := [job for job in moved.get(SUCCEED, []) if job in chunks]:
         freshness.record(tx, fresh)
     again = [(verdict.id, verdict.not_before) for verdict in verdicts if verdict.verb is RETRY]
     waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before")) if again else []

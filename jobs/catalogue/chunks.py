@@ -7,12 +7,12 @@ select_work, default_work_ids = module:function, or in Python the function itsel
 freshness_by = [kwarg …]        allow_multiple_jobs = bool        data_sources, data_sinks = [text …]
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from jobs.api import Definition
 from jobs.catalogue.draft import Entry, Selector
-from jobs.catalogue.faults import At, unknown
+from jobs.catalogue.faults import At, Words, read_fields, unknown
 from jobs.catalogue.functions import find_function, path_of
 from jobs.catalogue.lag import read_lag_s
 from jobs.chunking import Chunking, Dependency
@@ -23,8 +23,6 @@ from jobs.template import Template
 RESERVED = "work_ids"
 #: What a command of such an app may ask for besides what any job has.
 PLACEHOLDERS = ("work_ids",)
-
-_Words: TypeAlias = dict[str, tuple[str, Callable[[object], object]]]
 
 
 def any_key(delimiter: str) -> Template:
@@ -40,7 +38,7 @@ def read_chunking(words: Mapping[str, object], entry: Entry, at: At) -> Chunking
     default = _selector("default_work_ids", words, at) or entry.default_ids
     dependencies = tuple(_dependencies(words.get("dependencies", ()), at.inside("dependencies")))
     return Chunking(
-        **{"size": 1, **_read(_WORDS, words, at)},
+        **{"size": 1, **read_fields(_WORDS, words, at.add)},
         dependencies=dependencies,
         select=selects.function if selects else None,
         select_path=selects.path if selects else None,
@@ -94,23 +92,12 @@ def _dependency(mapping: Mapping[Any, object], place: int, at: At) -> Dependency
         within.add("it has no job_type, which is the app that is needed")
     if "max_lag" not in mapping:
         within.add("it has no max_lag, which says how old its results may be; 0 means that it always runs")
-    fields = _read(_DEPENDENCY_WORDS, mapping, within)
+    fields = read_fields(_DEPENDENCY_WORDS, mapping, within.add)
     return Dependency(**{"lag_s_max": 0.0, **fields}) if "app" in fields else None
 
 
 def _are_alike(one: Dependency, other: Dependency) -> bool:
     return (one.app, one.unique, one.kwargs) == (other.app, other.unique, other.kwargs)
-
-
-def _read(known: _Words, words: Mapping[Any, object], at: At) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for word, (field, parse) in known.items():
-        if word in words:
-            try:
-                fields[field] = parse(words[word])
-            except ValueError as error:
-                at.add(f"{word}: {error}")
-    return fields
 
 
 def _size(value: object) -> int:
@@ -156,7 +143,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 #: Each word, the field of ``Chunking`` it sets, and how its value is read.
-_WORDS: _Words = {
+_WORDS: Words = {
     "chunk_size": ("size", _size),
     "freshness_by": ("freshness_by", _names),
     "allow_multiple_jobs": ("allow_multiple_jobs", _truth),
@@ -164,7 +151,7 @@ _WORDS: _Words = {
     "data_sinks": ("data_sinks", _texts),
 }
 #: The same for ``Dependency``.
-_DEPENDENCY_WORDS: _Words = {
+_DEPENDENCY_WORDS: Words = {
     "job_type": ("app", _app),
     "max_lag": ("lag_s_max", read_lag_s),
     "custom_kwargs": ("kwargs", _kwargs),

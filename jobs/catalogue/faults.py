@@ -1,9 +1,13 @@
 """What is found wrong while definitions are read, gathered so that all of it is told at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any, TypeAlias
 
 from jobs.errors import DefinitionError, Fault
+
+#: Each word, the field that it sets, and how its value is read; what does not do is a ValueError.
+Words: TypeAlias = Mapping[str, tuple[str, Callable[[object], Any]]]
 
 
 class Faults:
@@ -69,3 +73,17 @@ def one_of(value: object, words: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in words:
         raise ValueError(f"{value!r} is none of {', '.join(words)}{nearest(value, words)}")
     return value
+
+
+def read_fields(
+    known: Words, words: Mapping[Any, object], complain: Callable[[str], object]
+) -> dict[str, Any]:
+    """The fields of those words that are there and can be read; a complaint about each of the others."""
+    fields: dict[str, Any] = {}
+    for word, (field, read) in known.items():
+        if word in words:
+            try:
+                fields[field] = read(words[word])
+            except (ValueError, OverflowError, OSError, RecursionError) as error:
+                complain(f"{word}: {error}")
+    return fields

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 from jobs.backoff import Retry
-from jobs.catalogue.faults import one_of, unknown
+from jobs.catalogue.faults import Words, one_of, read_fields, unknown
 from jobs.durations import parse_duration_s, parse_instant
 from jobs.errors import BadRequest
 
@@ -30,21 +30,10 @@ def parse_policy(changes: Mapping[str, object]) -> dict[str, Any]:
 
 def read_policy(words: Mapping[str, object], complain: Callable[[str], None]) -> dict[str, Any]:
     """The same from the words of a definition, among which others may stand."""
-    fields = _read(POLICY_WORDS, words, complain)
+    fields = read_fields(POLICY_WORDS, words, complain)
     start, end = fields.get("start_after"), fields.get("end_before")
     if start and end and end <= start:
         complain(f"end_before: {end.isoformat()} is not after start_after, {start.isoformat()}")
-    return fields
-
-
-def _read(known: "_Words", words: Mapping[Any, object], complain: Callable[[str], None]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for word, (field, parse) in known.items():
-        if word in words:
-            try:
-                fields[field] = parse(words[word])
-            except (ValueError, OverflowError, OSError) as error:
-                complain(f"{word}: {error}")
     return fields
 
 
@@ -63,13 +52,14 @@ def _priority(value: object) -> int:
 def _timeout_s(value: object) -> float | None:
     if value is None:
         return None
-    timeout_s = _duration_s(value)
+    timeout_s = read_duration_s(value)
     if timeout_s == 0:
         raise ValueError("a timeout of zero ends every job before it starts")
     return timeout_s
 
 
-def _duration_s(value: object) -> float:
+def read_duration_s(value: object) -> float:
+    """A duration of no more than ten years; ValueError says what fits."""
     if not isinstance(value, str | int | float):
         raise ValueError(f'{value!r} is not a duration; write "10m" or a number of seconds')
     seconds = parse_duration_s(value)
@@ -95,7 +85,7 @@ def _retry(value: object) -> Retry:
     if not isinstance(value, Mapping):
         raise ValueError(f'{value!r} is not a retry rule; write {{"rule": "fixed", "seconds": 5}}')
     wrong = [unknown(word, _RETRY_WORDS) for word in value if word not in _RETRY_WORDS]
-    fields = _read(_RETRY_WORDS, value, wrong.append)
+    fields = read_fields(_RETRY_WORDS, value, wrong.append)
     if wrong:
         raise ValueError("; ".join(wrong))
     return Retry(**fields)
@@ -151,17 +141,15 @@ def _folder(value: object) -> str | None:
     return value
 
 
-_Words: TypeAlias = dict[str, tuple[str, Callable[[object], object]]]
-
-_RETRY_WORDS: _Words = {
+_RETRY_WORDS: Words = {
     "rule": ("rule", _rule),
-    "seconds": ("delay_s", _duration_s),
+    "seconds": ("delay_s", read_duration_s),
     "factor": ("factor", _factor),
-    "max_seconds": ("delay_s_max", _duration_s),
+    "max_seconds": ("delay_s_max", read_duration_s),
 }
 
 #: Each word, the field of ``Policy`` it sets, and how its value is read.
-POLICY_WORDS: _Words = {
+POLICY_WORDS: Words = {
     "max_fails": ("max_fails", _count),
     "max_timeouts": ("max_timeouts", _count),
     "max_losses": ("max_losses", _count),

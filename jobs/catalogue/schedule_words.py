@@ -1,16 +1,14 @@
 """The words of one schedule, each by itself: how its value is read. ValueError says what is wrong with it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from functools import partial
-from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 from jobs.api import Definition
-from jobs.catalogue.faults import nearest, one_of
-from jobs.catalogue.policy import DURATION_S_MAX
+from jobs.catalogue.faults import Words, nearest, one_of
+from jobs.catalogue.policy import read_duration_s
 from jobs.cron import Cron
-from jobs.durations import parse_duration_s
 from jobs.json_value import as_json
 from jobs.ref import JobName
 from jobs.schedule import Asked, CatchUp, Every
@@ -39,7 +37,7 @@ def _cron(value: object) -> Cron:
 
 
 def _every(value: object) -> Every:
-    seconds = _duration_s(value)
+    seconds = read_duration_s(value)
     if seconds < 1 or seconds != int(seconds):
         raise ValueError(f"{value!r} is not a whole number of seconds from 1 on")
     return Every(int(seconds))
@@ -73,7 +71,7 @@ def _near_zone(value: object) -> str:
 
 
 def _grace_s(value: object) -> float | None:
-    return None if value is None else _duration_s(value)
+    return None if value is None else read_duration_s(value)
 
 
 def _catch_up(value: object) -> CatchUp:
@@ -82,15 +80,6 @@ def _catch_up(value: object) -> CatchUp:
     if value in _CATCH_UP:
         return value  # type: ignore[return-value] # it is one of the three words
     raise ValueError(f"{value!r} is none of {', '.join(_CATCH_UP)} or a number from 1 to {CATCH_UP_MAX}")
-
-
-def _duration_s(value: object) -> float:
-    if not isinstance(value, str | int | float):
-        raise ValueError(f'{value!r} is not a duration; write "10m" or a number of seconds')
-    seconds = parse_duration_s(value)
-    if seconds > DURATION_S_MAX:
-        raise ValueError(f"{value!r} is more than ten years")
-    return seconds
 
 
 def _text(value: object) -> str:
@@ -127,10 +116,8 @@ def _rerun(value: object) -> str | None:
     return None if value is None else one_of(value, _RERUN)
 
 
-_Words: TypeAlias = Mapping[str, tuple[str, Callable[[object], Any]]]
-
 #: Each word that says when, the field of ``jobs.schedule.Schedule`` that it sets, and how its value is read.
-TIMING_WORDS: _Words = {
+TIMING_WORDS: Words = {
     "cron": ("rule", _cron),
     "every": ("rule", _every),
     "trigger": ("rule", _trigger),
@@ -138,10 +125,10 @@ TIMING_WORDS: _Words = {
     "misfire_grace": ("misfire_grace_s", _grace_s),
     "catch_up": ("catch_up", _catch_up),
     "overlap": ("overlap", partial(one_of, words=_OVERLAP)),
-    "jitter": ("jitter_s", _duration_s),
+    "jitter": ("jitter_s", read_duration_s),
 }
 #: Each word that says what, which is a field of the submission.
-REQUEST_WORDS: _Words = {
+REQUEST_WORDS: Words = {
     "app": ("app", _app),
     "key": ("key", _text),
     "keys": ("keys", _texts),

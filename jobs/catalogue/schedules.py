@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,7 +10,7 @@ import msgspec
 
 from jobs.app import App
 from jobs.catalogue.draft import ScheduleEntry
-from jobs.catalogue.faults import At, Faults, nearest, unknown
+from jobs.catalogue.faults import At, Faults, nearest, read_fields, unknown
 from jobs.catalogue.schedule_request import Complain, read_wanted, run_again, samples
 from jobs.catalogue.schedule_words import REQUEST_WORDS, RULES, TIMING_WORDS
 from jobs.schedule import Every, Schedule
@@ -84,8 +84,8 @@ def _read(
         complain(f"a schedule is a mapping of words; this is {entry.words!r}")
         return None
     wrong: list[str] = [unknown(word, WORDS) for word in entry.words if word not in WORDS]
-    request = _fields(REQUEST_WORDS, entry.words, wrong.append)
-    timing = _fields(TIMING_WORDS, entry.words, wrong.append)
+    request = read_fields(REQUEST_WORDS, entry.words, wrong.append)
+    timing = read_fields(TIMING_WORDS, entry.words, wrong.append)
     _check_rule(entry.words, timing, wrong.append)
     app = _app(entry.words, request, apps, known, wrong.append)
     if not wrong:
@@ -106,21 +106,6 @@ def _schedule(entry: ScheduleEntry, timing: Mapping[str, Any], wanted: Submissio
     text = json.dumps(msgspec.to_builtins(content), sort_keys=True)
     digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     return Schedule(id=str(entry.id), source=entry.source, wanted=wanted, digest=digest, **fields)
-
-
-def _fields(
-    known: Mapping[str, tuple[str, Callable[[object], Any]]],
-    words: Mapping[Any, object],
-    complain: Complain,
-) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for word, (field, read) in known.items():
-        if word in words:
-            try:
-                fields[field] = read(words[word])
-            except (ValueError, OverflowError, RecursionError) as error:
-                complain(f"{word}: {error}")
-    return fields
 
 
 def _check_rule(words: Mapping[Any, object], timing: Mapping[str, Any], complain: Complain) -> None:
