@@ -4,6 +4,7 @@ import json
 import resource
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,6 +18,7 @@ from jobs.catalogue import Catalogue, load
 from jobs.submission import Submission
 from ledger import submissions
 from ledger.connection import Ledger
+from ledger.scratch import remember
 from ops.bench.pipelines import Apps, chunks, grid, layers, many_apps, scattered_ids
 from ops.bench.sample import Figures
 from planner.keyspaces import keyspace_of
@@ -63,19 +65,15 @@ def _plan_chunks(ledger_url: str) -> Figures:
 
 
 def _plan_chunks_on_past(ledger_url: str) -> Figures:
-    """Of every other hundred IDs each dependency is fresh."""
+    """On every other hundred of the IDs each dependency is fresh."""
+    apps, ids = chunks(), scattered_ids()
+    parents = [name for name in apps if name != "report"]
     ledger = Ledger(ledger_url)
-    ledger.transact(lambda tx: tx.write(_PAST, apps=["extract", "clean", "score"], ids=scattered_ids()))
-    ledger.transact(lambda tx: tx.write("ANALYZE freshness"))
+    for first, age_s in ((0, 1.0), (100, 86_400.0)):
+        aged = [id for start in range(first, len(ids), 200) for id in ids[start : start + 100]]
+        ledger.transact(partial(remember, apps=parents, ids=aged, age_s=age_s))
     ledger.close()
-    return _plan(ledger_url, chunks(), "report")
-
-
-_PAST = """
-INSERT INTO freshness (app, mark, work_id, at)
-SELECT app, '', id, clock_timestamp() - CASE WHEN mod(id / 300, 2) = 0 THEN interval '1 s' ELSE interval '1 d' END
-FROM unnest(%(apps)s::text[]) AS apps (app), unnest(%(ids)s::bigint[]) AS ids (id)
-"""
+    return _plan(ledger_url, apps, "report")
 
 
 def _plan(ledger_url: str, apps: Apps, app: str) -> Figures:
