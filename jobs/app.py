@@ -9,6 +9,7 @@ from jobs.chunking import Chunking
 from jobs.errors import BadKey
 from jobs.gate import When
 from jobs.identifiers import Identifier, Text, Value
+from jobs.partitioning import Partitioning
 from jobs.policy import Policy
 from jobs.spark import Spark
 from jobs.template import Template
@@ -60,8 +61,10 @@ class App(Struct, frozen=True, kw_only=True):
     ``manager`` is the user's class that ``job_type`` names, where that is a path (``jobs.managed``).
 
     ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking`` is
-    keyed by chunk: it has no identifiers, its template takes any key, and its groups are empty. ``digest`` changes
-    with what the app does, not with how often it is tried, how long it may take, or when.
+    keyed by chunk, one with ``partitioning`` by partition: neither has identifiers, their templates take any key, and
+    their groups are empty. Work that is ``unbounded`` never ends by itself. ``digest`` changes with what the app does,
+    not with how often it is tried, how long it may take, or when; ``version``, of one that is keyed by partition,
+    also with what all those do whose tables it reads.
     """
 
     name: str
@@ -80,7 +83,10 @@ class App(Struct, frozen=True, kw_only=True):
     manager: type | None = None
     spark: Spark | None = None
     chunking: Chunking | None = None
+    partitioning: Partitioning | None = None
+    unbounded: bool = False
     digest: str = ""
+    version: str = ""
 
     @property
     def parent_apps(self) -> Iterator[str]:
@@ -97,7 +103,9 @@ class App(Struct, frozen=True, kw_only=True):
 
     @property
     def _dependencies(self) -> Iterator[str]:
-        return (each.app for each in (self.chunking.dependencies if self.chunking else ()))
+        yield from (each.app for each in (self.chunking.dependencies if self.chunking else ()))
+        tables = self.partitioning.dependencies if self.partitioning else ()
+        yield from (each.producer for each in tables if each.producer)
 
     def read_key(self, key: str) -> dict[str, Value]:
         """The identifiers of a key, typed; BadKey where it does not fit the template."""

@@ -143,6 +143,8 @@ SPLIT = _verb(
     "split", "failed timed_out", State.SPLIT, "planner", "on_failure: bisect; its halves run in its place"
 )
 CANCEL = _verb("cancel", _STOPPABLE, State.CANCELLED, "planner", "no active submission wants it any more")
+PAUSE = _verb("pause", "ready", State.WAITING, "planner", "everybody who wants it is paused")
+LAND = _verb("land", "expected", State.SUCCEEDED, "planner", "it stands for a partition that others made")
 SUSPEND = _verb("suspend", "running", State.SUSPENDED, "executor", "a saga step asked to wait")
 RESUME = _verb("resume", "suspended", State.WAITING, "planner", "resumed by a message or by hand")
 REVIVE = _verb(
@@ -173,6 +175,8 @@ VERBS: tuple[Verb, ...] = (
     OVERRUN,
     SPLIT,
     CANCEL,
+    PAUSE,
+    LAND,
     SUSPEND,
     RESUME,
     REVIVE,

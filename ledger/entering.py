@@ -51,7 +51,7 @@ WITH made AS (
          WITH ORDINALITY AS new (key, work_ids, term, place)
     JOIN {_TERMS_GIVEN} USING (term)
     ORDER BY place
-    ON CONFLICT (app, version, key) DO NOTHING
+    ON CONFLICT (app, key) DO NOTHING
     RETURNING id, app, key, state, changed_at
 ), logged AS (
     INSERT INTO transition (job, at, source, target, verb, by, round, claim)

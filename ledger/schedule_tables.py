@@ -5,9 +5,6 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Identity, 
 from jobs.firing import FiringOutcome
 from ledger.schema import metadata
 
-#: These tables are added to the others, so that whoever compares has all of them.
-__all__ = ["firing", "metadata", "schedule"]
-
 _OUTCOMES = ", ".join(f"'{outcome}'" for outcome in FiringOutcome)
 
 

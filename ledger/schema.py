@@ -1,4 +1,4 @@
-"""The tables. Every rule that can be a constraint is one, so that a bug is an error and not a history.
+"""The tables of submissions and jobs. Every rule that can be a constraint is one, so that a bug is an error and not a history.
 
 There are no foreign keys on the hot tables: rows of one job are written together in one
 transaction and removed together by retention, and `sluice db check` looks for strays.
@@ -21,7 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
+from sqlalchemy.dialects.postgresql import JSONB, UUID
 
 from jobs.states import TERMINAL, VERBS, State, sql_list
 from jobs.submission import SubmissionState
@@ -61,6 +61,7 @@ submission = Table(
     _moment("look_at", comment="received, and waits to be planned: when that is tried again"),
     _moment("received_at", nullable=False),
     _moment("planned_at"),
+    _moment("paused_at", comment="what it alone wants is not begun"),
     _moment("ended_at"),
     CheckConstraint(f"state IN ({_SUBMISSION_STATES})", name="submission_state"),
     Index(
@@ -85,7 +86,6 @@ job = Table(
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("app", Text, nullable=False),
-    Column("version", Text, nullable=False, server_default=""),
     Column("key", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("round", Integer, nullable=False, server_default="0"),
@@ -116,19 +116,27 @@ job = Table(
     _flag("bisect", "once it has failed for good, its halves run in its place"),
     Column("half_of", BigInteger, comment="the job that was split, in whose place it and the other half run"),
     Column("worker", UUID(as_uuid=True)),
+    _moment("watch_at", comment="of work that no worker looks after: when to look how it stands"),
+    _flag("paused", "all who want it are paused: it stays waiting"),
     _moment("deadline"),
     _moment("announced_at"),
     Column("announcements", SmallInteger, nullable=False, server_default="0"),
     Column("event", Text),
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
-    UniqueConstraint("app", "version", "key", name="job_name"),
+    UniqueConstraint("app", "key", name="job_name"),
     CheckConstraint(f"state IN ({_STATES})", name="job_state"),
     CheckConstraint("fails >= 0 AND timeouts >= 0 AND losses >= 0", name="job_counts"),
     CheckConstraint(f"state IN ({_ENDED}) OR round = fails + timeouts + losses", name="job_round"),
-    CheckConstraint(f"(state = '{State.RUNNING}') = (worker IS NOT NULL)", name="job_worker"),
+    CheckConstraint(f"worker IS NULL OR state = '{State.RUNNING}'", name="job_worker"),
+    CheckConstraint(
+        f"state <> '{State.RUNNING}' OR worker IS NOT NULL OR watch_at IS NOT NULL", name="job_looked_after"
+    ),
     CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR open", name="job_open"),
-    Index("job_due", "not_before", postgresql_where=text(f"state = '{State.WAITING}' AND open")),
+    Index(
+        "job_due", "not_before", postgresql_where=text(f"state = '{State.WAITING}' AND open AND NOT paused")
+    ),
+    Index("job_watch", "watch_at", postgresql_where=text("watch_at IS NOT NULL")),
     Index(
         "job_announced",
         "announced_at",
@@ -259,40 +267,4 @@ freshness = Table(
     ),
     Column("work_id", Text, primary_key=True),
     _moment("at", nullable=False, comment="when a chunk with this work ID last succeeded"),
-)
-
-worker = Table(
-    "worker",
-    metadata,
-    Column("id", UUID(as_uuid=True), primary_key=True),
-    Column("host", Text, nullable=False),
-    Column("pid", Integer, nullable=False),
-    Column("queues", ARRAY(Text), nullable=False),
-    Column(
-        "threads",
-        Integer,
-        nullable=False,
-        server_default="1",
-        comment="how many jobs it runs at once; 0 for one that runs none",
-    ),
-    Column("code", Text, comment="the version of the users' code that it has, where it knows it"),
-    _moment("started_at", nullable=False),
-    _moment("lease_until", nullable=False),
-    _moment("left_at"),
-    Index("worker_lease", "lease_until"),
-)
-
-pace = Table(
-    "pace",
-    metadata,
-    Column("app", Text, primary_key=True),
-    Column("mean_s", Double, nullable=False, comment="a moving mean of what one job takes"),
-)
-
-pulse = Table(
-    "pulse",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("holder", UUID(as_uuid=True)),
-    _moment("at", nullable=False),
 )

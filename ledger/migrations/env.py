@@ -4,7 +4,7 @@ from alembic import context
 from psycopg import connect
 from sqlalchemy import create_engine, pool
 
-from ledger.schedule_tables import metadata  # which adds to those of ledger.schema
+from ledger.tables import metadata
 
 attributes = context.config.attributes
 engine = create_engine(

@@ -12,7 +12,7 @@ from ledger.connection import Tx
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
        deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids
-FROM job WHERE app = %(app)s AND version = '' AND key = %(key)s
+FROM job WHERE app = %(app)s AND key = %(key)s
 """
 _ROUNDS = """
 SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, round.worker::text) AS worker,

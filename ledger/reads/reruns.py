@@ -22,7 +22,7 @@ WHERE submission.id = %(id)s AND job.state IN ({_BAD}) ORDER BY job.id
 """
 _OF_JOB = f"""
 SELECT job.app, job.key, job.state, true AS asked, last.digest, last.code FROM job {_LAST_RUN}
-WHERE job.app = %(app)s AND job.version = '' AND job.key = %(key)s
+WHERE job.app = %(app)s AND job.key = %(key)s
 """
 
 

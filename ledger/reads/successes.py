@@ -57,15 +57,15 @@ CASE WHEN state = '{State.SUCCEEDED}' THEN changed_at ELSE (
 """
 _NAMED_KEYS = f"""
 SELECT key AS name, at FROM (
-    SELECT key, {_LAST_SUCCESS} AS at FROM job WHERE app = %(app)s AND version = '' AND key = ANY(%(keys)s)) found
+    SELECT key, {_LAST_SUCCESS} AS at FROM job WHERE app = %(app)s AND key = ANY(%(keys)s)) found
 WHERE at IS NOT NULL ORDER BY key
 """
 _KEYS = f"""
 SELECT key AS name, at FROM (
-    SELECT key, {_LAST_SUCCESS} AS at FROM job WHERE app = %(app)s AND version = '' ORDER BY key LIMIT %(looked)s) found
+    SELECT key, {_LAST_SUCCESS} AS at FROM job WHERE app = %(app)s ORDER BY key LIMIT %(looked)s) found
 WHERE at IS NOT NULL AND {_OLD_ENOUGH} ORDER BY key LIMIT %(limit)s
 """
-_ARE_MORE_KEYS = "SELECT 1 FROM job WHERE app = %(app)s AND version = '' OFFSET %(looked)s LIMIT 1"
+_ARE_MORE_KEYS = "SELECT 1 FROM job WHERE app = %(app)s OFFSET %(looked)s LIMIT 1"
 
 
 class Success(Struct, frozen=True):

@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, pool
 from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger import migrate
-from ledger.schedule_tables import metadata
+from ledger.tables import metadata
 from tests.world import World
 
 

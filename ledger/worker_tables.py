@@ -1,0 +1,47 @@
+"""The tables of those who work: which processes there are, how fast each app's jobs go, and who leads."""
+
+from sqlalchemy import Column, DateTime, Double, Index, Integer, Table, Text
+from sqlalchemy.dialects.postgresql import ARRAY, UUID
+
+from ledger.schema import metadata
+
+
+def _moment(name: str, *, nullable: bool = True) -> Column[object]:
+    return Column(name, DateTime(timezone=True), nullable=nullable)
+
+
+worker = Table(
+    "worker",
+    metadata,
+    Column("id", UUID(as_uuid=True), primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("queues", ARRAY(Text), nullable=False),
+    Column(
+        "threads",
+        Integer,
+        nullable=False,
+        server_default="1",
+        comment="how many jobs it runs at once; 0 for one that runs none",
+    ),
+    Column("code", Text, comment="the version of the users' code that it has, where it knows it"),
+    _moment("started_at", nullable=False),
+    _moment("lease_until", nullable=False),
+    _moment("left_at"),
+    Index("worker_lease", "lease_until"),
+)
+
+pace = Table(
+    "pace",
+    metadata,
+    Column("app", Text, primary_key=True),
+    Column("mean_s", Double, nullable=False, comment="a moving mean of what one job takes"),
+)
+
+pulse = Table(
+    "pulse",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", UUID(as_uuid=True)),
+    _moment("at", nullable=False),
+)
