@@ -1,4 +1,4 @@
-"""The tables of submissions and jobs. Every rule that can be a constraint is one, so that a bug is an error and not a history.
+"""The tables of submissions and jobs. Every rule that can be a constraint is one: a bug is an error, not a history.
 
 There are no foreign keys on the hot tables: rows of one job are written together in one
 transaction and removed together by retention, and `sluice db check` looks for strays.
