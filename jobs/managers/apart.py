@@ -1,0 +1,133 @@
+"""A job manager asked in a process of its own, which is killed with its whole group once it has answered.
+
+So a test sees what a worker that died leaves behind, and what a manager can tell that has seen nothing yet.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+import msgspec
+from msgspec import Struct
+
+from jobs.catalogue.functions import path_of
+from jobs.catalogue.managed import find_manager
+from jobs.job import Claimed, Job
+from jobs.managed import Status
+from jobs.runners.call import account, settled
+from jobs.runners.joblog import job_log
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """``claimed`` is for ``run``, ``handle`` for the others."""
+
+    manager: str
+    verb: Literal["run", "check", "cancel"]
+    claimed: Claimed | None = None
+    handle: Any = None
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """``error`` is what was raised; a ``Status`` travels in its own field."""
+
+    value: Any = None
+    status: Status | None = None
+    error: str | None = None
+
+
+def ask_apart(
+    manager: type,
+    verb: Literal["run", "check"],
+    *,
+    claimed: Claimed | None = None,
+    handle: Any = None,
+    within_s: float,
+) -> Any:
+    """What the manager answers there; RuntimeError where it raises, or does not answer in time."""
+    path = path_of(manager)
+    if not _is_found(manager, path):
+        raise ValueError(f"{path} is not found by other processes; put the class at the top of its module")
+    question = Question(manager=path, verb=verb, claimed=claimed, handle=handle)
+    told = _asked(msgspec.json.encode(question), within_s)
+    if not told:
+        raise RuntimeError(f"{path}.{verb} gave no answer within {within_s:g} s in a process of its own")
+    answer = msgspec.json.decode(told, type=Answer)
+    if answer.error is not None:
+        raise RuntimeError(f"{path}.{verb} failed in a process of its own: {answer.error}")
+    return answer.value if answer.status is None else answer.status
+
+
+def _is_found(manager: type, path: str) -> bool:
+    try:
+        return find_manager(path) is manager
+    except ValueError:
+        return False
+
+
+def _asked(question: bytes, within_s: float) -> bytes:
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end, "rb") as told:
+        try:
+            child = subprocess.Popen(
+                (sys.executable, "-P", "-m", "jobs.managers.apart", str(write_end)),
+                stdin=subprocess.PIPE,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path),
+                },
+                pass_fds=(write_end,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(write_end)
+        watch = threading.Timer(within_s, _kill, (child,))
+        watch.start()
+        try:
+            with child:
+                stdin = cast(IO[bytes], child.stdin)
+                stdin.write(question + b"\n")
+                stdin.flush()
+                answer = told.readline()
+                _kill(child)
+        finally:
+            watch.cancel()
+    return answer
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """It leads its group and is not reaped yet, so the number is its own."""
+    os.killpg(child.pid, signal.SIGKILL)
+
+
+def main() -> None:
+    """Answer one question, and wait to be killed."""
+    question = msgspec.json.decode(sys.stdin.buffer.readline(), type=Question)
+    with os.fdopen(int(sys.argv[1]), "wb") as told:
+        os.set_inheritable(told.fileno(), False)  # noqa: FBT003  # What is started here has no part in it.
+        told.write(msgspec.json.encode(_answer(question)) + b"\n")
+    sys.stdin.buffer.read()
+
+
+def _answer(question: Question) -> Answer:
+    try:
+        manager = find_manager(question.manager)()
+        of = job_of(question.claimed) if question.claimed is not None else question.handle
+        value = settled(getattr(manager, question.verb)(of))
+    except BaseException as error:
+        # User code may raise anything, and the answer is what was raised.
+        return Answer(error=account(error))
+    return Answer(status=value) if isinstance(value, Status) else Answer(value=value)
+
+
+def job_of(claimed: Claimed) -> Job:
+    """The job as its manager gets it, without a worker behind it."""
+    log = job_log(claimed.name, write=sys.stderr.write, tell=lambda *_: None)
+    return Job(claimed, report=lambda *_: None, log=log, cancelled=lambda: False)
+
+
+if __name__ == "__main__":
+    main()

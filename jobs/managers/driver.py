@@ -1,0 +1,59 @@
+"""What runs in Spark's driver when ``spark-submit`` has started it: ``main`` of the app, to its end.
+
+The file that is submitted holds the whole errand, so it is all that has to travel to where the driver runs. Spark has
+its properties from ``spark-submit`` by then, and is told none again.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from jobs.catalogue.functions import resolve_function
+from jobs.job import Job
+from jobs.managers.process import PROGRESS
+from jobs.outcome import Ending, Outcome
+from jobs.runners.call import account
+from jobs.runners.ending import failed
+from jobs.runners.joblog import job_log
+from jobs.runners.session import missing_spark, perform_on_spark
+from jobs.runners.wire import Errand
+
+
+def script(errand: Errand) -> str:
+    """The text of the file to submit."""
+    text = msgspec.json.encode(errand).decode()
+    return f"from jobs.managers.driver import main\n\nmain({text!r})\n"
+
+
+def main(text: str) -> None:
+    outcome = _run(msgspec.json.decode(text, type=Errand))
+    if outcome.error:
+        sys.stderr.write(f"{outcome.error}\n")
+    sys.exit(0 if outcome.ending is Ending.DONE else 1)
+
+
+def _run(errand: Errand) -> Outcome:
+    lacking = missing_spark()
+    if lacking or errand.spark is None:
+        return failed(lacking or "There is nothing here for Spark.")
+    try:
+        function = resolve_function(errand.function_path)
+    except BaseException as error:
+        # Importing the user's module may do anything, as its function may.
+        return failed(account(error))
+    job = Job(
+        errand.claimed,
+        report=_report,
+        log=job_log(errand.claimed.name, write=sys.stdout.write, tell=lambda *_: None),
+        cancelled=lambda: False,
+    )
+    return perform_on_spark(errand.spark, function, job)
+
+
+def _report(done: int, total: int | None) -> None:
+    """To where whoever looks after the submission finds it; on another machine nobody does."""
+    file = os.environ.get(PROGRESS)
+    if file and Path(file).parent.is_dir():
+        Path(file).write_text(f"{done}\n" if total is None else f"{done} {total}\n")

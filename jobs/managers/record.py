@@ -1,0 +1,109 @@
+"""The folder of one run of a command. It is all that is left of the run, whoever asks for it and when.
+
+stdout, stderr   what the command printed
+progress         how far it is, if it writes that: ``3`` or ``3 10``
+started          the process that is its own leader: number, machine and birth, written by itself
+exit             how the command ended, written by that process
+checked          somebody has asked how it stands, so its handle had been stored
+cancelled        it was told to end, and is nobody's work any more
+"""
+
+import os
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from jobs.managers.birth import read_birth
+from jobs.submission import JSON
+
+#: An error quotes this much of the end of what was printed.
+TAIL_BYTES = 4096
+_PROGRESS = re.compile(r"(\d{1,18})(?:\s+(\d{1,18}))?\s*")
+
+
+class Mark(StrEnum):
+    CHECKED = "checked"
+    CANCELLED = "cancelled"
+
+
+class Leader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The process that runs the command, and in which folder; as JSON it is the handle."""
+
+    folder: str
+    host: str
+    pid: int
+    born: str
+
+    @property
+    def handle(self) -> JSON:
+        return msgspec.to_builtins(self)
+
+    @classmethod
+    def of(cls, handle: Any) -> "Leader":
+        """ValueError where that was never a handle of ours."""
+        try:
+            return msgspec.convert(handle, cls)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{handle!r} is no handle of a process: {error}") from None
+
+
+class Record:
+    """What stands in the folder of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.stdout = folder / "stdout"
+        self.stderr = folder / "stderr"
+        self.progress_file = folder / "progress"
+
+    @property
+    def leader(self) -> Leader | None:
+        """None where no process has ever begun here."""
+        text = _text(self.folder / "started")
+        if text is None:
+            return None
+        first, _, told = text.partition("\n")
+        pid, _, host = first.partition(" ")
+        return Leader(folder=str(self.folder), host=host, pid=int(pid), born=read_birth(told) or "")
+
+    @property
+    def exit_code(self) -> int | None:
+        """As a shell tells it: over 128 for a signal. None where the command has not ended by itself."""
+        text = _text(self.folder / "exit")
+        return None if text is None else int(text)
+
+    @property
+    def progress(self) -> tuple[int, int | None] | None:
+        """A line that is only half written says nothing."""
+        found = _PROGRESS.fullmatch((_text(self.progress_file) or "").strip())
+        return None if found is None else (int(found[1]), None if found[2] is None else int(found[2]))
+
+    def mark(self, mark: Mark) -> None:
+        """FileNotFoundError where there is no such folder."""
+        (self.folder / mark).touch(mode=0o600)
+
+    def is_marked(self, mark: Mark) -> bool:
+        return (self.folder / mark).exists()
+
+
+def tail(path: Path) -> str:
+    """The end of what was printed, from the beginning of a line."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL_BYTES))
+            end = file.read(TAIL_BYTES).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    return (end if size <= TAIL_BYTES else end.partition("\n")[2] or end).strip()
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,127 @@
+"""Spark's jobs through ``spark-submit``, so that they outlive the worker.
+
+    class Features(SparkSubmit):
+        pymodule = "acme.features"
+        spark_conf = {"spark.master": "yarn", "spark.executor.memory": "4g"}
+        write_fp = "s3://features/{date}"
+
+The words are those of an app of the type ``pyspark``, read by the same reader, and ``main`` gets the same arguments.
+
+In client mode the driver is the command of a ``LocalProcess``. In cluster mode that command only submits: it outlives
+the worker too, so a submission is neither lost nor doubled, and once it is through, the cluster is asked.
+"""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from jobs.catalogue.draft import Entry
+from jobs.catalogue.faults import At, Faults
+from jobs.catalogue.functions import path_of
+from jobs.catalogue.spark import SPARK_WORDS, read_spark
+from jobs.job import Job
+from jobs.managed import Stage, Status
+from jobs.managers.cluster import Cluster, cluster_of
+from jobs.managers.driver import script
+from jobs.managers.process import LocalProcess
+from jobs.managers.record import Leader, Record
+from jobs.runners.braces import values_of
+from jobs.runners.environment import function_environment, of_the_worker
+from jobs.runners.spark import for_run
+from jobs.runners.wire import Errand
+from jobs.spark import Spark
+
+
+class SparkSubmit(LocalProcess):
+    """To be subclassed with the words of a ``pyspark`` app; ``command`` is not one of them."""
+
+    #: Each question to a cluster is a program that takes seconds.
+    poll_s: float = 5.0
+    #: The programs, for where they are not on the path, or take options of their own.
+    spark_submit: Sequence[str] = ("spark-submit",)
+    yarn: Sequence[str] = ("yarn",)
+
+    def argv(self, job: Job, folder: Path) -> Sequence[str]:
+        spark, function_path = self._read(job)
+        cluster = self._cluster(spark, f"sluice-{job.token}-{job.claim}")
+        properties = {**spark.conf, **(cluster.properties if cluster else {})}
+        errand = Errand(
+            claimed=job.claimed,
+            function_path=function_path,
+            cwd=None,
+            python_path=None,
+            acknowledges=False,
+            spark=replace(spark, conf={}),
+        )
+        driver = folder / "sluice_driver.py"
+        driver.write_text(script(errand))
+        _cluster_file(folder).write_bytes(msgspec.json.encode(cluster))
+        told = (word for name, text in properties.items() for word in ("--conf", f"{name}={text}"))
+        return [*self.spark_submit, *told, str(driver)]
+
+    def environment(self, job: Job) -> Mapping[str, str]:
+        """What an isolated function sees, as with ``pyspark``; a driver beside us also has our Python and its path."""
+        seen = function_environment(job.claimed, self._policy, os.environ)
+        spark, _ = self._read(job)
+        if spark.conf.get("spark.submit.deployMode", "client") != "client":
+            return seen
+        python = {"PYSPARK_DRIVER_PYTHON": sys.executable}
+        if spark.conf["spark.master"].startswith("local"):
+            python["PYSPARK_PYTHON"] = sys.executable
+        path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
+        return {**python, **seen, "PYTHONPATH": path}
+
+    def check(self, handle: Any) -> Status:
+        """While it is being submitted it runs; a submission that has failed is the end of it."""
+        submitted = super().check(handle)
+        record = Record(Path(Leader.of(handle).folder))
+        cluster = _found_cluster(record.folder)
+        if cluster is None or submitted.stage is not Stage.SUCCEEDED:
+            return submitted
+        return cluster.status(_printed(record), self._surroundings)
+
+    def cancel(self, handle: Any) -> None:
+        """First the submission, so that nothing comes after; then what it has left on the cluster."""
+        super().cancel(handle)
+        record = Record(Path(Leader.of(handle).folder))
+        cluster = _found_cluster(record.folder)
+        if cluster is not None:
+            cluster.end(_printed(record), self._surroundings)
+
+    @property
+    def _surroundings(self) -> dict[str, str]:
+        return of_the_worker(os.environ, self.env_from_os) | dict(self.env)
+
+    def _read(self, job: Job) -> tuple[Spark, str]:
+        """The words of the class as of an app; DefinitionError tells all that is wrong with them."""
+        words = {word: getattr(self, word) for word in SPARK_WORDS if hasattr(self, word)}
+        faults, origin = Faults(), path_of(type(self))
+        entry = Entry(origin=origin, name=job.app, words=words)
+        work = read_spark(words, entry, list(values_of(job.claimed)), At(faults, origin, job.app))
+        faults.raise_any()
+        if work.spark is None or work.function_path is None:
+            raise ValueError(f"{origin} has no pymodule")
+        return for_run(work.spark, job.claimed, self.env), work.function_path
+
+    def _cluster(self, spark: Spark, name: str) -> Cluster | None:
+        return cluster_of(spark.conf, name, spark_submit=tuple(self.spark_submit), yarn=tuple(self.yarn))
+
+
+def _cluster_file(folder: Path) -> Path:
+    return folder / "cluster.json"
+
+
+def _found_cluster(folder: Path) -> Cluster | None:
+    """As the run was submitted: the class may have been edited since."""
+    found: Cluster | None = msgspec.json.decode(_cluster_file(folder).read_bytes(), type=Cluster | None)
+    return found
+
+
+def _printed(record: Record) -> str:
+    """All that the submission has told; Spark logs to stderr, unless it is told otherwise."""
+    return record.stderr.read_text("utf-8", "replace") + record.stdout.read_text("utf-8", "replace")

@@ -1,0 +1,29 @@
+"""The managers that are ready to use keep what ``Conformance`` asks of every manager."""
+
+from pathlib import Path
+
+import pytest
+
+from jobs.job import Claimed
+from jobs.managers.conformance import Conformance
+from tests.jobs.managers.commands import BRIEF, ENDLESS, FAILING, Command, doing, leaders_under
+
+
+class TestLocalProcess(Conformance):
+    manager = Command
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, runs: Path) -> None:
+        self._runs = runs
+
+    def brief_job(self) -> Claimed:
+        return doing(BRIEF)
+
+    def endless_job(self) -> Claimed:
+        return doing(ENDLESS)
+
+    def failing_job(self) -> Claimed:
+        return doing(FAILING)
+
+    def started(self, job: Claimed) -> int:
+        return len(leaders_under(self._runs / job.token))

@@ -1,0 +1,72 @@
+"""The managers of docs/job-types.md, and the test that it writes for one of them, do what the page says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobs.catalogue import load
+from jobs.outcome import Ending
+from tests.jobs.managers.commands import folder_of
+from tests.jobs.runners.elsewhere import Tie
+from tests.jobs.runners.runner_bench import Bench
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "job-types.md").read_text()
+_BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILES = dict(_BLOCK.findall(PAGE))
+#: A Slurm of files: a job is named by its number and holds its mark, what it does is told by its key.
+SLURM = {
+    "sbatch": 'id=$(ls | wc -l); echo "$2 $4" >"$id"; echo "$id"',
+    "squeue": 'for id in $(grep -l -- "$3 endless" *); do [ -e "$id.gone" ] || echo "$id"; done',
+    "sacct": """
+id=${4#--jobs=}
+[ -e "$id" ] || { echo "sacct: fatal: Bad job/step specified: $id" >&2; exit 1; }
+[ -e "$id.gone" ] && { echo CANCELLED; exit; }
+case $(cat "$id") in *brief) echo COMPLETED ;; *failing) echo FAILED ;; *) echo RUNNING ;; esac""",
+    "scancel": 'grep -q endless "$1" && touch "$1.gone" || true',
+}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+
+
+def test_the_test_of_the_page_holds_the_manager_of_the_page_to_its_promises(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "queue").mkdir()
+    for name, text in SLURM.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\ncd '{tmp_path}/queue'\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    told = subprocess.run(
+        (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "test_slurm.py"),
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.returncode == 0, told.stdout
+    assert "10 passed" in told.stdout
+
+
+def test_the_command_of_the_page_runs(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "rebuild.sh").write_text("#!/bin/sh\necho rebuilt $2\n")
+    (tmp_path / "rebuild.sh").chmod(0o755)
+    tie = Tie()
+    app = load(["nightly.py"]).app("rebuild")
+    outcome = bench.run(bench.assign(app, key="2026-11-20", ids={"date": "2026-11-20"}), attachment=tie)
+    assert outcome.ending is Ending.DONE, outcome.error
+    assert outcome.output.endswith("rebuilt 2026-11-20\n")
+    assert folder_of(tie.kept[0]).is_relative_to(tmp_path / ".sluice" / "processes")
+
+
+def test_the_manager_of_spark_on_the_page_can_be_loaded() -> None:
+    assert load(["features.py"]).app("features").manager is not None

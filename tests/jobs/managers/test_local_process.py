@@ -1,0 +1,250 @@
+"""Commands that outlive the worker: found again whatever happened, started once, ended only if it is them."""
+
+import threading
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from jobs.catalogue import load
+from jobs.managed import Stage
+from jobs.managers import LocalProcess
+from jobs.managers.apart import ask_apart
+from jobs.managers.conformance import sample
+from jobs.managers.record import Mark, Record
+from jobs.outcome import Ending
+from jobs.runners import managed
+from tests.jobs.managers.commands import (
+    BRIEF,
+    ENDLESS,
+    FAILING,
+    Command,
+    DiesAtOnce,
+    cancel,
+    check,
+    doing,
+    folder_of,
+    leaders_under,
+    next_claim,
+    run,
+    until_it_ended,
+    until_it_stands,
+)
+from tests.jobs.runners.elsewhere import Tie
+from tests.jobs.runners.runner_bench import Bench, alive, error_of, eventually, managed_app
+
+# What it says of a run.
+
+
+def test_a_run_tells_what_it_printed_and_how_far_it_is(runs: Path) -> None:
+    handle = run(doing('echo 3 10 >"$SLUICE_PROGRESS"; echo one; echo two'))
+    until_it_ended(handle)
+    status = check(handle)
+    assert (status.stage, status.text, status.progress) == (Stage.SUCCEEDED, "one\ntwo", (3, 10))
+
+
+@pytest.mark.parametrize(
+    ("do", "told"),
+    [
+        (FAILING, "exited with 3\nno such host"),
+        ("kill -9 $$", "exited with 137, as if by SIGKILL"),
+        ("exec ./no-such-program", "exited with 127"),
+        ('kill -9 "$PPID"', "killed, or its machine went down"),
+    ],
+)
+def test_a_run_that_failed_tells_why(do: str, told: str) -> None:
+    handle = run(doing(do))
+    until_it_stands(handle, Stage.FAILED)
+    assert told in check(handle).text
+
+
+def test_an_error_quotes_the_end_of_what_was_printed() -> None:
+    handle = run(doing("seq 1 10000 >&2; exit 1"))
+    until_it_stands(handle, Stage.FAILED)
+    assert check(handle).text.endswith("\n9999\n10000")
+    assert len(check(handle).text) < 5000
+
+
+def test_values_stand_within_the_words_and_are_no_code(tmp_path: Path) -> None:
+    class Say(Command):
+        command = ("printf", "%s|", "{start}-{end}", "{{x}}", "{what}; exit 1")
+
+    handle = run(sample("k", ids={"what": "$(exit 2) 'a b'"}, span=("1", "9")), Say)
+    until_it_ended(handle)
+    assert check(handle).text == "1-9|{x}|$(exit 2) 'a b'; exit 1|"
+
+
+def test_a_command_sees_its_environment_and_none_of_the_workers(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SECRET", "s")
+    monkeypatch.setenv("NAMED", "n")
+
+    class Show(Command):
+        env = MappingProxyType({"COLOUR": "red"})
+        env_from_os = ("NAMED",)
+        cwd = str(tmp_path)
+
+    handle = run(doing('echo "$COLOUR $NAMED $SECRET $SLUICE_CLAIM $SLUICE_JOB"; pwd', kwargs={}), Show)
+    until_it_ended(handle)
+    assert check(handle).text == f"red n  1 1\n{tmp_path}"
+
+
+@pytest.mark.parametrize("words", [(), "ls -l"])
+def test_a_command_that_is_none_is_an_error(words: Any) -> None:
+    class Wrong(Command):
+        command = words
+
+    with pytest.raises(ValueError, match="takes a list of words"):
+        run(sample("1"), Wrong)
+
+
+def test_a_folder_that_is_not_there_is_an_error_and_the_next_round_may_find_it(tmp_path: Path) -> None:
+    class There(Command):
+        cwd = str(tmp_path / "later")
+
+    claimed = doing(BRIEF)
+    with pytest.raises(FileNotFoundError, match="later"):
+        run(claimed, There)
+    (tmp_path / "later").mkdir()
+    until_it_stands(run(next_claim(claimed), There), Stage.SUCCEEDED)
+
+
+def test_what_it_prints_is_for_nobody_elses_eyes() -> None:
+    handle = run(doing(BRIEF))
+    until_it_ended(handle)
+    assert folder_of(handle).stat().st_mode & 0o077 == 0
+
+
+# Once and no more.
+
+
+def test_of_many_that_start_it_at_once_all_find_the_same(runs: Path) -> None:
+    claimed, handles = doing(ENDLESS), []
+    barrier = threading.Barrier(8)
+
+    def start(claim: int) -> None:
+        barrier.wait()
+        handles.append(run(replace(claimed, claim=claim)))
+
+    threads = [threading.Thread(target=start, args=(claim,)) for claim in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert handles == [handles[0]] * 8
+    assert len(leaders_under(runs)) == 1
+    cancel(handles[0])
+
+
+def test_what_ended_before_its_worker_could_store_the_handle_is_found(tmp_path: Path) -> None:
+    claimed = doing(f"echo started >>{tmp_path}/starts")
+    handle = ask_apart(Command, "run", claimed=claimed, within_s=30)
+    until_it_ended(handle)
+    assert run(next_claim(claimed)) == handle
+    assert check(handle).stage is Stage.SUCCEEDED
+    assert (tmp_path / "starts").read_text() == "started\n"
+
+
+@pytest.mark.parametrize("do", [BRIEF, FAILING])
+def test_what_ended_and_was_heard_of_belongs_to_a_round_that_is_over(do: str, runs: Path) -> None:
+    claimed = doing(do)
+    first = run(claimed)
+    until_it_ended(first)
+    check(first)
+    second = run(next_claim(claimed))
+    assert second != first
+    until_it_ended(second)
+    assert not folder_of(first).exists(), "its place is taken"
+    with pytest.raises(LookupError, match="no record"):
+        check(first)
+
+
+def test_what_is_alive_is_found_though_it_was_heard_of() -> None:
+    claimed = doing(ENDLESS)
+    handle = run(claimed)
+    assert check(handle).stage is Stage.RUNNING
+    assert run(next_claim(claimed)) == handle
+    cancel(handle)
+
+
+def test_what_was_cancelled_is_not_found_and_is_ended_before_the_next_begins() -> None:
+    """Whoever was to end it died after the first step of that."""
+    claimed = doing(ENDLESS)
+    first = run(claimed)
+    Record(folder_of(first)).mark(Mark.CANCELLED)
+    second = run(next_claim(claimed))
+    assert second["pid"] != first["pid"]
+    assert not alive(first["pid"])
+    cancel(second)
+
+
+def test_a_worker_that_dies_before_the_leader_began_leaves_nothing(runs: Path) -> None:
+    claimed = doing(BRIEF)
+    (runs / claimed.token / "1").mkdir(parents=True)
+    handle = run(next_claim(claimed))
+    until_it_stands(handle, Stage.SUCCEEDED)
+
+
+@pytest.mark.parametrize("_", range(10))
+def test_a_worker_that_dies_while_the_leader_begins_leaves_it_to_be_found(_: int, runs: Path) -> None:
+    claimed = doing(ENDLESS)
+    with pytest.raises(RuntimeError, match="gave no answer"):
+        ask_apart(DiesAtOnce, "run", claimed=claimed, within_s=30)
+    handle = run(next_claim(claimed))
+    assert [leader.pid for leader in leaders_under(runs)] == [handle["pid"]]
+    assert folder_of(handle).name == "1", "it is the one that the dead worker started"
+    cancel(handle)
+
+
+# Under the runner that all job managers have.
+
+
+def test_it_runs_like_any_job_manager(bench: Bench) -> None:
+    class Greet(Command):
+        command = ("echo", "hello {client_id}")
+
+    outcome = bench.run(bench.assign(managed_app(Greet)), attachment=Tie())
+    assert outcome.ending is Ending.DONE
+    assert "what it prints is in" in outcome.output
+    assert outcome.output.endswith("INFO hello 7\n")
+
+
+def test_failed_work_is_the_jobs_error(bench: Bench) -> None:
+    class Fail(Command):
+        command = ("sh", "-c", "echo so sad >&2; exit 2")
+
+    assert error_of(bench.run(bench.assign(managed_app(Fail)), attachment=Tie())) == "exited with 2\nso sad"
+
+
+def test_a_worker_that_leaves_leaves_it_running_and_the_next_ends_it(bench: Bench) -> None:
+    class Sleep(Command):
+        command = ("sleep", "1000")
+
+    tie = Tie(keeper=managed.Keeper.ANOTHER)
+    running = bench.meanwhile(lambda: bench.run(bench.assign(managed_app(Sleep)), attachment=tie))
+    eventually(lambda: tie.kept)
+    bench.stop.set()
+    assert running.result(timeout=20).ending is Ending.HANDED_BACK
+    handle = tie.kept[0]
+    assert alive(handle["pid"])
+    bench.stop.clear()
+    tie = Tie(handle=handle, keeper=managed.Keeper.NOBODY)
+    running = bench.meanwhile(lambda: bench.run(bench.assign(managed_app(Sleep)), attachment=tie))
+    eventually(lambda: Record(folder_of(handle)).is_marked(Mark.CHECKED))
+    bench.stop.set()
+    assert running.result(timeout=20).ending is Ending.HANDED_BACK
+    assert not alive(handle["pid"])
+    assert tie.forgotten == [handle]
+
+
+def test_users_name_theirs_in_a_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from jobs.managers import LocalProcess\n"
+        "class Import(LocalProcess):\n    command = ['./import.sh', '{date}']\n"
+    )
+    (tmp_path / "apps.json").write_text('{"load": {"job_id": "{date}", "job_type": "mine.py:Import"}}')
+    monkeypatch.chdir(tmp_path)
+    manager = load(["apps.json"]).app("load").manager
+    assert manager is not None
+    assert issubclass(manager, LocalProcess)

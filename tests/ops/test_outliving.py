@@ -1,0 +1,37 @@
+"""A command that outlives the worker, as an operator sees it: nothing is lost or begun again by a killed worker."""
+
+from jobs.states import State
+from tests.jobs.runners.runner_bench import alive, eventually
+from tests.ops.typist import Typist
+
+SOURCE = """
+from jobs import app
+from jobs.managers import LocalProcess
+
+@app(job_id="{n}")
+class outlives(LocalProcess):
+    command = ["sh", "-c", "echo $$ >>began; until [ -e over ]; do sleep 0.05; done; echo done {n}"]
+    poll_s = 0.05
+"""
+#: Long enough for a machine that is busy, and over soon.
+LEASE = "3s"
+
+
+def test_a_killed_worker_leaves_the_command_running_and_the_next_hears_its_end(desk: Typist) -> None:
+    source = str(desk.write("outlives.py", SOURCE))
+    began = desk.folder / "began"
+    with desk.starts("--apps", source, "run", "outlives", "1", SLUICE_LEASE=LEASE) as worker:
+        eventually(lambda: began.exists() and began.read_text(), within_s=30)
+        desk.waits_until("outlives", "1", State.RUNNING)
+        eventually(lambda: desk.asks("--apps", source, "show", "outlives", "1")["handle"], within_s=30)
+        worker.kill()
+    assert alive(int(began.read_text()))
+    (desk.folder / "over").touch()
+    eventually(lambda: not alive(int(began.read_text())))
+
+    assert desk.types("--apps", source, "up", "--drain", SLUICE_LEASE=LEASE).code == 0
+    shown = desk.asks("--apps", source, "show", "outlives", "1")
+    assert (shown["state"], shown["handle"], shown["losses"]) == ("succeeded", None, 1)
+    assert "found again what an earlier claim has started" in shown["rounds"][-1]["output"]
+    assert shown["rounds"][-1]["output"].endswith("INFO done 1\n")
+    assert len(began.read_text().splitlines()) == 1, "it was begun once"
