@@ -38,12 +38,17 @@ def app(
     chunk_size: int | None = None,
     dependencies: Sequence[Mapping[str, Any]] | None = None,
     select_work: str | Callable[..., Any] | None = None,
+    output_table: str | None = None,
+    partition: str | Mapping[str, Any] | None = None,
+    step_size: int | None = None,
+    table_dependencies: Sequence[Mapping[str, Any]] | None = None,
+    modes: Mapping[str, Mapping[str, Any]] | None = None,
     **words: object,
 ) -> Callable[[Callable[P, R]], Definition[P, R]]:
     """Make an app of a function, in the words of the declarative form; it is named like the function.
 
-    It is keyed by template, with ``job_id``, or by chunk, with ``chunk_size``. ``words`` takes the rest of them:
-    ``isolate``, ``max_fails``, ``timeout``, ``retry`` and so on.
+    It is keyed by template, with ``job_id``, by chunk, with ``chunk_size``, or by partition, with ``output_table`` or
+    a word below it. ``words`` takes the rest of them: ``isolate``, ``max_fails``, ``timeout``, ``retry`` and so on.
     """
     given = {
         "job_id": job_id,
@@ -54,6 +59,11 @@ def app(
         "chunk_size": chunk_size,
         "dependencies": dependencies,
         "select_work": select_work,
+        "output_table": output_table,
+        "partition": partition,
+        "step_size": step_size,
+        "table_dependencies": table_dependencies,
+        "modes": modes,
         **words,
     }
     written = {word: value for word, value in given.items() if value is not None}

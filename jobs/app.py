@@ -12,6 +12,7 @@ from jobs.identifiers import Identifier, Text, Value
 from jobs.partitioning import Partitioning
 from jobs.policy import Policy
 from jobs.spark import Spark
+from jobs.submission import JSON
 from jobs.template import Template
 from jobs.two_way import TwoWay
 from jobs.values import Values
@@ -64,7 +65,8 @@ class App(Struct, frozen=True, kw_only=True):
     keyed by chunk, one with ``partitioning`` by partition: neither has identifiers, their templates take any key, and
     their groups are empty. Work that is ``unbounded`` never ends by itself. ``digest`` changes with what the app does,
     not with how often it is tried, how long it may take, or when; ``version``, of one that is keyed by partition,
-    also with what all those do whose tables it reads.
+    also with what all those do whose tables it reads. Its ``words`` are its definition as any process can read it
+    again, where that is possible; ``code`` is a digest of what they leave to a function, which has to be there too.
     """
 
     name: str
@@ -86,7 +88,14 @@ class App(Struct, frozen=True, kw_only=True):
     partitioning: Partitioning | None = None
     unbounded: bool = False
     digest: str = ""
+    code: str = ""
     version: str = ""
+    words: Mapping[str, JSON] | None = None
+
+    @property
+    def is_keyed_by_template(self) -> bool:
+        """Whether its keys say which jobs there are and who needs whom; else that is planned for each submission."""
+        return self.chunking is None and self.partitioning is None
 
     @property
     def parent_apps(self) -> Iterator[str]:

@@ -15,6 +15,11 @@ class Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     factor: float = 2.0
     delay_s_max: float = 3600.0
 
+    @property
+    def longest_s(self) -> float:
+        """No delay is longer, however often it has failed."""
+        return self.delay_s if self.rule == "fixed" else max(self.delay_s_max, 0.0)
+
     def wait_s(self, fails: int, *, seed: str) -> float:
         """The delay after the ``fails``-th failure.
 

@@ -18,6 +18,13 @@ FORMATS: dict[Unit, str] = {"hour": "%Y-%m-%d-%H", "day": "%Y-%m-%d", "month": "
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = _EPOCH.toordinal()
+#: After so many months, or days, months begin on the same days again.
+_CYCLE_MONTHS = 400 * 12
+_CYCLE_DAYS = 146_097
+
+#: Where the first partition of any table may begin: the years before have fewer than four digits.
+BEGINNING_S = (date(1000, 1, 1).toordinal() - _EPOCH_DAY) * _DAY_S
 
 
 class Span(NamedTuple):
@@ -38,16 +45,19 @@ class Calendar(Struct, frozen=True):
 
     def write(self, partition: int) -> str:
         """The canonical text of a partition."""
-        return _moment(self.start_s(partition)).strftime(self.format or FORMATS[self.unit])
+        return _write(self.start_s(partition), self.pattern)
 
     def read(self, text: str) -> int:
-        """The partition that is written so, in this calendar's format or its unit's own; ValueError for other texts."""
-        for pattern in filter(None, (self.format, FORMATS[self.unit])):
+        """The partition whose text this is, in the calendar's format or its unit's own; ValueError for other texts,
+        also for one that strptime would take: of ``202411`` it makes the first of January."""
+        for pattern in dict.fromkeys((self.pattern, FORMATS[self.unit])):
             try:
                 moment = datetime.strptime(text, pattern).replace(tzinfo=UTC)
             except ValueError:
                 continue
-            return self.at(int((moment - _EPOCH).total_seconds()))
+            partition = self.at(int((moment - _EPOCH).total_seconds()))
+            if _write(self.start_s(partition), pattern) == text:
+                return partition
         raise ValueError(f"{text!r} is no {self.unit}; write it like {self.example}")
 
     def start_s(self, partition: int) -> int:
@@ -56,8 +66,9 @@ class Calendar(Struct, frozen=True):
             return partition * _HOUR_S
         if self.unit == "day":
             return partition * _DAY_S
-        year, month = divmod(partition, 12)
-        return (date(1970 + year, month + 1, 1).toordinal() - _EPOCH.toordinal()) * _DAY_S
+        cycles, month = divmod(partition, _CYCLE_MONTHS)
+        day = date(1970 + month // 12, month % 12 + 1, 1).toordinal() - _EPOCH_DAY
+        return (cycles * _CYCLE_DAYS + day) * _DAY_S
 
     def at(self, moment_s: int) -> int:
         """The partition that holds this moment."""
@@ -65,15 +76,19 @@ class Calendar(Struct, frozen=True):
             return moment_s // _HOUR_S
         if self.unit == "day":
             return moment_s // _DAY_S
-        day = date.fromordinal(_EPOCH.toordinal() + moment_s // _DAY_S)
-        return (day.year - 1970) * 12 + day.month - 1
+        cycles, number = divmod(moment_s // _DAY_S, _CYCLE_DAYS)
+        day = date.fromordinal(_EPOCH_DAY + number)
+        return cycles * _CYCLE_MONTHS + (day.year - 1970) * 12 + day.month - 1
+
+    @property
+    def pattern(self) -> str:
+        """How its partitions are written, as for strftime."""
+        return self.format or FORMATS[self.unit]
 
     @property
     def example(self) -> str:
-        return self.write(
-            self.at(int((datetime(2024, 4, 1, 13, tzinfo=UTC) - _EPOCH).total_seconds()))
-        )
+        return self.write(self.at(int((datetime(2024, 4, 1, 13, tzinfo=UTC) - _EPOCH).total_seconds())))
 
 
-def _moment(seconds: int) -> datetime:
-    return _EPOCH + timedelta(seconds=seconds)
+def _write(moment_s: int, pattern: str) -> str:
+    return (_EPOCH + timedelta(seconds=moment_s)).strftime(pattern)

@@ -37,13 +37,18 @@ class Claimed(Struct, frozen=True, kw_only=True):
     """What a run may know of its claim. Plain data, so that it can travel to another process.
 
     ``claim`` is the fencing number; ``token`` the idempotency key for the outside world, the same
-    over all rounds and recoveries of one job (``idempotency_token``).
+    over all rounds and recoveries of one job (``idempotency_token``). ``partitions`` are those of the ``span`` of the
+    ``table`` that are still to be made, ``inputs`` what these need of each table (``jobs.partitioning.inputs_of``).
     """
 
     name: JobName
     ids: Mapping[str, Value] = {}
     work_ids: tuple[int | str, ...] | None = None
     span: tuple[str, str] | None = None
+    partitions: tuple[str, ...] = ()
+    table: str | None = None
+    version: str | None = None
+    inputs: Mapping[str, tuple[str | None, str | None]] = {}
     kwargs: Mapping[str, JSON] = {}
     round: int
     claim: int
@@ -126,6 +131,28 @@ class Job:
         return self._claimed.span
 
     @property
+    def partitions(self) -> list[str] | None:
+        """Those to make now, in order: a round before may have finished some. None where the app is keyed otherwise."""
+        return None if self._claimed.span is None else list(self._claimed.partitions)
+
+    @property
+    def table(self) -> str | None:
+        """The table that it fills; None where the app is keyed otherwise."""
+        return self._claimed.table
+
+    @property
+    def version(self) -> str | None:
+        """Of what its app, and all that this reads from, do. Whoever writes where other versions must not, on a branch
+        or after a change of definitions, has it in the path."""
+        return self._claimed.version
+
+    @property
+    def inputs(self) -> Mapping[str, tuple[str | None, str | None]]:
+        """By table, the first and last partition to read for these: from the earliest there is where the first is
+        None, and any from the first on, where the last is."""
+        return self._claimed.inputs
+
+    @property
     def kwargs(self) -> Mapping[str, JSON]:
         return self._claimed.kwargs
 
@@ -145,6 +172,11 @@ class Job:
         return self._claimed.token
 
     @property
+    def claimed(self) -> Claimed:
+        """All of this as plain data, which can travel to another process."""
+        return self._claimed
+
+    @property
     def cancelled(self) -> bool:
         """Whether to stop: cancelled, over its timeout, taken over, or its worker is leaving.
 
@@ -162,6 +194,8 @@ class Job:
         """Acknowledge one finished partition: it stays finished if the rest of the run fails."""
         if self._acknowledge is None:
             raise self._refusal("done()", "It belongs to apps that are keyed by partition.")
+        if partition not in self._claimed.partitions:
+            raise self._refusal(f"done({partition!r})", "It takes the partitions of job.partitions, one by one.")
         self._acknowledge(partition)
 
     def transaction(self) -> AbstractContextManager[Any]:

@@ -11,7 +11,8 @@ An app whose ``job_type`` is ``module:Class`` names a *job manager*, a class of 
 
 What holds: the handle, any JSON value but null, is in the ledger before anything else is done with it. Whoever
 gets the job next, after a crash or a hand-back, checks it instead of calling ``run`` again. It is forgotten
-when its round is over, so a retry starts anew.
+when its round is over, so a retry starts anew. Work that goes on until it is stopped (``is_long_running``) is left
+once it is started; from then on each look has a manager of its own (``jobs.runners.looking``).
 
 There is one gap: a worker may die when ``run`` has started something and has not yet returned. So ``run`` marks
 what it starts with ``job.token``, which is the same in every round, and first looks whether something with
@@ -93,8 +94,9 @@ class Attachment(Protocol):
         """What an earlier claim of the round has started; None: nothing."""
         ...
 
-    def keep(self, handle: JSON) -> bool:
-        """Store the handle; False where the claim is lost, and nothing was stored."""
+    def keep(self, handle: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:
+        """Store the handle; False where the claim is lost, and nothing was stored. With ``look_every_s`` the work is
+        left to whoever is sent to look at it so often, and what the run has ``said`` so far is written down."""
         ...
 
     def keeper(self, handle: JSON) -> Keeper:
@@ -103,6 +105,10 @@ class Attachment(Protocol):
 
     def ended(self, handle: JSON) -> None:
         """The work of a job that is over has been ended too: its handle leads nowhere any more."""
+        ...
+
+    def not_ended(self, handle: JSON) -> None:
+        """The work of a job that is over could not be ended: others are to go on trying."""
         ...
 
 

@@ -17,6 +17,10 @@ class Ending(StrEnum):
     TIMED_OUT = "timed_out"
     HANDED_BACK = "handed_back"
     SUSPENDED = "suspended"
+    #: This worker has no definition of the version that the job is of; another may have.
+    NOT_HERE = "not_here"
+    #: Its work was started and goes on until it is stopped: nothing has ended, and there is nothing to record.
+    GOES_ON = "goes_on"
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

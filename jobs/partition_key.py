@@ -8,6 +8,8 @@ from jobs.calendar import Calendar, Span
 
 _TO = ".."
 _OF_VERSION = "@"
+#: After a partition that others make: or any later one.
+OR_LATER = "+"
 #: The key, before its version, of a job that never ends.
 UNBOUNDED = "running"
 
@@ -35,3 +37,22 @@ def without_version(key: str) -> tuple[str, str]:
     """The key's own text, and the version, which is empty where it names none."""
     text, _, version = key.partition(_OF_VERSION)
     return text, version
+
+
+def ends_of(key: str) -> tuple[str, str] | None:
+    """The first and the last partition that a job's key names, as they are written in it; None for one that never
+    ends."""
+    text, _ = without_version(key)
+    first, _, last = text.removesuffix(OR_LATER).partition(_TO)
+    return None if text == UNBOUNDED else (first, last or first)
+
+
+def landing_key(calendar: Calendar, partition: int, *, or_later: bool) -> str:
+    """The key under which a partition that others make is waited for, or any that is not earlier."""
+    return calendar.write(partition) + (OR_LATER if or_later else "")
+
+
+def read_landing_key(calendar: Calendar, key: str) -> tuple[int, bool]:
+    """The partition, and whether any later one does; ValueError for other texts."""
+    text = key.removesuffix(OR_LATER)
+    return calendar.read(text), text != key

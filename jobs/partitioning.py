@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from jobs.calendar import Calendar, Span
+from jobs.calendar import BEGINNING_S, Calendar, Span
 from jobs.submission import JSON
 
 
@@ -53,7 +53,7 @@ class TableDependency(Struct, frozen=True, kw_only=True):
         """What of the table this range of output needs; None where that is nothing.
 
         All is reckoned in half-open time, from the start of the first partition to the end of the last, so the two
-        may be counted in different units.
+        may be counted in different units. What goes back to before any calendar takes all there is.
         """
         end_s = self.end_offset.before(output.last + 1, own)
         if self.end_cutoff_s is not None:
@@ -61,9 +61,10 @@ class TableDependency(Struct, frozen=True, kw_only=True):
         starts = [self.start_cutoff_s] if self.start_cutoff_s is not None else []
         if self.start_offset is not None:
             starts.append(self.start_offset.before(output.first, own))
-        if starts and max(starts) >= end_s:
+        start_s = max(starts, default=BEGINNING_S)
+        if max(start_s, BEGINNING_S) >= end_s:
             return None
-        first = self.calendar.at(max(starts)) if starts else None
+        first = self.calendar.at(start_s) if start_s > BEGINNING_S else None
         return Reach(first, self.calendar.at(end_s - 1))
 
 
@@ -77,3 +78,25 @@ class Partitioning(Struct, frozen=True, kw_only=True):
     dependencies: tuple[TableDependency, ...] = ()
     first: int | None = None
     modes: Mapping[str, Mapping[str, JSON]] = {}
+
+
+def inputs_of(partitioning: Partitioning, output: Span) -> dict[str, tuple[str | None, str | None]]:
+    """What this output needs of each table, as texts: its first and last partition. There is no first where all of
+    the past is read, and no last where any partition from the first on will do. A table that is read in two ways
+    stands here with all that either needs."""
+    found: dict[str, tuple[str | None, str | None]] = {}
+    reaches: dict[str, Reach] = {}
+    for dependency in partitioning.dependencies:
+        reach = dependency.needed_for(output, partitioning.calendar)
+        if reach is None:
+            continue
+        write = dependency.calendar.write
+        if dependency.cumulative:
+            found.setdefault(dependency.table, (write(reach.last), None))
+            continue
+        known = reaches.get(dependency.table, reach)
+        firsts = [each.first for each in (known, reach) if each.first is not None]
+        whole = Reach(min(firsts) if len(firsts) == 2 else None, max(known.last, reach.last))
+        reaches[dependency.table] = whole
+        found[dependency.table] = (None if whole.first is None else write(whole.first), write(whole.last))
+    return found

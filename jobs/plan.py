@@ -37,7 +37,8 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     """A job as the walk wants it. Only one that is to run has gates: nobody waits for the others yet.
 
     ``digest`` is of the definition that the gates come from; None where nobody has looked what it needs. A chunk
-    has its ``work_ids``, and a ``mark``, under which its freshness is kept (``jobs.freshness``). ``stale`` are the
+    has its ``work_ids``, and a ``mark``, under which its freshness is kept (``jobs.freshness``); a step the name of
+    the table that it makes partitions of, its ``place``. ``stale`` are the
     parents whose last success is too old for it, each by the claim that it was made under.
     """
 
@@ -50,6 +51,7 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     kwargs: Mapping[str, JSON] = {}
     work_ids: tuple[WorkId, ...] | None = None
     mark: str | None = None
+    place: str | None = None
     stale: Mapping[JobName, int] = _NONE
 
     def discounts(self, need: Need) -> bool:

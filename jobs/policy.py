@@ -40,3 +40,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     def overridden(self, changes: Mapping[str, object]) -> "Policy":
         """This policy with a submission's own words laid over it (already parsed, so of the right types)."""
         return replace(self, **changes)
+
+
+#: What work that goes on until it is stopped runs under where nothing else is said: whenever it stops, it starts again.
+UNENDING = Policy(max_fails=2**31 - 1, retry=Retry(rule="exponential", delay_s=1.0, delay_s_max=300.0))

@@ -129,7 +129,7 @@ REQUEUE = _verb(
     "running",
     State.WAITING,
     "groomer executor",
-    "over its timeout or its lease lost, with tries left",
+    "over its timeout or its lease lost, with tries left; or handed back while it is paused",
 )
 TIME_OUT = _verb("time_out", "running", State.TIMED_OUT, "groomer executor", "over its timeout, none left")
 GIVE_UP = _verb("give_up", "running", State.FAILED, "groomer", "its lease was lost, none left")

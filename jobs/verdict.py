@@ -10,7 +10,11 @@ from jobs.states import Verb
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """A job in state ``executed``. Its times are the ledger's; nothing here depends on when it is judged."""
+    """A job in state ``executed``. Its times are the ledger's; nothing here depends on when it is judged.
+
+    ``unbounded`` work was to go on until it is stopped: ``failing`` of its rounds have ended since the last healthy
+    one, and this one went on for ``ran_s``.
+    """
 
     id: int
     app: str
@@ -23,11 +27,17 @@ class Case(Struct, frozen=True, kw_only=True):
     end_before: datetime | None
     retry: Retry
     is_chunk: bool = False
+    unbounded: bool = False
+    failing: int = 0
+    ran_s: float = 0.0
+    is_step: bool = False
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """The verb to carry out; ``not_before`` is when a job that is tried again becomes due."""
+    """The verb to carry out; ``not_before`` is when a job that is tried again becomes due. ``failing`` as in a case,
+    with this round."""
 
     id: int
     verb: Verb
     not_before: datetime | None = None
+    failing: int = 0

@@ -8,7 +8,9 @@ whose can be read from either end. In the order of the work:
     sources       which file, module, folder or address; ``documents`` and ``functions`` read them, and
                   ``stau`` those that are written Stau's way
     words         one app's words, each checked by itself        → ``draft``
-                  (``chunks`` has those of an app that is keyed by chunk, ``work`` those of what a job does)
+                  (``chunks`` has those of an app that is keyed by chunk, ``partitions`` those of one that is keyed by
+                  partition, ``work`` those of what a job does)
+    lineage       which app fills the tables that others read; in the end, the versions that follow from it
     kinds, typed  what each identifier is, over all linked apps  → ``jobs.app.App``
     linking       what each group comes to                       → ``links``
     schedules     what is submitted by itself, and when          → ``jobs.schedule.Schedule``

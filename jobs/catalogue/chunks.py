@@ -12,7 +12,7 @@ from typing import Any
 
 from jobs.api import Definition
 from jobs.catalogue.draft import Entry, Selector
-from jobs.catalogue.faults import At, Words, read_fields, unknown
+from jobs.catalogue.faults import At, Words, read_fields, truth, unknown
 from jobs.catalogue.functions import find_function, path_of
 from jobs.catalogue.lag import read_lag_s
 from jobs.chunking import Chunking, Dependency
@@ -120,12 +120,6 @@ def _kwargs(value: object) -> dict[str, object]:
     return dict(as_json(value))
 
 
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")
-    return value
-
-
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ValueError(f"{value!r} is not a list of texts")
@@ -146,7 +140,7 @@ def _names(value: object) -> tuple[str, ...]:
 _WORDS: Words = {
     "chunk_size": ("size", _size),
     "freshness_by": ("freshness_by", _names),
-    "allow_multiple_jobs": ("allow_multiple_jobs", _truth),
+    "allow_multiple_jobs": ("allow_multiple_jobs", truth),
     "data_sources": ("data_sources", _texts),
     "data_sinks": ("data_sinks", _texts),
 }
@@ -155,7 +149,7 @@ _DEPENDENCY_WORDS: Words = {
     "job_type": ("app", _app),
     "max_lag": ("lag_s_max", read_lag_s),
     "custom_kwargs": ("kwargs", _kwargs),
-    "allow_missing_work_ids": ("any_ids", _truth),
-    "unique": ("unique", _truth),
+    "allow_missing_work_ids": ("any_ids", truth),
+    "unique": ("unique", truth),
 }
 CHUNK_WORDS = (*_WORDS, "dependencies", "select_work", "default_work_ids")

@@ -5,11 +5,13 @@ from graphlib import CycleError
 from itertools import chain
 
 from jobs.app import App
+from jobs.calendar import Calendar
 from jobs.catalogue.faults import nearest
 from jobs.catalogue.graph import ranks
 from jobs.catalogue.links import Alternative, Bridge, Link
 from jobs.errors import UnknownApp
 from jobs.gate import MET
+from jobs.partitioning import TableDependency
 from jobs.schedule import Schedule
 from jobs.states import State
 
@@ -17,7 +19,9 @@ from jobs.states import State
 class Catalogue(Mapping[str, App]):
     """App name → app. ``load`` makes one of sources; what it holds has been checked as a whole.
 
-    ``schedules`` are by their ids. ``sources`` names all that was loaded, also what holds no schedule.
+    ``schedules`` are by their ids. ``sources`` names all that was loaded, also what holds no schedule. ``externals``
+    are the tables that apps read and none fills, and how the partitions of each are counted. ``confs`` are by their
+    names, each with the app that it ends in by mode.
     """
 
     def __init__(
@@ -26,12 +30,22 @@ class Catalogue(Mapping[str, App]):
         alternatives: Mapping[str, tuple[Alternative, ...]],
         schedules: Mapping[str, Schedule],
         sources: Iterable[str],
+        confs: Mapping[str, Mapping[str, str]],
     ) -> None:
         self.schedules = dict(schedules)
         self.sources = tuple(sources)
+        self.confs = dict(confs)
         self._apps = dict(apps)
         self._alternatives = alternatives
         self._ranks = _ranks(self._apps)
+        self._filled = {app.partitioning.table: app for app in self._apps.values() if app.partitioning}
+        self._readers: dict[str, list[tuple[App, TableDependency]]] = {}
+        for app in self._filled.values():
+            for dependency in app.partitioning.dependencies if app.partitioning else ():
+                self._readers.setdefault(dependency.table, []).append((app, dependency))
+        self.externals: Mapping[str, Calendar] = {
+            table: of[0][1].calendar for table, of in self._readers.items() if table not in self._filled
+        }
         self._served: dict[str, list[tuple[Alternative, Link]]] = {name: [] for name in self._apps}
         self._bridged: dict[str, list[tuple[Alternative, Bridge]]] = {name: [] for name in self._apps}
         for alternative in chain.from_iterable(alternatives.values()):
@@ -41,6 +55,11 @@ class Catalogue(Mapping[str, App]):
                 for name in bridge.parents:
                     self._bridged[name].append((alternative, bridge))
         self._minding = self._below(name for name in alternatives if _has_lag(alternatives[name]))
+
+    def revised(self, apps: Iterable[App]) -> "Catalogue":
+        """The same with these apps in place of those that are called so."""
+        revised = {**self._apps, **{app.name: app for app in apps}}
+        return Catalogue(revised, self._alternatives, self.schedules, self.sources, self.confs)
 
     def __getitem__(self, name: str) -> App:
         return self._apps[name]
@@ -67,9 +86,13 @@ class Catalogue(Mapping[str, App]):
         return self._ranks[name]
 
     def children_of(self, name: str) -> tuple[str, ...]:
-        """The apps that name this one as a parent, each once, in the order of the definitions."""
+        """The apps that name this one as a parent, or read the table that it fills, each once, in the order of the
+        definitions."""
         serving = [*self._served[name], *self._bridged[name]]
-        return tuple(dict.fromkeys(alternative.child.name for alternative, _ in serving))
+        partitioning = self._apps[name].partitioning
+        readers = self.readers_of(partitioning.table) if partitioning else ()
+        children = [alternative.child for alternative, _ in serving] + [app for app, _ in readers]
+        return tuple(dict.fromkeys(app.name for app in children))
 
     def dependents_of(self, name: str) -> tuple[str, ...]:
         """The apps that need this one on the same work IDs, each once, in the order of the definitions."""
@@ -78,6 +101,14 @@ class Catalogue(Mapping[str, App]):
             for app in self._apps.values()
             if app.chunking and any(each.app == name for each in app.chunking.dependencies)
         )
+
+    def fills(self, table: str) -> App | None:
+        """The app whose output the table is; None for one that others fill."""
+        return self._filled.get(table)
+
+    def readers_of(self, table: str) -> tuple[tuple[App, TableDependency], ...]:
+        """The apps that read this table, and how much of it, in the order of the definitions."""
+        return tuple(self._readers.get(table, ()))
 
     def follows_failure(self, name: str) -> bool:
         """Whether some child needs a job of this app to end otherwise than well."""

@@ -76,7 +76,7 @@ def _mention(mapping: Mapping[str, object], at: At) -> Mention | None:
     every = frozenset(
         str(name) for name, value in mapping.items() if value == "all" and name not in MENTION_WORDS
     )
-    when = _when(mapping.get("when", _WHENS[0]), at)
+    when = _when(mapping["when"], at) if "when" in mapping else None
     lag_s_max = _lag_s(mapping, when, at)
     if not apps:
         return None
@@ -91,7 +91,7 @@ def _two_way(mapping: Mapping[str, object], at: At) -> Mention | None:
             f" {', '.join(others)} is the function's to say"
         )
     apps = _listed(mapping["app_name"], at.inside("app_name"), "apps") if "app_name" in mapping else ()
-    when = _when(mapping.get("when", _WHENS[0]), at)
+    when = _when(mapping["when"], at) if "when" in mapping else None
     lag_s_max = _lag_s(mapping, when, at)
     path = mapping["_func"]
     try:
@@ -140,10 +140,10 @@ def _when(value: object, at: At) -> When:
     return _WHENS[0]
 
 
-def _lag_s(mapping: Mapping[str, object], when: When, at: At) -> float | None:
+def _lag_s(mapping: Mapping[str, object], when: When | None, at: At) -> float | None:
     if "max_lag" not in mapping:
         return None
-    if when != "succeeded":
+    if when not in (None, "succeeded"):
         at.add(f"max_lag says how long ago a parent may have succeeded, so it does not go with when: {when}")
         return None
     try:

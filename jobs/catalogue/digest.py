@@ -8,13 +8,18 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from jobs.calendar import Calendar
 from jobs.catalogue.chunks import CHUNK_WORDS
 from jobs.catalogue.draft import Draft
 from jobs.catalogue.functions import source_of
+from jobs.catalogue.partitions import PARTITION_WORDS
 from jobs.catalogue.policy import METADATA_WORDS
 from jobs.chunking import Chunking
+from jobs.partitioning import Offset, Partitioning, TableDependency
 
-_SPELLED_OUT = frozenset({"job_id", "job_id_template", *CHUNK_WORDS})
+_SPELLED_OUT = frozenset(
+    {"job_id", "job_id_template", "job_type", "function", *CHUNK_WORDS, *PARTITION_WORDS}
+)
 
 
 def digest(draft: Draft) -> str:
@@ -32,11 +37,23 @@ def digest(draft: Draft) -> str:
         "words": _plain(words),
         "groups": list(draft.groups),
         "template": draft.template and [draft.template.text, draft.template.delimiter],
-        "function": draft.work.source or (source_of(draft.work.function) if draft.work.function else ""),
+        "job_type": draft.work.job_type,
+        "function": _code(draft),
         **(_of_chunks(draft.chunking) if draft.chunking else {}),
+        **(_of_partitions(draft.partitioning) if draft.partitioning else {}),
     }
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def code_of(draft: Draft) -> str:
+    """The same of the code alone that does the work; empty where the words of the definition say all of it."""
+    code = _code(draft)
+    return hashlib.blake2b(code.encode(), digest_size=16).hexdigest() if code else ""
+
+
+def _code(draft: Draft) -> str:
+    return draft.work.source or (source_of(draft.work.function) if draft.work.function else "")
 
 
 def _of_chunks(chunking: Chunking) -> dict[str, object]:
@@ -47,6 +64,36 @@ def _of_chunks(chunking: Chunking) -> dict[str, object]:
         "freshness_by": sorted(chunking.freshness_by),
         "select_work": chunking.select and _text(chunking.select),
     }
+
+
+def _of_partitions(partitioning: Partitioning) -> dict[str, object]:
+    """Neither how many partitions make one job, nor in which modes, nor how far back the table goes."""
+    own = partitioning.calendar
+    return {
+        "output_table": partitioning.table,
+        "partition": [own.unit, own.format],
+        "table_dependencies": [_of_reading(each, own) for each in partitioning.dependencies],
+    }
+
+
+def _of_reading(dependency: TableDependency, own: Calendar) -> dict[str, object]:
+    """How the partitions of a table are counted that another app fills is in the digest of that one."""
+    calendar = None if dependency.producer else [dependency.calendar.unit, dependency.calendar.format]
+    return {
+        "table": dependency.table,
+        "partition": calendar,
+        "start_offset": dependency.start_offset and _length(dependency.start_offset, own),
+        "end_offset": _length(dependency.end_offset, own),
+        "cutoffs": [dependency.start_cutoff_s, dependency.end_cutoff_s],
+        "cumulative": dependency.cumulative,
+    }
+
+
+def _length(offset: Offset, own: Calendar) -> list[int]:
+    """A day is a day, by whatever it is counted; how long a month is depends on the month."""
+    if own.unit == "month":
+        return [offset.partitions, offset.seconds]
+    return [0, -offset.before(0, own)]
 
 
 def _text(function: Callable[..., Any]) -> str:

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from jobs.calendar import Calendar
 from jobs.catalogue.faults import At
 from jobs.chunking import Chunking
 from jobs.gate import When
 from jobs.identifiers import Identifier
+from jobs.partitioning import Partitioning, TableDependency
 from jobs.policy import Policy
 from jobs.spark import Spark
 from jobs.template import Template
@@ -59,6 +61,14 @@ class ScheduleEntry(Struct, frozen=True, kw_only=True):
     definition: object = None
 
 
+class ConfEntry(Struct, frozen=True, kw_only=True):
+    """One conf of one source; ``terminals`` has the app that each mode ends in, unchecked."""
+
+    at: At
+    name: str
+    terminals: Mapping[str, object]
+
+
 class Span(Struct, frozen=True):
     """A half-open range as written, ``first:end:step``."""
 
@@ -69,15 +79,26 @@ class Span(Struct, frozen=True):
 
 
 class Mention(Struct, frozen=True, kw_only=True):
-    """One mapping of ``depends_on``; ``jobs.app.Parents`` without types."""
+    """One mapping of ``depends_on``; ``jobs.app.Parents`` without types. Where it does not say ``when``, that follows
+    from what its apps are."""
 
     apps: tuple[str, ...] = ()
     values: Mapping[str, tuple[Raw, ...]] = {}
     every: frozenset[str] = frozenset()
     keys: tuple[str, ...] = ()
     function: TwoWay | None = None
-    when: When
+    when: When | None
     lag_s_max: float | None = None
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """One mapping of ``table_dependencies``. The cut-offs are as written: to read them takes the table's calendar,
+    which the mapping itself may say, as ``calendar``, or leave to others. So the ``dependency`` has neither yet."""
+
+    dependency: TableDependency
+    calendar: Calendar | None = None
+    start_cutoff: object = None
+    end_cutoff: object = None
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -89,12 +110,14 @@ class Work(Struct, frozen=True, kw_only=True):
     isolate: bool = False
     bash_cmd: str | None = None
     manager: type | None = None
+    unbounded: bool = False
     spark: Spark | None = None
     source: str = ""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """``template`` is None where it could not be read; the rest is still checked."""
+    """``template`` is None where it could not be read; the rest is still checked. ``partitioning`` has what its
+    ``readings`` come to once ``lineage`` has linked them."""
 
     name: str
     at: At
@@ -109,6 +132,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     work: Work
     policy: Policy
     chunking: Chunking | None = None
+    partitioning: Partitioning | None = None
+    readings: tuple[Reading, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -75,6 +75,13 @@ def one_of(value: object, words: Sequence[str]) -> str:
     return value
 
 
+def truth(value: object) -> bool:
+    """ValueError for what is none, also for 0, 1 and words that mean it."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
+
+
 def read_fields(
     known: Words, words: Mapping[Any, object], complain: Callable[[str], object]
 ) -> dict[str, Any]:

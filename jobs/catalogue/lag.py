@@ -11,7 +11,7 @@ LAG_S_MAX = 1000 * 366 * 86_400.0
 def read_lag_s(value: object) -> float:
     """A number is minutes, so a text has to name its unit. ValueError says what fits."""
     if isinstance(value, str):
-        if _is_number(value):
+        if is_number(value):
             raise ValueError(f'{value!r} has no unit; write "6h", or a number of minutes without quotes')
         lag_s = parse_duration_s(value)
     elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
@@ -23,7 +23,8 @@ def read_lag_s(value: object) -> float:
     return lag_s
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether it names no unit."""
     try:
         float(text)
     except ValueError:

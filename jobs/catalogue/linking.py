@@ -94,7 +94,7 @@ class _Linking:
     def _bridges(self) -> Iterator[Bridge]:
         for parents in self._group.all_of:
             if parents.function:
-                anyone = (app.name for app in self._apps.values() if not app.chunking)
+                anyone = (app.name for app in self._apps.values() if app.is_keyed_by_template)
                 apps = {name: self._apps[name] for name in parents.apps or anyone}
                 yield Bridge(
                     function=parents.function, parents=apps, when=parents.when, lag_s_max=parents.lag_s_max

@@ -5,12 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from jobs.app import App
+from jobs.catalogue.confs import read_confs
 from jobs.catalogue.definitions import Catalogue
-from jobs.catalogue.digest import digest
-from jobs.catalogue.draft import Draft, Entry, ScheduleEntry
+from jobs.catalogue.digest import code_of, digest
+from jobs.catalogue.draft import ConfEntry, Draft, Entry, ScheduleEntry
 from jobs.catalogue.faults import Faults, nearest
 from jobs.catalogue.graph import cycles
+from jobs.catalogue.kept_words import kept_words
 from jobs.catalogue.kinds import settle_kinds
+from jobs.catalogue.lineage import link_tables, with_versions
 from jobs.catalogue.linking import link_apps
 from jobs.catalogue.remote import Fetch, fetch_nothing
 from jobs.catalogue.schedules import read_schedules
@@ -38,7 +41,7 @@ def load(
     _check_delimiter(delimiter, faults)
     written = [each for source in sources for each in read_source(source, faults, fetch)]
     entries = (each for each in written if isinstance(each, Entry))
-    drafts = _read(entries, default_job_id, delimiter, faults)
+    drafts = link_tables(_read(entries, default_job_id, delimiter, faults), faults)
     _check_graph(drafts, faults)
     apps = type_apps(drafts, settle_kinds(drafts), limit)
     # What is wrong already would only look wrong again from its neighbours' side.
@@ -46,8 +49,9 @@ def load(
     alternatives = link_apps(sound, {name: draft.at for name, draft in drafts.items()}, limit)
     timed = (each for each in written if isinstance(each, ScheduleEntry))
     schedules = read_schedules(timed, sound, drafts, faults)
+    confs = read_confs((each for each in written if isinstance(each, ConfEntry)), drafts)
     faults.raise_any()
-    return Catalogue(sound, alternatives, schedules, map(name_of, sources))
+    return Catalogue(with_versions(sound), alternatives, schedules, map(name_of, sources), confs)
 
 
 def _check_delimiter(delimiter: str, faults: Faults) -> None:
@@ -83,9 +87,15 @@ def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
         _check_parents("dependencies", needed, draft, drafts, known)
         # A function may lead from an app back to it, by way of another key; the walk looks whether it does.
         firm = {app for mention in draft.mentions if not mention.function for app in mention.apps}
-        parents[draft.name] = (firm | needed) & drafts.keys()
+        parents[draft.name] = (firm | needed | _producers(draft)) & drafts.keys()
     for path in cycles(parents):
         drafts[path[0]].at.add(f"the apps depend on each other in a circle: {' -> '.join(path)}")
+
+
+def _producers(draft: Draft) -> set[str]:
+    """Who fills the tables that it reads."""
+    tables = draft.partitioning.dependencies if draft.partitioning else ()
+    return {each.producer for each in tables if each.producer}
 
 
 def _check_parents(
@@ -95,6 +105,13 @@ def _check_parents(
     for app in sorted(apps):
         if app not in drafts:
             at.add(f"there is no app {app!r}{known}{nearest(app, drafts)}")
+        elif drafts[app].partitioning:
+            at.add(
+                f"{app} is keyed by partition, so neither a key nor a work ID leads to its jobs;"
+                " only an app that reads its table can need it, by table_dependencies"
+            )
+        elif draft.chunking and drafts[app].work.unbounded:
+            at.add(f"{app} is_long_running, so no work ID of it is ever done")
         elif draft.chunking and not drafts[app].chunking:
             at.add(f"{app} has no jobs about work IDs, for it is not keyed by chunk; give it a chunk_size")
         elif drafts[app].chunking and not draft.chunking:
@@ -105,4 +122,4 @@ def _check_parents(
 
 
 def _stamped(app: App, draft: Draft) -> App:
-    return replace(app, digest=digest(draft))
+    return replace(app, digest=digest(draft), code=code_of(draft), words=kept_words(draft))

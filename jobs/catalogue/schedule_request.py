@@ -9,10 +9,12 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from jobs.app import App
+from jobs.calendar import Calendar
 from jobs.catalogue.policy import parse_policy
 from jobs.cron import Cron
 from jobs.due_text import fill, speaks_of_due
 from jobs.errors import BadKey, BadRequest
+from jobs.partition_key import UNBOUNDED, read_span, without_version
 from jobs.schedule import Every, Rule
 from jobs.submission import Submission
 from jobs.wall import instant_of
@@ -46,9 +48,11 @@ def read_wanted(
 
 def run_again(wanted: Submission, app: App | None) -> Submission:
     """The same jobs each time would run the first time alone; so they are run again, unless they are chunks, which
-    are new each time."""
+    are new each time, or fill partitions: what is missing of those is made, and what is there stays."""
     is_same = not speaks_of_due([wanted.key, wanted.keys])
-    return msgspec.structs.replace(wanted, rerun="job") if app and not app.chunking and is_same else wanted
+    if app and app.is_keyed_by_template and is_same:
+        return msgspec.structs.replace(wanted, rerun="job")
+    return wanted
 
 
 def samples(rule: Rule, zone: ZoneInfo) -> Iterator[datetime]:
@@ -81,18 +85,47 @@ def _check_request(wanted: Submission, app: App | None, samples: list[datetime],
             parse_work_ids(fill(wanted.work_ids, samples[0]))
         except ValueError as error:
             complain(f"work_ids: {error}")
-    elif not app.chunking:
+    elif app.partitioning and not foreign:
+        _check_partitions(wanted, app, app.partitioning.calendar, samples[0], complain)
+    elif app.is_keyed_by_template:
         for key in wanted.named_keys or ():
             _check_key(key, app, samples, complain)
 
 
 def _foreign(app: App) -> tuple[str, ...]:
     """Words that belong to other ways of keying jobs."""
-    return ("start", "end", "mode", "branch", *(() if app.chunking else ("work_ids", "after")))
+    of_chunks, of_partitions = ("work_ids", "after"), ("start", "end", "mode", "branch")
+    if app.partitioning:
+        return of_chunks
+    return of_partitions if app.chunking else (*of_partitions, *of_chunks)
 
 
 def _keyed(app: App) -> str:
+    if app.partitioning:
+        return f"{app.name} is keyed by partition"
     return f"{app.name} is keyed by chunk" if app.chunking else f"{app.name} has keys like {app.example_key}"
+
+
+def _check_partitions(
+    wanted: Submission, app: App, calendar: Calendar, due: datetime, complain: Complain
+) -> None:
+    """Work that never ends has nothing to be said of; of any other it has to be said which partitions are wanted."""
+    if wanted.named_keys is None and not wanted.has_span:
+        if not app.unbounded:
+            example = f"{{due-1d:{calendar.pattern}}}"
+            complain(f"start and end: {_keyed(app)}, and they say which are wanted, like {example}")
+        return
+    try:
+        for key in wanted.named_keys or ():
+            text, _ = without_version(str(fill(key, due)))
+            if not app.unbounded or text != UNBOUNDED:
+                read_span(calendar, text)
+        if wanted.has_span:
+            start, end = (calendar.read(str(fill(text, due))) for text in (wanted.start, wanted.end))
+            if end < start:
+                raise ValueError(f"{wanted.end} comes before {wanted.start}")
+    except ValueError as error:
+        complain(f"{'start and end' if wanted.has_span else 'key'}: {error}")
 
 
 def _check_key(key: str, app: App, samples: list[datetime], complain: Complain) -> None:

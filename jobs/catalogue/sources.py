@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from jobs.address import without_password
 from jobs.api import Definition, ScheduleDefinition
+from jobs.catalogue.confs import confs_of_document, planned
 from jobs.catalogue.default_ids import default_of_document, default_of_folder, default_of_module
 from jobs.catalogue.documents import SUFFIXES, read_document, read_stored
-from jobs.catalogue.draft import Entry, ScheduleEntry, Selector
+from jobs.catalogue.draft import ConfEntry, Entry, ScheduleEntry, Selector
 from jobs.catalogue.faults import At, Faults
 from jobs.catalogue.functions import load_file, load_module
 from jobs.catalogue.remote import Fetch, Unread, is_address
@@ -23,11 +24,11 @@ _SCHEDULES = "schedules"
 _NO_APP = "it defines no app; put @app(…) of jobs above a function, or write a STAU_CONFIG"
 
 
-Written: TypeAlias = Entry | ScheduleEntry
+Written: TypeAlias = Entry | ScheduleEntry | ConfEntry
 
 
 def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Written]:
-    """The apps and schedules of one source, unread."""
+    """The apps, schedules and confs of one source, unread."""
     if is_address(source):
         return _from_server(source, At(faults, without_password(source)), fetch)
     at = At(faults, source)
@@ -85,7 +86,9 @@ def _from_server(address: str, at: At, fetch: Fetch) -> list[Written]:
 
 
 def _from_document(document: dict[str, object], at: At) -> Iterator[Written]:
+    document = planned(document, at)
     default = document.pop(_DEFAULT, None)
+    yield from confs_of_document(document, at)
     if _SCHEDULES in document:
         yield from schedules_of_document(document.pop(_SCHEDULES), name_of(at.source), at)
     ids = default_of_document(document, at)

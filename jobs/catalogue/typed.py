@@ -49,8 +49,10 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[Spot, Settled]) -> Ap
         isolate=draft.work.isolate,
         bash_cmd=draft.work.bash_cmd,
         manager=draft.work.manager,
+        unbounded=draft.work.unbounded,
         spark=draft.work.spark,
         chunking=draft.chunking,
+        partitioning=draft.partitioning,
     )
 
 
@@ -93,10 +95,37 @@ def _filter(known: _Known, draft: Draft) -> Filter | None:
 def _groups(known: _Known, draft: Draft) -> Iterator[Group]:
     for name, mentions in draft.groups.items():
         at = draft.at.inside("depends_on").inside(f"group {name}")
-        yield Group(name=name, all_of=tuple(_parents(known, draft, mention, at) for mention in mentions))
+        all_of = (parents for mention in mentions for parents in _parents(known, draft, mention, at))
+        yield Group(name=name, all_of=tuple(all_of))
 
 
-def _parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Parents:
+def _parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Iterator[Parents]:
+    """What is said of ``when``; else a parent is to succeed, or to run where its work goes on until it is stopped."""
+    endless = tuple(app for app in mention.apps if app in known.drafts and known.drafts[app].work.unbounded)
+    _refuse_ends(endless, mention, at)
+    parents = _typed_parents(known, draft, mention, at)
+    if mention.when is not None or not endless:
+        yield parents
+        return
+    if others := tuple(app for app in mention.apps if app not in endless):
+        yield replace(parents, apps=others)
+    yield replace(parents, apps=endless, when="running")
+
+
+def _refuse_ends(endless: Sequence[str], mention: Mention, at: At) -> None:
+    for app in endless:
+        if mention.when in ("succeeded", "finished"):
+            at.add(
+                f"when: {mention.when}: {app} is_long_running, so that never comes;"
+                " leave when out, or write running or failed"
+            )
+        elif mention.lag_s_max is not None:
+            at.add(f"max_lag: {app} is_long_running, so it never succeeds")
+    if endless and mention.function and mention.when is None and len(endless) < len(mention.apps):
+        at.add(f"{', '.join(endless)} never ends and the others do; say when, or give each kind a mapping")
+
+
+def _typed_parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Parents:
     values: dict[str, tuple[Value, ...]] = {}
     for name in [*mention.values, *sorted(mention.every)]:
         spots = holders(draft, mention, name, known.drafts)
@@ -114,7 +143,7 @@ def _parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Parents:
         every=mention.every,
         keys=_keys(known, mention, at.inside("job_id")),
         function=mention.function,
-        when=mention.when,
+        when=mention.when or "succeeded",
         lag_s_max=mention.lag_s_max,
     )
 

@@ -4,19 +4,22 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jobs.catalogue.chunks import CHUNK_WORDS, PLACEHOLDERS, any_key, read_chunking
+from jobs.catalogue import chunks, partitions
+from jobs.catalogue.chunks import CHUNK_WORDS, any_key, read_chunking
 from jobs.catalogue.dependencies import read_groups
 from jobs.catalogue.draft import Draft, Entry
 from jobs.catalogue.faults import At, Faults, unknown
 from jobs.catalogue.functions import find_function
-from jobs.catalogue.policy import POLICY_WORDS, read_policy
-from jobs.catalogue.work import WORK_WORDS, read_work
+from jobs.catalogue.partitions import PARTITION_WORDS, read_partitioning, read_readings
+from jobs.catalogue.policy import NOTES, POLICY_WORDS, read_policy
+from jobs.catalogue.work import WORK_WORDS, default_policy, read_work
 from jobs.catalogue.written import read_autofill, read_kinds, read_values
-from jobs.policy import Policy
+from jobs.chunking import Chunking
+from jobs.partitioning import Partitioning
 from jobs.template import Template
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
-WORDS = (*TEMPLATE_WORDS, *CHUNK_WORDS, *WORK_WORDS, *POLICY_WORDS)
+WORDS = (*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS, *POLICY_WORDS, *NOTES)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _TAKEN = frozenset({"planner", "groomer", "scheduler"})
@@ -35,14 +38,15 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
             at.add(unknown(word, (*WORDS, *entry.spent)))
     words = _of_one_keyspace(words, at)
     chunking = read_chunking(words, entry, at)
-    policy = Policy().overridden(read_policy(words, at.add))
+    partitioning = read_partitioning(words, entry.name, at)
+    policy = default_policy(words).overridden(read_policy(words, at.add))
     if policy.on_failure == "bisect" and chunking is None:
         at.add("on_failure: bisect parts work IDs, which an app without chunk_size has not")
-    default = entry.default_job_id or default_job_id
     template = None
-    if isinstance(entry.words, Mapping):
-        template = any_key(delimiter) if chunking else _template(words, default, delimiter, at)
-    names = PLACEHOLDERS if chunking else template.names if template else None
+    if chunking or partitioning:
+        template = any_key(delimiter)
+    elif isinstance(entry.words, Mapping):
+        template = _template(words, entry.default_job_id or default_job_id, delimiter, at)
     path, function, filtered = _filter(words, at.inside("valid_if_or"))
     return Draft(
         name=entry.name,
@@ -55,18 +59,38 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
         filtered=filtered,
         filter_path=path,
         filter_function=function,
-        work=read_work(words, entry, names, at),
+        work=read_work(words, entry, _placeholders(chunking, partitioning, template), at),
         policy=policy,
         chunking=chunking,
+        partitioning=partitioning,
+        readings=read_readings(words, partitioning.calendar, at) if partitioning else (),
     )
 
 
+def _placeholders(
+    chunking: Chunking | None, partitioning: Partitioning | None, template: Template | None
+) -> tuple[str, ...] | None:
+    """What a command may ask for; None where that cannot be told."""
+    if chunking:
+        return chunks.PLACEHOLDERS
+    if partitioning:
+        return partitions.PLACEHOLDERS
+    return template.names if template else None
+
+
 def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object]:
-    """Without the words of the other, where there are some of both."""
+    """Without the words of the others, where there are some of several."""
     of_template = [word for word in TEMPLATE_WORDS if word in words]
     of_chunks = [word for word in CHUNK_WORDS if word in words]
+    of_partitions = [word for word in PARTITION_WORDS if word in words]
     left_out: list[str] = []
-    if of_chunks and "chunk_size" not in words:
+    if of_partitions and (of_template or of_chunks):
+        left_out = [*of_template, *of_chunks]
+        at.add(
+            f"{', '.join(left_out)}: an app with {', '.join(of_partitions)} is keyed by partition and has no keys of"
+            " its own; what it reads stands in table_dependencies"
+        )
+    elif of_chunks and "chunk_size" not in words:
         at.add(
             f"{', '.join(of_chunks)}: there is no chunk_size, which makes an app one that is keyed by chunk"
         )

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from jobs.catalogue.draft import Entry, Work
 from jobs.catalogue.faults import At, nearest
 from jobs.catalogue.functions import find_function, source_of
 from jobs.catalogue.managed import as_manager, find_manager
 from jobs.catalogue.spark import SPARK_WORDS, read_spark
+from jobs.policy import UNENDING, Policy
 from jobs.runners.braces import OF_EVERY_JOB
 from jobs.runners.placeholders import placeholders
 
 #: Besides these there are the users' own: the path of a job manager.
 JOB_TYPES = ("bash", "python", "pyspark")
-WORK_WORDS = ("job_type", "bash_cmd", "function", "isolate", *SPARK_WORDS)
+WORK_WORDS = ("job_type", "bash_cmd", "function", "isolate", "is_long_running", *SPARK_WORDS)
 #: What a job does is said in the words of its own type.
 _WORDS_OF = {"bash": ("bash_cmd", "isolate"), "python": ("function", "isolate"), "pyspark": SPARK_WORDS}
 
@@ -28,13 +31,19 @@ def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | 
         isolate = False
     job_type = _job_type(words, entry, at)
     _refuse_words_of_others(words, entry, job_type, at)
+    unbounded = _is_unbounded(words, job_type, at)
     if job_type == "python":
         return _python(words, entry, at, isolate=isolate)
     if job_type == "pyspark":
         return read_spark(words, entry, names or (), at)
     if job_type == "bash":
         return Work(job_type=job_type, bash_cmd=_command(words, names, at), isolate=isolate)
-    return _managed(words, entry, job_type, at)
+    return replace(_managed(words, entry, job_type, at), unbounded=unbounded)
+
+
+def default_policy(words: Mapping[str, object]) -> Policy:
+    """What an app with these words runs under where it says nothing else."""
+    return UNENDING if words.get("is_long_running") is True else Policy()
 
 
 def _job_type(words: Mapping[str, object], entry: Entry, at: At) -> str:
@@ -62,6 +71,22 @@ def _refuse_words_of_others(words: Mapping[str, object], entry: Entry, job_type:
     has_place = job_type in {"python", "pyspark", entry.function_path}
     if entry.function and not has_place and "function" not in words:
         at.add(f"an app of job_type {job_type} has no function")
+
+
+def _is_unbounded(words: Mapping[str, object], job_type: str, at: At) -> bool:
+    """Whether its work goes on until it is stopped, while nobody waits for it."""
+    is_long_running = words.get("is_long_running", False)
+    if not isinstance(is_long_running, bool):
+        at.add(f"is_long_running: {is_long_running!r} is neither true nor false")
+        return False
+    if is_long_running and job_type in JOB_TYPES:
+        at.add(
+            f"is_long_running: an app of job_type {job_type} works in a worker, which it would hold for ever;"
+            " it takes a job manager"
+        )
+    elif is_long_running and words.get("timeout") is not None:
+        at.add("timeout: it is_long_running, so it ends when somebody stops it, or by end_before")
+    return is_long_running
 
 
 def _refuse_surroundings(words: Mapping[str, object], advice: str, at: At) -> None:

@@ -35,6 +35,6 @@ def _command(assignment: Assignment, bash_cmd: str) -> Command:
     shell = shutil.which("bash") or "/bin/sh"
     return Command(
         argv=(shell, "-c", "--", fill(bash_cmd, values_of(assignment))),
-        env=command_environment(assignment, os.environ),
+        env=command_environment(assignment, assignment.policy, os.environ),
         cwd=assignment.policy.cwd,
     )

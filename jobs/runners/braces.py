@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from jobs.job import Assignment
+from jobs.job import Claimed
 from jobs.work_ids import text_of
 
 #: What any job has, whatever its identifiers are called.
@@ -33,13 +33,13 @@ def fill(text: str, values: Mapping[str, object]) -> str:
     )
 
 
-def values_of(assignment: Assignment) -> dict[str, object]:
+def values_of(claimed: Claimed) -> dict[str, object]:
     """What the names stand for. The identifiers of the app come last: its author chose those names."""
-    values: dict[str, object] = dict(
-        zip(OF_EVERY_JOB, (assignment.name.app, assignment.name.key), strict=True)
-    )
-    if assignment.work_ids is not None:
-        values["work_ids"] = text_of(assignment.work_ids)
-    if assignment.span is not None:
-        values["start"], values["end"] = assignment.span
-    return values | dict(assignment.ids)
+    values: dict[str, object] = dict(zip(OF_EVERY_JOB, (claimed.name.app, claimed.name.key), strict=True))
+    if claimed.work_ids is not None:
+        values["work_ids"] = text_of(claimed.work_ids)
+    if claimed.span is not None:
+        values["start"], values["end"] = claimed.span
+        values["partitions"] = ",".join(claimed.partitions)
+        values |= {"table": claimed.table, "version": claimed.version}
+    return values | dict(claimed.ids)

@@ -24,8 +24,10 @@ class Call:
     """One function, and how it takes its arguments: read from its signature once.
 
     A parameter named ``job`` receives the job, every other the identifier or kwarg of its name
-    (``work_ids`` and ``span`` where the app has them). A function that takes neither ``job`` nor
-    ``**kwargs`` must take every kwarg of the submission; identifiers it may leave out.
+    (``work_ids`` of a chunk; ``span``, its ``start`` and ``end``, ``partitions``, ``inputs``, ``table`` and
+    ``version`` of a step). A function
+    that takes neither ``job`` nor ``**kwargs`` must take every kwarg of the submission; identifiers it may
+    leave out.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -92,7 +94,10 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
 
 def _given(job: Job) -> dict[str, object]:
     """What the key alone says."""
-    own: dict[str, object] = {"work_ids": job.work_ids, "span": job.span}
+    own: dict[str, object] = {"work_ids": job.work_ids, "span": job.span, "partitions": job.partitions}
+    own |= {"table": job.table, "version": job.version, "inputs": job.inputs or None}
+    if job.span is not None:
+        own["start"], own["end"] = job.span
     return {name: value for name, value in own.items() if value is not None} | dict(job.ids)
 
 

@@ -8,33 +8,37 @@
    ``SLUICE_TOKEN`` (the idempotency key).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from jobs.job import Assignment
+from jobs.job import Claimed
+from jobs.policy import Policy
 
 #: What a command sees without asking for it: where programs and files are, whose they are, and how to write.
 BASICS = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 
 
-def command_environment(assignment: Assignment, worker: Mapping[str, str]) -> dict[str, str]:
+def command_environment(claimed: Claimed, policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:
     """The environment of a command. ``worker`` is the worker's own."""
-    named = (*BASICS, *assignment.policy.env_from_os)
-    return {name: worker[name] for name in named if name in worker} | _of_the_job(assignment)
+    named = (*BASICS, *policy.env_from_os)
+    return {name: worker[name] for name in named if name in worker} | _of_the_job(claimed, policy)
 
 
-def function_environment(assignment: Assignment, worker: Mapping[str, str]) -> dict[str, str]:
+def function_environment(claimed: Claimed, policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:
     """The environment of an isolated function."""
-    named = assignment.policy.env_from_os
-    passed = {k: v for k, v in worker.items() if not k.startswith("SLUICE_") or k in named}
-    return passed | _of_the_job(assignment)
+    return of_the_worker(worker, policy.env_from_os) | _of_the_job(claimed, policy)
 
 
-def _of_the_job(assignment: Assignment) -> dict[str, str]:
+def of_the_worker(worker: Mapping[str, str], named: Collection[str] = ()) -> dict[str, str]:
+    """What a program sees that is as trusted as the worker's own code, but has no business with our servers."""
+    return {name: text for name, text in worker.items() if not name.startswith("SLUICE_") or name in named}
+
+
+def _of_the_job(claimed: Claimed, policy: Policy) -> dict[str, str]:
     return {
-        **assignment.policy.env,
-        "SLUICE_APP": assignment.name.app,
-        "SLUICE_JOB": assignment.name.key,
-        "SLUICE_ROUND": str(assignment.round),
-        "SLUICE_CLAIM": str(assignment.claim),
-        "SLUICE_TOKEN": assignment.token,
+        **policy.env,
+        "SLUICE_APP": claimed.name.app,
+        "SLUICE_JOB": claimed.name.key,
+        "SLUICE_ROUND": str(claimed.round),
+        "SLUICE_CLAIM": str(claimed.claim),
+        "SLUICE_TOKEN": claimed.token,
     }

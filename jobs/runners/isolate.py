@@ -54,7 +54,7 @@ class IsolateRunner:
             )
         errand = _errand(assignment, assignment.app.function_path, acknowledges=acknowledge is not None)
         ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
-        environment = function_environment(assignment, os.environ)
+        environment = function_environment(assignment, assignment.policy, os.environ)
         try:
             exit_ = _run_child(errand, environment, limits, ear, assignment.echo)
         except (OSError, ValueError, TypeError) as error:
@@ -69,7 +69,7 @@ def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -
         cwd=assignment.policy.cwd,
         python_path={**os.environ, **assignment.policy.env}.get("PYTHONPATH"),
         acknowledges=acknowledges,
-        spark=assignment.app.spark and for_run(assignment.app.spark, assignment),
+        spark=assignment.app.spark and for_run(assignment.app.spark, assignment, assignment.policy.env),
     )
 
 

@@ -9,7 +9,6 @@ That is asked and then done, not both at once. Where a job is cancelled and want
 claim may find the old work by its token just before it is ended, and fails once.
 """
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -18,21 +17,18 @@ import msgspec
 from msgspec.structs import replace
 
 from jobs.job import Assignment, Job, Report
-from jobs.managed import POLL_S, Attachment, Keeper, ManagesJobs, Stage, Status, read_status
+from jobs.managed import POLL_S, Attachment, Keeper, ManagesJobs, Stage, Status
 from jobs.outcome import Ending, Outcome
 from jobs.runners.call import account, settled
 from jobs.runners.ending import failed, of_halt
 from jobs.runners.excerpt import Excerpt, legible
 from jobs.runners.joblog import job_log, worker_log
 from jobs.runners.limits import Halt, Limits
+from jobs.runners.looking import ask, joined, of_failed, poll_s_of
 from jobs.submission import JSON, NUL
 
-#: So many errors of ``check`` in a row are borne, each with twice the pause of the last; one more is the run's.
-MISSES_MAX = 3
 #: Work is told to end so often, if telling it fails.
 CANCEL_TRIES = 3
-#: No manager is waited for longer than this between two looks, nor less than this.
-POLL_S_MAX, POLL_S_MIN = 3600.0, 0.01
 #: A handle says where the work is; it does not carry it.
 HANDLE_BYTES_MAX = 64 * 1024
 
@@ -59,7 +55,7 @@ class ManagedRunner:
         job = Job(assignment, report=report, log=log, cancelled=lambda: limits.reached() is not None)
         try:
             manager = self._manager()
-            pause_s = _poll_s(manager)
+            pause_s = poll_s_of(manager)
         except BaseException as error:
             # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
             return failed(account(error))
@@ -71,6 +67,8 @@ class ManagedRunner:
             stop=stop,
             report=report,
             pause_s=pause_s,
+            # Without a ledger nobody is sent to look.
+            leaves=output.text if assignment.app.unbounded and attachment else None,
         )
         return replace(watch.outcome(), output=output.text())
 
@@ -80,7 +78,7 @@ class _Unattached:
 
     handle = None
 
-    def keep(self, _: JSON) -> bool:
+    def keep(self, _: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:  # noqa: ARG002  # Of no use here.
         return True
 
     def keeper(self, _: JSON) -> Keeper:
@@ -89,9 +87,14 @@ class _Unattached:
     def ended(self, _: JSON) -> None:
         """There is nothing to forget."""
 
+    def not_ended(self, _: JSON) -> None:
+        """Whoever runs a job like that is there to hear of it."""
+
 
 class _Watch:
-    """One run: start the work or find it again, look until it has ended, or leave it."""
+    """One run: start the work or find it again, look until it has ended, or leave it.
+
+    ``leaves`` is for work that goes on until it is stopped: the run is over once that has begun."""
 
     def __init__(
         self,
@@ -103,6 +106,7 @@ class _Watch:
         stop: threading.Event,
         report: Report,
         pause_s: float,
+        leaves: Callable[[], str] | None,
     ) -> None:
         self._manager = manager
         self._job = job
@@ -111,13 +115,14 @@ class _Watch:
         self._stop = stop
         self._report = report
         self._pause_s = pause_s
+        self._leaves = leaves
         self._said = ""
 
     def outcome(self) -> Outcome:
         found = self._attachment.handle
         if found is not None:
             self._job.log.info("found again what an earlier claim has started: %s", _shown(found))
-            return self._look_until_the_end(found)
+            return self._go_on(found)
         if self._limits.reached() is not None:
             return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")
         return self._begin()
@@ -134,8 +139,15 @@ class _Watch:
             handle = _portable(started)
         except ValueError as fault:
             trouble = self._cancel(started)
-            return failed(_joined(f"The handle that run() returned cannot be kept: {fault}.", trouble))
-        if not self._attachment.keep(handle):
+            return failed(joined(f"The handle that run() returned cannot be kept: {fault}.", trouble))
+        return self._go_on(handle, new=True)
+
+    def _go_on(self, handle: JSON, *, new: bool = False) -> Outcome:
+        """Stay with the work; or ``leaves`` it, with what was said so far, to whoever is sent to look."""
+        if self._leaves is not None:
+            kept = self._attachment.keep(handle, look_every_s=self._pause_s, said=self._leaves())
+            return Outcome(ending=Ending.GOES_ON) if kept else self._leave(handle, Halt.STOPPED)
+        if new and not self._attachment.keep(handle):
             return self._leave(handle, Halt.STOPPED)
         return self._look_until_the_end(handle)
 
@@ -151,16 +163,15 @@ class _Watch:
         """The one place where a run waits: until the next look, the timeout, or word to stop."""
         misses = 0
         while True:
-            try:
-                answer = settled(self._manager.check(handle))
-                misses = 0
-            except BaseException as error:
+            heard = ask(self._manager, handle, misses=misses)
+            if heard.give_up:
+                return self._give_up(handle, heard.trouble)
+            if heard.status is None:
                 misses += 1
-                if misses > MISSES_MAX:
-                    return self._give_up(handle, f"check() failed {misses} times in a row: {account(error)}")
-                self._job.log.warning("check() failed and is asked again: %s", account(error))
+                self._job.log.warning("check() failed and is asked again: %s", heard.trouble)
             else:
-                outcome = self._heard(handle, answer)
+                misses = 0
+                outcome = self._heard(heard.status)
                 if outcome is not None:
                     return outcome
             self._stop.wait(self._limits.within_s(self._pause_s * 2**misses))
@@ -168,16 +179,12 @@ class _Watch:
             if halt is not None:
                 return self._leave(handle, halt)
 
-    def _heard(self, handle: JSON, answer: object) -> Outcome | None:
+    def _heard(self, status: Status) -> Outcome | None:
         """What the answer comes to; None while the work goes on."""
-        try:
-            status = read_status(answer)
-        except ValueError as fault:
-            return self._give_up(handle, f"The answer of check() cannot be used: {fault}.")
         if status.progress is not None:
             self._report(*status.progress)
         if status.stage is Stage.FAILED:
-            return failed(status.text or "The work has failed, and check() gave no reason.")
+            return of_failed(status)
         self._say(status)
         return Outcome(ending=Ending.DONE) if status.stage is Stage.SUCCEEDED else None
 
@@ -192,16 +199,16 @@ class _Watch:
         keeper = self._attachment.keeper(handle)
         if keeper is Keeper.NOBODY or (keeper is Keeper.OURS and halt is Halt.TIMED_OUT):
             trouble = self._cancel(handle)
-            if trouble is None and keeper is Keeper.NOBODY:
-                self._attachment.ended(handle)
-            return Outcome(ending=ending, error=_joined(error, trouble))
+            if keeper is Keeper.NOBODY:
+                (self._attachment.not_ended if trouble else self._attachment.ended)(handle)
+            return Outcome(ending=ending, error=joined(error, trouble))
         return Outcome(ending=ending, error=f"{error} What it started goes on: {_shown(handle)}")
 
     def _give_up(self, handle: JSON, error: str) -> Outcome:
         """The run is in error and its handle will be forgotten, so its work may not go on; another claim's may."""
         if self._attachment.keeper(handle) is Keeper.ANOTHER:
             return failed(error)
-        return failed(_joined(error, self._cancel(handle)))
+        return failed(joined(error, self._cancel(handle)))
 
     def _cancel(self, handle: object) -> str | None:
         """Why the work could not be told to end; None where it was."""
@@ -216,13 +223,6 @@ class _Watch:
                     return trouble
             time.sleep(min(self._pause_s, POLL_S))
         return None
-
-
-def _poll_s(manager: ManagesJobs) -> float:
-    poll_s = getattr(manager, "poll_s", POLL_S)
-    if isinstance(poll_s, bool) or not isinstance(poll_s, int | float) or not 0 < poll_s < math.inf:
-        raise ValueError(f"poll_s is {poll_s!r}; it takes a number of seconds above 0")
-    return min(max(float(poll_s), POLL_S_MIN), POLL_S_MAX)
 
 
 def _portable(handle: object) -> JSON:
@@ -243,7 +243,3 @@ def _portable(handle: object) -> JSON:
 
 def _shown(handle: JSON) -> str:
     return msgspec.json.encode(handle).decode()
-
-
-def _joined(error: str, trouble: str | None) -> str:
-    return legible(f"{error}\n{trouble}" if trouble else error)

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from jobs.job import Assignment
+from jobs.job import Claimed
 from jobs.runners.braces import fill, values_of
 from jobs.spark import SHIPPED, Spark
 
@@ -13,26 +13,28 @@ from jobs.spark import SHIPPED, Spark
 MASTER = "local[*]"
 
 
-def for_run(spark: Spark, assignment: Assignment) -> Spark:
-    """The same with ``conf`` complete, ``uris`` in it, and no placeholder left in the paths."""
-    values = values_of(assignment)
+def for_run(spark: Spark, claimed: Claimed, env: Mapping[str, str]) -> Spark:
+    """The same with ``conf`` complete, ``uris`` in it, and no placeholder left in the paths.
+
+    ``env`` is for the executors too; what ``env_from_os`` names stays with the driver, for it may be secret.
+    """
+    values = values_of(claimed)
     return replace(
         spark,
-        conf=_properties(spark, assignment),
+        conf=_properties(spark, claimed, env),
         uris=(),
         read_fp=spark.read_fp and fill(spark.read_fp, values),
         write_fp=spark.write_fp and fill(spark.write_fp, values),
     )
 
 
-def _properties(spark: Spark, assignment: Assignment) -> dict[str, str]:
-    """``env`` is for the executors too; what ``env_from_os`` names stays with the driver, for it may be secret."""
+def _properties(spark: Spark, claimed: Claimed, env: Mapping[str, str]) -> dict[str, str]:
     properties = {
         "spark.master": MASTER,
-        "spark.app.name": str(assignment.name),
+        "spark.app.name": str(claimed.name),
         "spark.ui.showConsoleProgress": "false",  # Its bars are for a terminal, and stderr is a record.
     }
-    properties |= {f"spark.executorEnv.{name}": text for name, text in assignment.policy.env.items()}
+    properties |= {f"spark.executorEnv.{name}": text for name, text in env.items()}
     properties |= spark.conf
     return properties | dict(_shipping(spark.uris, properties))
 

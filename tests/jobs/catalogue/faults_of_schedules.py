@@ -9,6 +9,7 @@ APPS: dict[str, Any] = {
     "daily": {"job_id": "{date}", "identifiers": {"date": "date"}},
     "shops": {"job_id": "{date}_{shop}", "identifiers": {"date": "date", "shop": ["graz", "oslo"]}},
     "chunks": {"chunk_size": 3, "bash_cmd": "true"},
+    "days": {"step_size": 7, "partition": {"format": "%Y%m%d"}},
 }
 SOUND = {"app": "daily", "key": "{due:%Y%m%d}", "cron": "0 2 * * *"}
 
@@ -76,6 +77,23 @@ FAULTS_OF_SCHEDULES: dict[str, Fault] = {
     "one key of several": (timed(app="shops", key=..., keys=["{due:%Y%m%d}_rom"]), "'20260101_rom' is not a key"),
     "keys that are no list": (timed(key=..., keys="20260101"), "keys: '20260101' is not a list of texts"),
     "work IDs that are none": (timed(app="chunks", key=..., work_ids="3-1"), "work_ids: '3-1' ends before it begins"),
+    "no partitions": (
+        timed(app="days", key=...),
+        "start and end: days is keyed by partition, and they say which are wanted, like {due-1d:%Y%m%d}",
+    ),
+    "partitions that are none": (
+        timed(app="days", key=..., start="{due:%Y}", end="{due:%Y%m%d}"),
+        "start and end: '2026' is no day; write it like 20240401",
+    ),
+    "partitions that end before they begin": (
+        timed(app="days", key=..., start="{due:%Y%m%d}", end="{due-1d:%Y%m%d}"),
+        "start and end: {due-1d:%Y%m%d} comes before {due:%Y%m%d}",
+    ),
+    "a key of no partitions": (timed(app="days", key="{due:%Y}..{due:%Y%m%d}"), "key: '2026' is no day"),
+    "work IDs of partitions": (
+        timed(app="days", key=..., work_ids=[1]),
+        "work_ids: days is keyed by partition; work_ids does not say which job",
+    ),
     "a range of an app with chunks": (timed(app="chunks", key=..., start="1", end="2"), "start and end: chunks is"),
     "a rerun that is none": (timed(rerun="jobs"), "rerun: 'jobs' is none of job, downstream (did you mean job?)"),
     "a push that is none": (timed(push="some"), "push: 'some' is none of all, wanted"),

@@ -54,3 +54,31 @@ def test_nonsense_becomes_faults(a: Any, b: Any) -> None:
 def test_nonsense_in_a_policy_is_a_bad_request(changes: dict[str, Any]) -> None:
     with suppress(BadRequest):
         parse_policy(changes)
+
+
+FORMATS = st.sampled_from(["%Y", "%Y%m%d", "%", "%Y%", "%Y%Y", "%e", "%é", "(%Y", "%Y-%m-%d-%H", "\ud800%Y"])
+SPELLED = st.sampled_from(["2024-04-01", "2024-04", "20240401", "9999-12-31", "0001-01-01", "2024-W14"])
+TIMES = SPELLED | st.integers(0, 10**9) | st.sampled_from(["1d", "1e400d", "99999999999999999999w"]) | VALUES
+PARTITION = st.fixed_dictionaries(
+    {},
+    optional={
+        "unit": st.sampled_from(["hour", "day", "month"]) | VALUES,
+        "format": FORMATS | VALUES,
+        "first": TIMES,
+    },
+)
+READING = st.fixed_dictionaries(
+    {"table": st.sampled_from(["a", "b", "t"])},
+    optional={
+        "partition": PARTITION,
+        **dict.fromkeys(["start_offset", "end_offset", "offset", "start_cutoff", "end_cutoff"], TIMES),
+    },
+)
+FILLING = st.fixed_dictionaries({"partition": PARTITION, "table_dependencies": st.lists(READING, max_size=3)})
+
+
+@settings(max_examples=200, deadline=None)
+@given(FILLING, FILLING)
+def test_nonsense_in_partitions_becomes_faults(a: Any, b: Any) -> None:
+    with suppress(DefinitionError):
+        catalogue_of({"a": a, "b": b})

@@ -144,6 +144,15 @@ def test_keys_and_work_ids() -> None:
     )
 
 
+def test_partitions() -> None:
+    days = schedule_of(timed(app="days", key=..., start="{due-7d:%Y%m%d}", end="{due-1d:%Y-%m-%d}"))
+    asked = days.submission(DUE, "x")
+    assert (asked.start, asked.end) == ("20260322", "2026-03-28")
+    assert schedule_of(timed(app="days", key="{due-7d:%Y%m%d}..{due:%Y%m%d}")).submission(DUE, "x").key == (
+        "20260322..20260329"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "rerun"),
     [
@@ -154,6 +163,7 @@ def test_keys_and_work_ids() -> None:
         ({"key": ...}, "job"),
         ({"key": "{due:%Y%m%d}", "rerun": "job"}, "job"),
         ({"app": "chunks", "key": ...}, None),
+        ({"app": "days", "key": ..., "start": "20260101", "end": "20260107"}, None),
     ],
 )
 def test_what_is_asked_for_alike_each_time_is_run_again_each_time(

@@ -72,10 +72,14 @@ class Tie:
         self.accepts = accepts
         self.kept: list[object] = []
         self.forgotten: list[object] = []
+        self.bequeathed: list[object] = []
+        self.left: list[tuple[float, str]] = []
 
-    def keep(self, handle: Any) -> bool:
+    def keep(self, handle: Any, *, look_every_s: float | None = None, said: str = "") -> bool:
         if self.accepts:
             self.kept.append(handle)
+        if self.accepts and look_every_s is not None:
+            self.left.append((look_every_s, said))
         return self.accepts
 
     def keeper(self, _: Any) -> Keeper:
@@ -83,3 +87,6 @@ class Tie:
 
     def ended(self, handle: Any) -> None:
         self.forgotten.append(handle)
+
+    def not_ended(self, handle: Any) -> None:
+        self.bequeathed.append(handle)

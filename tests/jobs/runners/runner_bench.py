@@ -67,6 +67,7 @@ class Bench:
         claim: int = 1,
         work_ids: tuple[int | str, ...] | None = None,
         span: tuple[str, str] | None = None,
+        partitions: tuple[str, ...] = (),
     ) -> Assignment:
         return Assignment(
             app=app,
@@ -76,6 +77,7 @@ class Bench:
             kwargs=kwargs or {},
             work_ids=work_ids,
             span=span,
+            partitions=partitions,
             round=round_,
             claim=claim,
             token=idempotency_token(app.name, app.digest, key),

@@ -21,8 +21,8 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROGRAM = '#!/bin/sh\necho "${0##*/} $*" >> "$SLURM/calls"\ncat "$SLURM/${0##*/}" 2>/dev/null || true\n'
 
 
-def _block(language: str) -> str:
-    return next(text for found, text in _BLOCK.findall(PAGE) if found == language)
+def _block(language: str, about: str = "") -> str:
+    return next(text for found, text in _BLOCK.findall(PAGE) if found == language and about in text)
 
 
 class Slurm:
@@ -104,5 +104,19 @@ def test_the_app_of_spark_on_the_page_can_be_loaded(tmp_path: Path, monkeypatch:
     (tmp_path / "acme").mkdir()
     (tmp_path / "acme" / "__init__.py").touch()
     (tmp_path / "acme" / "features.py").write_text("def main(elem): ...\n")
-    (tmp_path / "apps.json").write_text(json.dumps(json.loads(_block("json"))))
+    (tmp_path / "apps.json").write_text(json.dumps(json.loads(_block("json", "pyspark"))))
     assert load(["apps.json"]).app("features").spark
+
+
+@pytest.mark.usefixtures("slurm")
+def test_the_stream_of_the_page_loads_and_its_reader_needs_it_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flink.py").write_text(_block("python").replace("class train", "class Flink"))
+    (tmp_path / "apps.json").write_text(_block("json", "is_long_running"))
+    found = load([str(tmp_path / "apps.json")])
+    assert found.app("clicks").unbounded
+    assert [parents.when for group in found.app("dashboard").groups for parents in group.all_of] == [
+        "running"
+    ]

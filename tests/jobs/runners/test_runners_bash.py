@@ -37,9 +37,14 @@ def test_the_placeholders_are_filled(bench: Bench) -> None:
     assert outcome.output == "etl 20140101_7 20140101 7 {x} set\n"
 
 
-def test_the_ends_of_a_span_are_placeholders(bench: Bench) -> None:
-    outcome = bench.bash("echo {start} {end}", span=("2024-04-01", "2024-04-07"))
-    assert outcome.output == "2024-04-01 2024-04-07\n"
+def test_the_ends_of_a_span_and_what_of_it_is_to_be_made_are_placeholders(bench: Bench) -> None:
+    left = ("2024-04-01", "2024-04-05", "2024-04-07")
+    span = ("2024-04-01", "2024-04-07")
+    outcome = bench.bash("echo {start} {end} {partitions}", ids={}, span=span, partitions=left)
+    assert outcome.output == "2024-04-01 2024-04-07 2024-04-01,2024-04-05,2024-04-07\n"
+    script = 'IFS=,; all={partitions}; for one in $all; do echo "at $one"; done'
+    spelled = bench.bash(script, ids={}, span=("a", "c"), partitions=("a;b", "c"))
+    assert spelled.output == "at a;b\nat c\n"
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,34 @@ def test_a_chunk_and_a_span_are_arguments_too(bench: Bench) -> None:
     assert seen == [3, "x", "2024-04-01", "2024-04-07"]
 
 
+def test_a_step_has_its_ends_and_what_is_left_of_it_for_arguments(bench: Bench) -> None:
+    seen: list[object] = []
+
+    def look(start: str, end: str, partitions: list[str]) -> None:
+        seen.extend([start, end, partitions])
+
+    bench.call(look, ids={}, span=("a", "c"), partitions=("b", "c"))
+    assert seen == ["a", "c", ["b", "c"]]
+    assert "look() needs end, partitions, start, which etl/20140101_7 has neither" in str(
+        bench.call(look, ids={}).error
+    )
+    taken = bench.call(look, ids={}, span=("a", "c"), kwargs={"start": "z"})
+    assert taken.error == "The kwargs start are fixed by the key 20140101_7; leave them out."
+
+
+def test_what_is_left_of_a_step_is_none_where_there_are_no_steps(bench: Bench) -> None:
+    seen: list[object] = []
+    bench.call(lambda job: seen.append(job.partitions), ids={}, work_ids=(1,))
+    bench.call(lambda job: seen.append(job.partitions), ids={}, span=("a", "a"))
+    assert seen == [None, []]
+
+
+def test_kwargs_may_be_called_so_where_there_are_no_steps(bench: Bench) -> None:
+    seen: list[object] = []
+    bench.call(lambda start, end: seen.extend([start, end]), ids={}, kwargs={"start": 1, "end": 2})
+    assert seen == [1, 2]
+
+
 def test_a_chunk_is_a_list_of_this_run_alone(bench: Bench) -> None:
     seen: list[object] = []
 

@@ -1,4 +1,4 @@
-"""Chunks in a process of their own: their work IDs arrive as a list, as in a thread."""
+"""Chunks and steps in a process of their own: what they are about arrives as in a thread."""
 
 import json
 import sys
@@ -19,6 +19,11 @@ def test_the_ids_reach_the_function_as_a_list(bench: Bench) -> None:
     outcome = bench.isolate("show_chunk", ids={}, work_ids=(-3, 1, 2**63 - 1, "é"), kwargs={"k": [1]})
     assert outcome.ending is Ending.DONE
     assert json.loads(outcome.output) == ["list", [-3, 1, 2**63 - 1, "é"], {"k": [1]}]
+
+
+def test_the_partitions_of_a_step_reach_it_too(bench: Bench) -> None:
+    outcome = bench.isolate("show_step", ids={}, span=("a", "c"), partitions=("b", "c"))
+    assert json.loads(outcome.output) == ["a", "c", ["b", "c"], ["a", "c"]]
 
 
 def test_many_ids_reach_it_too(bench: Bench) -> None:

@@ -32,6 +32,7 @@ def test_a_function_sees_its_job(bench: Bench) -> None:
         kwargs={"nested": {"a": [1, None, 2.5]}},
         work_ids=(1, "two"),
         span=("2024-04-01", "2024-04-07"),
+        partitions=("2024-04-01", "2024-04-05"),
         round_=2,
         claim=5,
     )
@@ -44,6 +45,7 @@ def test_a_function_sees_its_job(bench: Bench) -> None:
         "kwargs": {"nested": {"a": [1, None, 2.5]}},
         "work_ids": [1, "two"],
         "span": ["2024-04-01", "2024-04-07"],
+        "partitions": ["2024-04-01", "2024-04-05"],
         "round": 2,
         "claim": 5,
         "token": assignment.token,
@@ -237,10 +239,9 @@ def test_a_folder_that_is_not_there_is_an_error_that_names_it(bench: Bench) -> N
 
 def test_finished_partitions_are_acknowledged_one_by_one(bench: Bench) -> None:
     done: list[str] = []
-    assert (
-        bench.run(bench.assign(isolated_app("acknowledge_two")), acknowledge=done.append).ending
-        is Ending.DONE
-    )
+    both = ("2024-04-01", "2024-04-02")
+    step = bench.assign(isolated_app("acknowledge_two"), span=both, partitions=both)
+    assert bench.run(step, acknowledge=done.append).ending is Ending.DONE
     assert done == ["2024-04-01", "2024-04-02"]
     assert "job.done() is not available" in str(bench.isolate("acknowledge_two").error)
 

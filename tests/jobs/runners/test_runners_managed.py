@@ -7,7 +7,7 @@ from jobs.job import Job
 from jobs.managed import Keeper, Status
 from jobs.outcome import Ending, Outcome
 from jobs.policy import Policy
-from jobs.runners import managed
+from jobs.runners import looking, managed
 from tests.jobs.runners.elsewhere import Place, Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
 
@@ -145,7 +145,7 @@ def test_work_whose_handle_cannot_be_kept_is_ended(bench: Bench, handle: object,
 
 
 def test_some_errors_of_check_in_a_row_are_borne(bench: Bench) -> None:
-    hiccups = [ConnectionError("503")] * managed.MISSES_MAX
+    hiccups = [ConnectionError("503")] * looking.MISSES_MAX
     place = Place(*hiccups, "running", *hiccups, "succeeded")
     outcome = _run(bench, place, Tie())
     assert outcome.ending is Ending.DONE
@@ -265,6 +265,7 @@ def test_work_that_cannot_be_ended_is_told_and_its_handle_stays(bench: Bench) ->
         outcome.error
     )
     assert (place.calls.count("cancel"), tie.forgotten) == (managed.CANCEL_TRIES, [])
+    assert tie.bequeathed == ["w1"]
 
 
 def test_without_a_ledger_an_interrupted_run_ends_its_work(bench: Bench) -> None:

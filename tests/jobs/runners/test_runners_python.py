@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -241,7 +242,11 @@ def test_a_transaction_that_nobody_offers_is_refused_clearly(bench: Bench) -> No
 
 def test_finished_partitions_are_acknowledged_one_by_one(bench: Bench) -> None:
     done: list[str] = []
-    bench.run(bench.assign(python_app(lambda job: job.done("2024-04-01"))), acknowledge=done.append)
+    step: dict[str, Any] = {"span": ("2024-04-01", "2024-04-03"), "partitions": ("2024-04-01", "2024-04-03")}
+    bench.run(bench.assign(python_app(lambda job: job.done("2024-04-01")), **step), acknowledge=done.append)
+    assert done == ["2024-04-01"]
+    other = bench.assign(python_app(lambda job: job.done("2024-04-02")), **step)
+    assert "job.done('2024-04-02') is not available" in error_of(bench.run(other, acknowledge=done.append))
     assert done == ["2024-04-01"]
     assert "job.done() is not available" in error_of(bench.call(lambda job: job.done("2024-04-01")))
 

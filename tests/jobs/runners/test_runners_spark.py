@@ -94,34 +94,34 @@ def _perform(bench: Bench, session: Session, main: Callable[..., Any], spark: Sp
 
 
 def test_a_run_is_local_and_named_after_its_job_unless_it_says_otherwise(bench: Bench) -> None:
-    plain = for_run(Spark(), bench.assign(_app()))
+    plain = for_run(Spark(), bench.assign(_app()), {})
     assert plain.conf["spark.master"] == "local[*]"
     assert plain.conf["spark.app.name"] == "etl/20140101_7"
     conf = {"spark.master": "yarn", "spark.app.name": "mine"}
-    told = for_run(Spark(conf=conf), bench.assign(_app()))
+    told = for_run(Spark(conf=conf), bench.assign(_app()), {})
     assert told.conf.items() >= conf.items()
 
 
 def test_files_are_shipped_by_their_kind_behind_those_of_the_configuration(bench: Bench) -> None:
     spark = Spark(conf={"spark.jars": "own.jar"}, uris=("a.py", "s3://b/c.zip", "d.jar", "e.egg"))
-    conf = for_run(spark, bench.assign(_app())).conf
+    conf = for_run(spark, bench.assign(_app()), {}).conf
     assert conf["spark.submit.pyFiles"] == "a.py,s3://b/c.zip,e.egg"
     assert conf["spark.jars"] == "own.jar,d.jar"
 
 
 def test_the_executors_see_the_apps_environment_and_not_what_is_taken_from_the_os(bench: Bench) -> None:
     policy = Policy(env={"COLOUR": "red"}, env_from_os=("HOME",))
-    conf = for_run(Spark(), bench.assign(_app(policy=policy))).conf
+    conf = for_run(Spark(), bench.assign(_app(policy=policy)), policy.env).conf
     assert {name: text for name, text in conf.items() if "Env" in name} == {"spark.executorEnv.COLOUR": "red"}
 
 
 def test_values_stand_in_the_paths_as_they_are(bench: Bench) -> None:
     spark = Spark(read_fp="s3://{app_name}/{date}/{{x}}/*", write_fp="out/{job_id}")
-    made = for_run(spark, bench.assign(_app(), ids={"date": "a b'c"}))
+    made = for_run(spark, bench.assign(_app(), ids={"date": "a b'c"}), {})
     assert (made.read_fp, made.write_fp) == ("s3://etl/a b'c/{x}/*", "out/20140101_7")
 
     chunk = bench.assign(_app(), ids={}, work_ids=(1, 2, 3, 7))
-    assert for_run(Spark(read_fp="ids/{work_ids}"), chunk).read_fp == "ids/1-3,7"
+    assert for_run(Spark(read_fp="ids/{work_ids}"), chunk, {}).read_fp == "ids/1-3,7"
 
 
 # What main gets.

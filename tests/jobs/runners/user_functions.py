@@ -27,12 +27,17 @@ def show_everything(job, date):
         "kwargs": job.kwargs,
         "work_ids": job.work_ids,
         "span": job.span,
+        "partitions": job.partitions,
         "round": job.round,
         "claim": job.claim,
         "token": job.token,
         "cancelled": job.cancelled,
     }
     print(json.dumps(facts))
+
+
+def show_step(start, end, partitions, span):
+    print(json.dumps([start, end, partitions, span]))
 
 
 def show_chunk(work_ids=None, **kwargs):

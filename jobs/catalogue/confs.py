@@ -1,0 +1,82 @@
+"""Confs: apps that belong together under one name, with the app that each of its modes ends in.
+
+``confs`` of a document maps each conf to ``{mode: app}``. Whoever submits the conf in a mode asks for that app, and
+so for all that it is made from. A document in another form names a ``conf_planner``: a function of the user's that
+is given the rest of the document and returns one in ours.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from jobs.catalogue.draft import ConfEntry, Draft
+from jobs.catalogue.faults import At, nearest
+from jobs.catalogue.functions import find_function
+from jobs.catalogue.partitions import MODE
+
+_PLANNER = "conf_planner"
+_CONFS = "confs"
+
+
+def planned(document: dict[str, object], at: At) -> dict[str, object]:
+    """The document as its conf planner turns it into one of ours; as it is, where it names none."""
+    path = document.pop(_PLANNER, None)
+    if path is None:
+        return document
+    within = at.inside(_PLANNER)
+    try:
+        if not isinstance(path, str):
+            raise ValueError(f"{path!r} is not the path of a function; write package.module:name")
+        made = find_function(path)(document)
+    except ValueError as error:
+        within.add(str(error))
+        return {}
+    except Exception as error:
+        # It is the user's own, and may raise anything.
+        within.add(f"{path} raised {type(error).__name__}: {error}")
+        return {}
+    if not isinstance(made, Mapping) or not all(isinstance(name, str) for name in made):
+        within.add(f"{path} returned no mapping of apps: {made!r}")
+        return {}
+    return dict(made)
+
+
+def confs_of_document(document: dict[str, object], at: At) -> Iterator[ConfEntry]:
+    """Take the confs out of it."""
+    confs = document.pop(_CONFS, {})
+    if not isinstance(confs, Mapping):
+        at.inside(_CONFS).add(f"it has to be a mapping of names to {{mode: app}}; this is {confs!r}")
+        return
+    for name, terminals in confs.items():
+        within = at.inside(f"{_CONFS}.{name}")
+        if not isinstance(terminals, Mapping) or not terminals:
+            within.add(
+                f"it has to be a mapping of modes to apps, like {{offline: join}}; this is {terminals!r}"
+            )
+            continue
+        yield ConfEntry(
+            at=within, name=str(name), terminals={str(mode): app for mode, app in terminals.items()}
+        )
+
+
+def read_confs(entries: Iterable[ConfEntry], drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
+    """By name, the app of each mode."""
+    first: dict[str, ConfEntry] = {}
+    for entry in entries:
+        if entry.name in drafts:
+            entry.at.add("an app is called so too; call the conf otherwise")
+        if first.setdefault(entry.name, entry) is not entry:
+            entry.at.add(f"there is such a conf already, in {first[entry.name].at.source}")
+        for mode, app in entry.terminals.items():
+            _check(mode, app, drafts, entry.at)
+    return {
+        name: {mode: app for mode, app in entry.terminals.items() if isinstance(app, str)}
+        for name, entry in first.items()
+    }
+
+
+def _check(mode: str, app: object, drafts: Mapping[str, Draft], at: At) -> None:
+    if not MODE.fullmatch(mode):
+        at.add(f"{mode!r} is no name of a mode; a letter, then letters, digits, '_', '.' or '-'")
+    if not isinstance(app, str) or app not in drafts:
+        at.add(f"{mode}: there is no app {app!r}{nearest(app, drafts)}")
+    elif drafts[app].partitioning is None:
+        at.add(f"{mode}: {app} is not keyed by partition")

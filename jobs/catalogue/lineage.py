@@ -1,0 +1,148 @@
+"""Which app fills the tables that others read, how far back each reads, and what version that makes of it.
+
+A table that no app fills is external. Only here is it known how the partitions of each table are counted: as the
+app that fills it says; of an external one, as the reader says, which has to be what all its readers say.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from jobs.app import App
+from jobs.calendar import Calendar
+from jobs.catalogue.calendars import moments_of, told
+from jobs.catalogue.draft import Draft, Reading
+from jobs.catalogue.faults import At, Faults
+from jobs.catalogue.graph import ranks
+from jobs.partitioning import Partitioning, TableDependency
+
+_VERSION_CHARACTERS = 8
+
+
+def link_tables(drafts: Mapping[str, Draft], faults: Faults) -> dict[str, Draft]:
+    """The drafts with the tables that they read, and a fault for all that does not fit together."""
+    linking = _Linking(drafts, faults)
+    return {
+        name: replace(draft, partitioning=linking.linked(draft, draft.partitioning))
+        if draft.partitioning
+        else draft
+        for name, draft in drafts.items()
+    }
+
+
+def with_versions(apps: Mapping[str, App]) -> dict[str, App]:
+    """The apps, those that are keyed by partition with their versions. Nothing may run in a circle."""
+    reads = {name: app.partitioning.dependencies for name, app in apps.items() if app.partitioning}
+    order = ranks({name: {each.producer for each in of if each.producer} for name, of in reads.items()})
+    versions: dict[str, str] = {}
+    for name in sorted(order, key=order.__getitem__):
+        versions[name] = _version(apps[name].digest, reads[name], versions)
+    return {name: replace(app, version=versions.get(name, "")) for name, app in apps.items()}
+
+
+class _Linking:
+    """All drafts on their way. Of what is at fault already nothing more is said."""
+
+    def __init__(self, drafts: Mapping[str, Draft], faults: Faults) -> None:
+        self._drafts = drafts
+        self._faults = faults
+        self._filled = _filled(drafts)
+        #: Of each external table, who spoke of it first, and the calendar that it has for him.
+        self._externals: dict[str, tuple[str, Calendar]] = {}
+
+    def linked(self, draft: Draft, partitioning: Partitioning) -> Partitioning:
+        at = draft.at.inside("table_dependencies")
+        found: list[TableDependency] = []
+        for reading in draft.readings:
+            table = reading.dependency.table
+            dependency = self._dependency(reading, draft.name, partitioning.calendar, at.inside(table))
+            if dependency in found:
+                at.add(f"{table} stands there twice")
+            found.append(dependency)
+        return replace(partitioning, dependencies=tuple(found))
+
+    def _dependency(self, reading: Reading, reader: str, own: Calendar, at: At) -> TableDependency:
+        producer = self._filled.get(reading.dependency.table)
+        if producer is None:
+            calendar = self._of_external(reading, reader, own, at)
+            return _cut(reading, calendar, own, None, at)
+        name, calendar = producer
+        if self._faults.about(name) and name != reader:
+            return replace(reading.dependency, producer=name, calendar=calendar)
+        if reading.calendar and not _agrees(reading.calendar, calendar):
+            at.add(f"partition: {name} fills it {told(calendar)}; leave it out here")
+        return _cut(reading, calendar, own, name, at)
+
+    def _of_external(self, reading: Reading, reader: str, own: Calendar, at: At) -> Calendar:
+        table = reading.dependency.table
+        called_so = self._drafts.get(table)
+        if called_so and called_so.partitioning:
+            at.add(
+                f"no app fills a table of this name; the app {table} fills {called_so.partitioning.table}."
+                " Read that, or call one of them otherwise"
+            )
+        calendar = reading.calendar or own
+        if self._faults.about(reader):
+            return calendar
+        first, theirs = self._externals.setdefault(table, (reader, calendar))
+        if theirs != calendar:
+            at.add(
+                f"partition: for {first} its partitions are {told(theirs)}, for {reader} {told(calendar)};"
+                " say in both what they are"
+            )
+        return calendar
+
+
+def _filled(drafts: Mapping[str, Draft]) -> dict[str, tuple[str, Calendar]]:
+    """Of each table that an app fills, the app and the calendar; a fault where there are two."""
+    filled: dict[str, tuple[str, Calendar]] = {}
+    for draft in drafts.values():
+        if draft.partitioning is None:
+            continue
+        table = draft.partitioning.table
+        first, _ = filled.setdefault(table, (draft.name, draft.partitioning.calendar))
+        if first != draft.name:
+            draft.at.add(
+                f"output_table: both {first} and {draft.name} fill {table}; a table is of one app alone"
+            )
+    return filled
+
+
+def _agrees(said: Calendar, calendar: Calendar) -> bool:
+    """Whoever names the unit alone leaves open how it is written."""
+    return said.unit == calendar.unit and said.format in ("", calendar.format)
+
+
+def _cut(
+    reading: Reading, calendar: Calendar, own: Calendar, producer: str | None, at: At
+) -> TableDependency:
+    """With its cut-offs as moments: where the first partition begins, and where the last one ends."""
+    ends: list[int | None] = []
+    for place, (word, value) in enumerate(
+        (("start_cutoff", reading.start_cutoff), ("end_cutoff", reading.end_cutoff))
+    ):
+        try:
+            ends.append(None if value is None else moments_of(value, (calendar, own))[place])
+        except ValueError as error:
+            at.add(f"{word}: {error}")
+            ends.append(None)
+    start_s, end_s = ends
+    if start_s is not None and end_s is not None and start_s >= end_s:
+        at.add(f"start_cutoff: {reading.start_cutoff} is after end_cutoff, {reading.end_cutoff}")
+    return replace(
+        reading.dependency,
+        producer=producer,
+        calendar=calendar,
+        start_cutoff_s=start_s,
+        end_cutoff_s=end_s,
+    )
+
+
+def _version(digest: str, reads: Sequence[TableDependency], versions: Mapping[str, str]) -> str:
+    """What the app does, and of each table that it reads, in order, what those do who fill it."""
+    parts = [digest]
+    for each in reads:
+        parts += each.table, versions[each.producer] if each.producer else ""
+    text = "\0".join(parts)
+    return hashlib.blake2b(text.encode()).hexdigest()[:_VERSION_CHARACTERS]

@@ -1,0 +1,176 @@
+"""The words of an app that is keyed by partition.
+
+output_table       = text; the app's name where it is left out
+partition          = calendar, and in a mapping also first: the earliest partition there can be
+step_size          = a whole number from 1 on: so many partitions in a row make one job
+table_dependencies = [{table: text, partition: calendar, cumulative: bool,
+                       start_offset, end_offset: so many of the app's own partitions, or "12h",
+                       offset: both of them at once,
+                       start_cutoff, end_cutoff: partition, the first and the last to read} …]
+modes              = {name: {word of a policy: value} …}
+
+Which calendar a table has is known once all apps are (``lineage``). ``start_offset: null`` reads all there is; left
+out beside a ``start_cutoff`` it reads from there on.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any
+
+from jobs.calendar import Calendar
+from jobs.catalogue.calendars import moments_of, read_calendar
+from jobs.catalogue.draft import Reading
+from jobs.catalogue.faults import At, Words, read_fields, truth, unknown
+from jobs.catalogue.lag import is_number
+from jobs.catalogue.policy import POLICY_WORDS, read_policy
+from jobs.durations import parse_duration_s
+from jobs.json_value import as_json
+from jobs.partitioning import Offset, Partitioning, TableDependency
+from jobs.submission import JSON
+
+#: What a command of such an app may ask for besides what any job has.
+PLACEHOLDERS = ("start", "end", "partitions", "table", "version")
+#: Whoever reads from further back means all there is.
+_BACK_S_MAX = 10_000 * 366 * 86_400
+
+#: How a mode is called.
+MODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+
+def read_partitioning(words: Mapping[str, object], name: str, at: At) -> Partitioning | None:
+    """None for an app without such words. Which tables it reads is not known yet. What cannot be read has a fault, and
+    something stands in for it."""
+    if not any(word in words for word in PARTITION_WORDS):
+        return None
+    within = at.inside("partition")
+    said = words.get("partition", "day")
+    calendar = read_calendar(said, within, besides=("first",))
+    return Partitioning(
+        **{"table": name, **read_fields(_WORDS, words, at.add)},
+        calendar=calendar,
+        first=_first(said, calendar, within),
+        modes=dict(_modes(words["modes"], at.inside("modes"))) if "modes" in words else {},
+    )
+
+
+def read_readings(words: Mapping[str, object], own: Calendar, at: At) -> tuple[Reading, ...]:
+    """The tables that it reads, in the order written."""
+    value, within = words.get("table_dependencies", ()), at.inside("table_dependencies")
+    if not isinstance(value, list | tuple):
+        within.add(f"{value!r} is not a list of mappings with table")
+        return ()
+    readings: list[Reading] = []
+    for place, mapping in enumerate(value, start=1):
+        if not isinstance(mapping, Mapping):
+            within.add(f"it has to be a mapping with table; this is {mapping!r}")
+        elif reading := _reading(mapping, place, own, within):
+            readings.append(reading)
+    return tuple(readings)
+
+
+def _first(said: object, calendar: Calendar, at: At) -> int | None:
+    if not isinstance(said, Mapping) or said.get("first") is None:
+        return None
+    try:
+        begins_s, _ = moments_of(said["first"], (calendar,))
+    except ValueError as error:
+        at.add(f"first: {error}")
+        return None
+    return calendar.at(begins_s)
+
+
+def _reading(mapping: Mapping[Any, object], place: int, own: Calendar, at: At) -> Reading | None:
+    table = mapping.get("table")
+    within = at.inside(table if isinstance(table, str) else f"number {place}")
+    for word in mapping:
+        if word not in _READING_WORDS:
+            within.add(unknown(word, _READING_WORDS))
+    if "table" not in mapping:
+        within.add("it has no table, which is what is read")
+    fields = read_fields(_PLAIN_WORDS, mapping, within.add)
+    calendar = None
+    if mapping.get("partition") is not None:
+        calendar = read_calendar(mapping["partition"], within.inside("partition"))
+    start, end = _offsets(mapping, own, within)
+    if "table" not in fields:
+        return None
+    return Reading(
+        dependency=TableDependency(start_offset=start, end_offset=end, **fields),
+        calendar=calendar,
+        start_cutoff=mapping.get("start_cutoff"),
+        end_cutoff=mapping.get("end_cutoff"),
+    )
+
+
+def _offsets(mapping: Mapping[Any, object], own: Calendar, at: At) -> tuple[Offset | None, Offset]:
+    given = read_fields(_OFFSET_WORDS, mapping, at.add)
+    both = given.get("offset", None if mapping.get("start_cutoff") is not None else Offset())
+    start = given.get("start_offset", both)
+    if start and -start.before(0, own) > _BACK_S_MAX:
+        start = None
+    return start, given.get("end_offset", given.get("offset")) or Offset()
+
+
+def _modes(value: object, at: At) -> Iterator[tuple[str, dict[str, JSON]]]:
+    if not isinstance(value, Mapping):
+        at.add(f"{value!r} is not a mapping of modes to words of a policy, such as {{'offline': {{}}}}")
+        return
+    for name, words in value.items():
+        if not isinstance(name, str) or not MODE.fullmatch(name):
+            at.add(f"{name!r} is no name; a mode's name is a letter, then letters, digits, '_', '.' or '-'")
+        elif not isinstance(words, Mapping):
+            at.add(f"{name}: it has to be a mapping of words of a policy; this is {words!r}")
+        else:
+            yield name, _policy_of_mode(words, at.inside(name))
+
+
+def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
+    """The words that can be read, as a submission would have them."""
+    wrong = [unknown(word, POLICY_WORDS) for word in words if word not in POLICY_WORDS]
+    if read_policy(words, wrong.append).get("on_failure") == "bisect":
+        wrong.append("on_failure: bisect parts work IDs, which partitions are not")
+    for fault in wrong:
+        at.add(fault)
+    return {} if wrong else dict(read_fields(_AS_SUBMITTED, words, at.add))
+
+
+def _table(value: object) -> str:
+    if not isinstance(value, str) or not value or not value.isprintable() or value != value.strip():
+        raise ValueError(f"{value!r} is not the name of a table")
+    return value
+
+
+def _step(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{value!r} is not a whole number from 1 on: so many partitions make one job")
+    return value
+
+
+def _offset(value: object) -> Offset | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if is_number(value):
+            raise ValueError(f'{value!r} has no unit; write "12h", or a number of partitions without quotes')
+        seconds = parse_duration_s(value)
+        if not seconds.is_integer():
+            raise ValueError(f"{value!r} is not a whole number of seconds")
+        return Offset(seconds=int(seconds))
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f'{value!r} is not a number of partitions from 0 on, nor a duration such as "12h"')
+    return Offset(partitions=value)
+
+
+def _submitted(value: object) -> JSON:
+    return as_json(value.isoformat() if isinstance(value, date) else value)
+
+
+#: Each word, the field of ``Partitioning`` it sets, and how its value is read.
+_WORDS: Words = {"output_table": ("table", _table), "step_size": ("step_size", _step)}
+#: The same for ``TableDependency``.
+_PLAIN_WORDS: Words = {"table": ("table", _table), "cumulative": ("cumulative", truth)}
+_OFFSET_WORDS: Words = {word: (word, _offset) for word in ("start_offset", "end_offset", "offset")}
+_AS_SUBMITTED: Words = {word: (word, _submitted) for word in POLICY_WORDS}
+_READING_WORDS = (*_PLAIN_WORDS, *_OFFSET_WORDS, "start_cutoff", "end_cutoff", "partition")
+PARTITION_WORDS = (*_WORDS, "partition", "table_dependencies", "modes")

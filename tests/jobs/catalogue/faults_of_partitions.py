@@ -1,0 +1,298 @@
+"""Faults in the words of an app that is keyed by partition."""
+
+from typing import Any
+
+from tests.jobs.catalogue.faulty_apps import Fault
+
+
+def filling(**words: Any) -> dict[str, Any]:
+    return {"a": {"output_table": "out", **words}}
+
+
+def reading(*tables: Any, **words: Any) -> dict[str, Any]:
+    """``a``, which reads what ``b`` fills or something from elsewhere."""
+    return {"b": {"output_table": "raw"}, "a": {"table_dependencies": list(tables), **words}}
+
+
+def table(**words: Any) -> dict[str, Any]:
+    return reading({"table": "raw", **words})
+
+
+def counted(**words: Any) -> dict[str, Any]:
+    return filling(partition=words)
+
+
+def chain(**reads: str) -> dict[str, Any]:
+    return {name: {"table_dependencies": [{"table": other}]} for name, other in reads.items()}
+
+
+def external(a: Any, b: Any, **words: Any) -> dict[str, Any]:
+    """Two apps that read a table from elsewhere, each with its own idea of it."""
+    return {
+        name: {"table_dependencies": [{"table": "raw", **({"partition": said} if said else {})}], **words}
+        for name, said in {"a": a, "b": b}.items()
+    }
+
+
+FAULTS_OF_PARTITIONS: dict[str, Fault] = {
+    # Which keyspace.
+    "an identifier of a partition": (
+        filling(identifiers={"date": "date"}),
+        "identifiers: an app with output_table is keyed by partition and has no keys of its own",
+    ),
+    "everything of a template in a partition": (
+        filling(job_id="{x}", identifiers=7, autofill_values=7, depends_on=7, valid_if_or=7),
+        "job_id, identifiers, autofill_values, depends_on, valid_if_or: an app with output_table is keyed by",
+    ),
+    "parents of a partition": (
+        filling(depends_on={"app_name": ["z"]}),
+        "what it reads stands in table_dependencies",
+    ),
+    "chunks of partitions": (
+        filling(chunk_size=3, dependencies=7),
+        "chunk_size, dependencies: an app with output_table is keyed by partition",
+    ),
+    "words of all three": (
+        {"a": {"job_id": "{x}", "chunk_size": 0, "step_size": 2, "modes": {}}},
+        "job_id, chunk_size: an app with step_size, modes is keyed by partition",
+    ),
+    "an unknown word of partitions": (
+        filling(stepsize=3),
+        "unknown word 'stepsize' (did you mean step_size?)",
+    ),
+    "halves of partitions": (filling(on_failure="bisect"), "on_failure: bisect parts work IDs, which an app"),
+    # Tables and steps.
+    "no table": (filling(output_table=None), "output_table: None is not the name of a table"),
+    "a table without a name": (filling(output_table=""), "output_table: '' is not the name of a table"),
+    "a table of blanks": (filling(output_table=" t"), "output_table: ' t' is not the name of a table"),
+    "a table that cannot be printed": (filling(output_table="a\nb"), "is not the name of a table"),
+    "a table that is a number": (filling(output_table=7), "output_table: 7 is not the name of a table"),
+    "a step of zero": (filling(step_size=0), "step_size: 0 is not a whole number from 1 on"),
+    "a step below zero": (filling(step_size=-7), "step_size: -7 is not a whole number from 1 on"),
+    "a broken step": (filling(step_size=1.5), "step_size: 1.5 is not a whole number from 1 on"),
+    "a step in words": (filling(step_size="7"), "step_size: '7' is not a whole number from 1 on"),
+    "a true step": (filling(step_size=True), "step_size: True is not a whole number from 1 on"),
+    # How partitions are counted.
+    "a unit that there is not": (
+        filling(partition="dai"),
+        "partition: unit: 'dai' is none of hour, day, month (did you mean day?)",
+    ),
+    "a unit among words": (counted(unit="week"), "partition: unit: 'week' is none of hour, day, month"),
+    "a unit and its format": (counted(unit="minute", format="%M"), "partition: unit: 'minute' is none of"),
+    "a partition that is a number": (filling(partition=7), "partition: 7 is none of hour, day, month, nor a"),
+    "no partition": (filling(partition=None), "partition: None is none of hour, day, month, nor a mapping"),
+    "an unknown word of a partition": (
+        counted(fromat="%Y"),
+        "partition: unknown word 'fromat' (did you mean format?)",
+    ),
+    "a format that is none": (counted(format="date"), "format: 'date' is not a text with parts such as %Y"),
+    "a format that is a number": (counted(format=7), "format: 7 is not a text with parts such as %Y"),
+    "a format of nothing": (counted(format=""), "format: '' is not a text with parts such as %Y"),
+    "months for days": (
+        counted(format="%Y-%m"),
+        "format: '%Y-%m' writes '1999-12' for more than one day; the usual is %Y-%m-%d",
+    ),
+    "days for hours": (
+        counted(unit="hour", format="%Y-%m-%d"),
+        "format: '%Y-%m-%d' writes '1999-12-31' for more than one hour; the usual is %Y-%m-%d-%H",
+    ),
+    "half of the hours": (counted(unit="hour", format="%Y-%m-%d-%I"), "for more than one hour"),
+    "years for months": (counted(unit="month", format="%Y"), "for more than one month"),
+    "some years alone": (counted(format="%y%m%d"), "'%y%m%d' writes '000310' for more than one day"),
+    "a format without a year": (counted(unit="hour", format="%H"), "for more than one hour"),
+    "a format that writes what it cannot read": (
+        counted(format="%Y-%m-%d-%Q"),
+        "which cannot be read again",
+    ),
+    "one part of a format twice": (counted(format="%Y%Y-%m-%d"), "which cannot be read again"),
+    "a blank": (
+        counted(format="%Y %m %d"),
+        "'%Y %m %d' writes '1999 12 31'; what it writes may have neither",
+    ),
+    "a tab": (counted(format="%Y\t%m-%d"), "what it writes may have neither blanks nor @ / , + in it"),
+    "a slash": (counted(format="%Y/%m/%d"), "what it writes may have neither blanks nor @ / , + in it"),
+    "a comma": (counted(format="%Y,%m,%d"), "what it writes may have neither blanks nor @ / , + in it"),
+    "what parts a version": (counted(format="%Y@%m-%d"), "what it writes may have neither blanks nor"),
+    "what means or later": (counted(format="%Y-%m-%d+"), "what it writes may have neither blanks nor"),
+    "what parts a range": (counted(format="%Y..%m-%d"), "nor two dots, nor a dot at an end"),
+    "what a range would take for its own": (counted(format="%Y-%m-%d."), "nor two dots, nor a dot at an end"),
+    "a first that is none": (
+        counted(first="the beginning"),
+        "partition: first: 'the beginning' is no partition; write it like 2024-04-01",
+    ),
+    "a first in a list": (counted(first=["2024-04-01"]), "first: ['2024-04-01'] is no partition"),
+    "a true first": (counted(first=True), "first: True is no partition"),
+    # What is read.
+    "tables that are no list": (
+        filling(table_dependencies={"table": "t"}),
+        "table_dependencies: {'table': 't'} is not a list of mappings with table",
+    ),
+    "tables that are null": (filling(table_dependencies=None), "None is not a list of mappings with table"),
+    "a table for a mapping": (
+        reading("raw"),
+        "table_dependencies: it has to be a mapping with table; this is",
+    ),
+    "a mapping without a table": (
+        reading({"start_offset": 1}),
+        "table_dependencies: number 1: it has no table, which is what is read",
+    ),
+    "a table to read that is a number": (
+        reading({"table": 7}),
+        "table_dependencies: number 1: table: 7 is not the name of a table",
+    ),
+    "an unknown word of a table": (
+        table(start_ofset=1),
+        "table_dependencies: raw: unknown word 'start_ofset' (did you mean start_offset?)",
+    ),
+    "an offset below zero": (
+        table(start_offset=-1),
+        "raw: start_offset: -1 is not a number of partitions from 0 on, nor a duration",
+    ),
+    "a broken offset": (table(end_offset=1.5), "end_offset: 1.5 is not a number of partitions from 0 on"),
+    "a true offset": (table(offset=True), "offset: True is not a number of partitions from 0 on"),
+    "an offset in words": (table(offset="a day"), "offset: 'a day' is not a duration"),
+    "an offset below zero in words": (table(offset="-1d"), "offset: '-1d' is not a duration"),
+    "an offset without its unit": (table(offset="90"), "offset: '90' has no unit"),
+    "an offset of less than seconds": (table(offset="250ms"), "'250ms' is not a whole number of seconds"),
+    "maybe cumulative": (table(cumulative="yes"), "raw: cumulative: 'yes' is neither true nor false"),
+    "a cut-off that is none": (
+        table(start_cutoff="soon"),
+        "table_dependencies: raw: start_cutoff: 'soon' is no partition; write it like 2024-04-01",
+    ),
+    "an end that is none": (table(end_cutoff="2024-02-30"), "raw: end_cutoff: '2024-02-30' is no partition"),
+    "a cut-off in a list": (table(end_cutoff=[1]), "end_cutoff: [1] is no partition"),
+    "a true cut-off": (table(start_cutoff=True), "start_cutoff: True is no partition"),
+    "cut-offs the wrong way round": (
+        table(start_cutoff="2024-04-02", end_cutoff="2024-04-01"),
+        "raw: start_cutoff: 2024-04-02 is after end_cutoff, 2024-04-01",
+    ),
+    "cut-offs of two units the wrong way round": (
+        table(start_cutoff="2024-05", end_cutoff="2024-04-30-23"),
+        "raw: start_cutoff: 2024-05 is after end_cutoff, 2024-04-30-23",
+    ),
+    "one table twice": (
+        reading({"table": "raw"}, {"table": "raw"}),
+        "table_dependencies: raw stands there twice",
+    ),
+    "one table twice, spelled out": (
+        reading(
+            {"table": "raw", "start_cutoff": "2024-04-01", "offset": 1},
+            {
+                "table": "raw",
+                "start_cutoff": 20240401,
+                "start_offset": 1,
+                "end_offset": 1,
+                "partition": "day",
+            },
+        ),
+        "table_dependencies: raw stands there twice",
+    ),
+    "a calendar that there is not": (table(partition="dai"), "raw: partition: unit: 'dai' is none of hour"),
+    "a first of what others fill": (
+        table(partition={"first": "2024-01-01"}),
+        "raw: partition: unknown word 'first'",
+    ),
+    # Modes.
+    "modes in a list": (filling(modes=["offline"]), "modes: ['offline'] is not a mapping of modes to words"),
+    "a mode without a name": (filling(modes={"": {}}), "modes: '' is no name; a mode's name is a letter"),
+    "a mode of blanks": (filling(modes={"off line": {}}), "modes: 'off line' is no name"),
+    "a mode of nothing": (
+        filling(modes={"offline": None}),
+        "modes: offline: it has to be a mapping of words of a policy; this is None",
+    ),
+    "an unknown word of a mode": (
+        filling(modes={"offline": {"max_fail": 1}}),
+        "modes: offline: unknown word 'max_fail' (did you mean max_fails?)",
+    ),
+    "a word of a mode that is none of a policy": (
+        filling(modes={"offline": {"step_size": 1}}),
+        "modes: offline: unknown word 'step_size'",
+    ),
+    "a policy that cannot be": (
+        filling(modes={"offline": {"timeout": "never"}}),
+        "modes: offline: timeout: 'never' is not a duration",
+    ),
+    "halves in a mode": (
+        filling(modes={"offline": {"on_failure": "bisect"}}),
+        "modes: offline: on_failure: bisect parts work IDs, which partitions are not",
+    ),
+    # Between apps.
+    "two apps with one table": (
+        {"b": {"output_table": "t"}, "a": {"output_table": "t"}},
+        "output_table: both b and a fill t; a table is of one app alone",
+    ),
+    "an app called like the table of another": (
+        {"t": {"step_size": 1}, "a": {"output_table": "t"}},
+        "output_table: both t and a fill t",
+    ),
+    "a calendar that contradicts whoever fills the table": (
+        table(partition="hour"),
+        "raw: partition: b fills it by day, like 2024-04-01; leave it out here",
+    ),
+    "a format that contradicts whoever fills the table": (
+        table(partition={"unit": "day", "format": "%Y%m%d"}),
+        "raw: partition: b fills it by day, like 2024-04-01; leave it out here",
+    ),
+    "two that disagree on a table from elsewhere": (
+        external("hour", "day"),
+        "raw: partition: for a its partitions are by hour, like 2024-04-01-13, for b by day, like 2024-04-01",
+    ),
+    "two that disagree on it, of whom one says nothing": (
+        external("hour", None),
+        "for a its partitions are by hour, like 2024-04-01-13, for b by day, like 2024-04-01; say in both",
+    ),
+    "two that disagree on how it is written": (
+        external({"format": "%Y%m%d"}, "day"),
+        "for a its partitions are by day, like 20240401, for b by day, like 2024-04-01",
+    ),
+    "one that disagrees with himself": (
+        reading({"table": "x", "partition": "hour"}, {"table": "x"}),
+        "x: partition: for a its partitions are by hour",
+    ),
+    "an app for its table": (
+        reading({"table": "b"}),
+        "b: no app fills a table of this name; the app b fills raw. Read that",
+    ),
+    "an app that reads what it fills": (chain(a="a"), "the apps depend on each other in a circle: a -> a"),
+    "two that read each other's tables": (chain(a="b", b="a"), "in a circle: a -> b -> a"),
+    "a long circle of tables": (
+        chain(e="d", d="c", c="b", b="e", a="b"),
+        "in a circle: b -> c -> d -> e -> b",
+    ),
+    "a parent by partition": (
+        {**filling(), "c": {"job_id": "{date}", "depends_on": {"app_name": ["a"]}}},
+        "depends_on: a is keyed by partition, so neither a key nor a work ID leads to its jobs",
+    ),
+    "a parent by partition of a function": (
+        {
+            **filling(),
+            "c": {
+                "job_id": "{n}",
+                "depends_on": {"_func": "tests.planner.two_ways:Weeks", "app_name": ["a"]},
+            },
+        },
+        "depends_on: a is keyed by partition, so neither a key nor",
+    ),
+    "a dependency by partition": (
+        {**filling(), "c": {"chunk_size": 1, "dependencies": [{"job_type": "a", "max_lag": 1}]}},
+        "dependencies: a is keyed by partition, so neither a key nor a work ID leads to its jobs",
+    ),
+    # What a job does.
+    "a placeholder of no partition": (
+        filling(bash_cmd="echo {date}"),
+        "bash_cmd: there is no {date}; there are app_name, job_id, start, end, partitions",
+    ),
+    "work IDs of a partition": (filling(bash_cmd="echo {work_ids}"), "bash_cmd: there is no {work_ids}"),
+    # Of what is at fault already nothing more is said.
+    "a table whose calendar cannot be read": (
+        {
+            "b": {"output_table": "raw", "partition": {"format": "%Y-%m"}},
+            "a": table(partition="hour", end_cutoff="2024-04x")["a"],
+        },
+        "partition: format: '%Y-%m' writes",
+    ),
+    "a reader whose calendar cannot be read": (
+        {**external(None, None), "c": {**external(None, None)["a"], "partition": "weak"}},
+        "partition: unit: 'weak' is none of hour, day, month",
+    ),
+}

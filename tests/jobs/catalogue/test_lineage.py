@@ -1,0 +1,105 @@
+"""Which app fills what others read, and the versions that follow from it."""
+
+import pytest
+
+from jobs.calendar import Calendar
+from jobs.catalogue import Catalogue, load
+from jobs.partitioning import Offset
+from tests.jobs.catalogue.sources import faults, write
+from tests.jobs.catalogue.tables import partitioning_of, read, reading
+from tests.planner.definitions import catalogue_of
+
+pytestmark = pytest.mark.usefixtures("here")
+
+
+def _pipeline() -> Catalogue:
+    return catalogue_of(
+        {
+            "join": reading("group_by", "raw"),
+            "group_by": reading({"table": "lake.staging", "start_offset": 90}, step_size=7),
+            "staging": reading({"table": "raw", "end_offset": 1}, output_table="lake.staging"),
+        }
+    )
+
+
+def test_who_fills_and_who_reads_is_known_from_both_ends() -> None:
+    catalogue = _pipeline()
+    filler = catalogue.fills("lake.staging")
+    assert filler is catalogue.app("staging")
+    assert (catalogue.fills("staging"), catalogue.fills("raw")) == (None, None)
+    assert [(app.name, each.start_offset) for app, each in catalogue.readers_of("lake.staging")] == [
+        ("group_by", Offset(90))
+    ]
+    assert [(app.name, each.end_offset) for app, each in catalogue.readers_of("raw")] == [
+        ("join", Offset()),
+        ("staging", Offset(1)),
+    ]
+    assert catalogue.readers_of("nobody's") == ()
+    assert dict(catalogue.externals) == {"raw": Calendar()}
+
+
+def test_tables_lead_from_app_to_app() -> None:
+    catalogue = _pipeline()
+    assert list(catalogue.app("join").parent_apps) == ["group_by"]
+    assert catalogue.children_of("staging") == ("group_by",)
+    assert catalogue.children_of("group_by") == ("join",)
+    assert catalogue.children_of("join") == ()
+    assert catalogue.rank("staging") < catalogue.rank("group_by") < catalogue.rank("join")
+    assert catalogue.dependents_of("staging") == ()
+    assert [catalogue.alternatives(name) for name in catalogue] == [(), (), ()]
+
+
+def test_a_table_is_counted_as_whoever_fills_it_says() -> None:
+    dependency = read({}, own="month", raw={"unit": "hour", "format": "%Y%m%d%H"})
+    assert (dependency.calendar, dependency.producer) == (Calendar("hour", "%Y%m%d%H"), "raw")
+    assert read({"partition": "hour"}, raw={"unit": "hour", "format": "%Y%m%d%H"}) == read(
+        {}, raw={"unit": "hour", "format": "%Y%m%d%H"}
+    )
+
+
+def test_a_table_from_elsewhere_is_counted_as_its_readers_say() -> None:
+    apps = {
+        "a": reading({"table": "raw", "partition": {"format": "%Y%m%d"}}),
+        "b": reading("raw", "hours", partition={"format": "%Y%m%d"}),
+        "c": reading({"table": "hours", "partition": {"format": "%Y%m%d"}, "offset": 1}, partition="hour"),
+    }
+    catalogue = catalogue_of(apps)
+    assert dict(catalogue.externals) == {"raw": Calendar("day", "%Y%m%d"), "hours": Calendar("day", "%Y%m%d")}
+    assert [each.producer for app in catalogue.values() for each in partitioning_of(app).dependencies] == [
+        None
+    ] * 4
+
+
+def test_one_table_may_be_read_in_several_ways() -> None:
+    ways = [{"table": "raw", "offset": 90}, {"table": "raw"}, {"table": "raw", "end_cutoff": "2024-04-01"}]
+    catalogue = catalogue_of({"raw": {"step_size": 1}, "a": reading(*ways)})
+    assert [each.start_offset for each in partitioning_of(catalogue.app("a")).dependencies] == [
+        Offset(90),
+        Offset(),
+        Offset(),
+    ]
+    assert catalogue.children_of("raw") == ("a",)
+    assert len(catalogue.readers_of("raw")) == 3
+
+
+def test_a_table_from_elsewhere_may_be_called_like_an_app_with_keys() -> None:
+    catalogue = catalogue_of({"raw": {"job_id": "{date}"}, "a": reading("raw")})
+    assert list(catalogue.externals) == ["raw"]
+    assert catalogue.children_of("raw") == ()
+
+
+def test_a_function_that_names_no_apps_may_not_name_one_by_partition() -> None:
+    two_way = {"job_id": "{day}", "depends_on": {"_func": "tests.planner.two_ways:Weeks"}}
+    catalogue = catalogue_of({"a": two_way, "b": {"step_size": 1}})
+    (alternative,) = catalogue.alternatives("a")
+    assert [*alternative.bridges[0].parents] == ["a"]
+
+
+def test_tables_from_several_sources_are_linked() -> None:
+    one = write("one.yaml", "a: {table_dependencies: [{table: t}]}")
+    other = write("other.yaml", "b: {output_table: t}")
+    assert list(load([one, other]).app("a").parent_apps) == ["b"]
+    third = write("third.yaml", "c: {output_table: t}")
+    assert faults(one, other, third) == [
+        ("third.yaml", "c", "output_table: both b and c fill t; a table is of one app alone")
+    ]

@@ -1,0 +1,116 @@
+"""``is_long_running``: work that goes on until it is stopped, and what others can need of it."""
+
+from typing import Any
+
+import pytest
+
+from jobs.app import App
+from jobs.backoff import Retry
+from jobs.catalogue import Catalogue
+from jobs.policy import Policy
+from tests.jobs.catalogue import faults_of_work
+from tests.planner.definitions import faults_of
+from tests.world import catalogue_of
+
+FAR = {"job_id": "{x}", "job_type": f"{faults_of_work.__name__}:Grid", "is_long_running": True}
+SHORT = {"job_id": "{x}", "bash_cmd": "true"}
+
+
+def _load(**apps: dict[str, Any]) -> Catalogue:
+    return catalogue_of(apps)
+
+
+def _child(**needs: Any) -> Catalogue:
+    return _load(far=FAR, near=SHORT, c={**SHORT, "depends_on": needs})
+
+
+def _needs(app: App) -> list[tuple[tuple[str, ...], str]]:
+    return [(parents.apps, parents.when) for group in app.groups for parents in group.all_of]
+
+
+def _fault(**apps: dict[str, Any]) -> str:
+    ((_, fault),) = faults_of(apps)
+    return fault
+
+
+def test_its_work_goes_on_and_is_started_again_for_ever() -> None:
+    far = _load(far=FAR).app("far")
+    assert far.unbounded
+    assert far.policy == Policy(
+        max_fails=2**31 - 1, retry=Retry(rule="exponential", delay_s=1, delay_s_max=300)
+    )
+
+
+def test_what_the_definition_says_of_that_counts() -> None:
+    words = {"max_fails": 3, "retry": {"rule": "fixed", "seconds": 7}}
+    assert _load(far={**FAR, **words}).app("far").policy == Policy(
+        max_fails=3, retry=Retry(rule="fixed", delay_s=7)
+    )
+
+
+def test_false_says_nothing() -> None:
+    near = _load(near={**SHORT, "is_long_running": False}).app("near")
+    assert (near.unbounded, near.policy) == (False, Policy())
+
+
+def test_it_is_part_of_what_the_app_does() -> None:
+    ordinary = {word: value for word, value in FAR.items() if word != "is_long_running"}
+    assert _load(far=FAR).app("far").digest != _load(far=ordinary).app("far").digest
+
+
+# Who needs it.
+
+
+def test_who_needs_it_needs_it_to_run() -> None:
+    assert _needs(_child(app_name=["far"]).app("c")) == [(("far",), "running")]
+    assert _needs(_child(app_name=["near"]).app("c")) == [(("near",), "succeeded")]
+
+
+def test_of_several_parents_each_is_needed_as_what_it_is() -> None:
+    found = _needs(_child(app_name=["far", "near"], x=["1", "2"]).app("c"))
+    assert sorted(found) == [(("far",), "running"), (("near",), "succeeded")]
+
+
+@pytest.mark.parametrize("when", ["running", "failed"])
+def test_it_may_be_needed_to_run_or_to_fail(when: str) -> None:
+    assert _needs(_child(app_name=["far"], when=when).app("c")) == [(("far",), when)]
+
+
+@pytest.mark.parametrize("when", ["succeeded", "finished"])
+def test_an_end_that_never_comes_is_a_fault(when: str) -> None:
+    fault = _fault(far=FAR, c={**SHORT, "depends_on": {"app_name": ["far"], "when": when}})
+    assert f"when: {when}: far is_long_running, so that never comes" in fault
+
+
+# Other faults.
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ({**SHORT, "is_long_running": True}, "is_long_running: an app of job_type bash works in a worker"),
+        ({**FAR, "is_long_running": "yes"}, "is_long_running: 'yes' is neither true nor false"),
+        ({**FAR, "timeout": "1h"}, "timeout: it is_long_running, so it ends when somebody stops it"),
+    ],
+)
+def test_what_it_cannot_be(words: dict[str, Any], fault: str) -> None:
+    assert fault in _fault(a=words)
+
+
+def test_it_never_succeeded_within_any_time() -> None:
+    fault = _fault(far=FAR, c={**SHORT, "depends_on": {"app_name": ["far"], "max_lag": "6h"}})
+    assert "max_lag: far is_long_running, so it never succeeds" in fault
+
+
+def test_no_chunk_waits_for_work_ids_that_are_never_done() -> None:
+    far = {"chunk_size": 10, "job_type": FAR["job_type"], "is_long_running": True}
+    near = {"chunk_size": 10, "bash_cmd": "true", "dependencies": [{"job_type": "far", "max_lag": 0}]}
+    assert "dependencies: far is_long_running, so no work ID" in _fault(far=far, near=near)
+
+
+def test_a_function_for_parents_of_both_kinds_has_to_say_what_is_needed() -> None:
+    func = "tests.planner.two_ways:Yesterday"
+    fault = _fault(
+        far=FAR, near=SHORT, c={**SHORT, "depends_on": {"_func": func, "app_name": ["far", "near"]}}
+    )
+    assert "far never ends and the others do; say when" in fault

@@ -1,0 +1,181 @@
+"""How partitions are counted, written and read: every unit, whatever the month, the year or the format."""
+
+import time
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.calendar import BEGINNING_S, UNITS, Calendar, Span, Unit
+
+END_S = int(datetime(9999, 12, 31, 23, tzinfo=UTC).timestamp())
+FORMATS: dict[Unit, list[str]] = {
+    "hour": ["", "%Y%m%d%H", "%d.%m.%Y %H:00", "%Y-%m-%d-%I%p"],
+    "day": ["", "%Y%m%d", "%d-%b-%Y", "%Y-%j", "%Y%m%d00"],
+    "month": ["", "%Y%m", "%b-%Y", "m%m.%Y"],
+}
+CALENDARS = [Calendar(unit, format_) for unit, formats in FORMATS.items() for format_ in formats]
+
+
+def _s(*moment: int) -> int:
+    return int(datetime(*moment, tzinfo=UTC).timestamp())  # type: ignore[arg-type,misc]  # As many as are given.
+
+
+@pytest.mark.parametrize("calendar", CALENDARS, ids=str)
+@given(moment_s=st.integers(BEGINNING_S, END_S))
+def test_what_is_written_is_read_again(calendar: Calendar, moment_s: int) -> None:
+    partition = calendar.at(moment_s)
+    text = calendar.write(partition)
+    assert calendar.read(text) == partition
+    assert Calendar(calendar.unit).read(Calendar(calendar.unit).write(partition)) == partition
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@given(moment_s=st.integers(-(10**13), 10**13))
+def test_each_moment_is_of_one_partition(unit: Unit, moment_s: int) -> None:
+    calendar = Calendar(unit)
+    partition = calendar.at(moment_s)
+    assert calendar.start_s(partition) <= moment_s < calendar.start_s(partition + 1)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@given(partition=st.integers(-(10**6), 10**6))
+def test_a_partition_begins_where_the_one_before_it_ends(unit: Unit, partition: int) -> None:
+    calendar = Calendar(unit)
+    start_s = calendar.start_s(partition)
+    assert calendar.at(start_s) == partition
+    assert calendar.at(start_s - 1) == partition - 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "number", "begins"),
+    [
+        ("hour", "1970-01-01-00", 0, (1970, 1, 1)),
+        ("hour", "1969-12-31-23", -1, (1969, 12, 31, 23)),
+        ("hour", "2024-04-01-13", 475_549, (2024, 4, 1, 13)),
+        ("day", "1970-01-01", 0, (1970, 1, 1)),
+        ("day", "1969-12-31", -1, (1969, 12, 31)),
+        ("day", "2024-02-29", 19_782, (2024, 2, 29)),
+        ("month", "1970-01", 0, (1970, 1, 1)),
+        ("month", "1969-12", -1, (1969, 12, 1)),
+        ("month", "2024-02", 649, (2024, 2, 1)),
+        ("month", "2000-02", 361, (2000, 2, 1)),
+        ("month", "1900-03", -838, (1900, 3, 1)),
+        ("month", "9999-12", 96_359, (9999, 12, 1)),
+    ],
+)
+def test_they_are_counted_from_1970_on(unit: Unit, text: str, number: int, begins: tuple[int, ...]) -> None:
+    calendar = Calendar(unit)
+    assert calendar.read(text) == number
+    assert calendar.write(number) == text
+    assert calendar.start_s(number) == _s(*begins)
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "after"),
+    [
+        ("hour", "2023-12-31-23", "2024-01-01-00"),
+        ("hour", "2024-02-28-23", "2024-02-29-00"),
+        ("hour", "2024-03-31-01", "2024-03-31-02"),
+        ("day", "2024-02-28", "2024-02-29"),
+        ("day", "2023-02-28", "2023-03-01"),
+        ("day", "2100-02-28", "2100-03-01"),
+        ("day", "2000-02-28", "2000-02-29"),
+        ("day", "2024-12-31", "2025-01-01"),
+        ("month", "2024-12", "2025-01"),
+        ("month", "2024-01", "2024-02"),
+        ("month", "1969-12", "1970-01"),
+    ],
+)
+def test_which_comes_next(unit: Unit, text: str, after: str) -> None:
+    calendar = Calendar(unit)
+    assert calendar.write(calendar.read(text) + 1) == after
+    assert calendar.write(calendar.read(after) - 1) == text
+
+
+@pytest.mark.parametrize(
+    ("month", "days"), [("2024-02", 29), ("2023-02", 28), ("2100-02", 28), ("2000-02", 29), ("2024-12", 31)]
+)
+def test_how_long_a_month_is(month: str, days: int) -> None:
+    calendar = Calendar("month")
+    number = calendar.read(month)
+    assert calendar.start_s(number + 1) - calendar.start_s(number) == days * 86_400
+
+
+def test_months_go_on_where_dates_end() -> None:
+    calendar = Calendar("month")
+    last = calendar.read("9999-12")
+    assert calendar.start_s(last + 1) == _s(9999, 12, 31) + 86_400
+    assert calendar.at(calendar.start_s(last + 1)) == last + 1
+    assert calendar.start_s(-100_000 * 12) == -((date(1970, 1, 1) - date(1570, 1, 1)).days) * 250 * 86_400
+
+
+@pytest.mark.parametrize(
+    ("calendar", "text"),
+    [
+        (Calendar(), ""),
+        (Calendar(), "2024-04"),
+        (Calendar(), "2024-04-31"),
+        (Calendar(), "2023-02-29"),
+        (Calendar(), "2024-04-01-00"),
+        (Calendar(), "20240401"),
+        (Calendar(), "yesterday"),
+        (Calendar(), " 2024-04-01"),
+        (Calendar(), "2024-4-1"),
+        (Calendar(), "0999-12-31"),
+        (Calendar(), "10000-01-01"),
+        (Calendar("hour"), "2024-04-01"),
+        (Calendar("hour"), "2024-04-01-24"),
+        (Calendar("hour"), "2024-04-01-7"),
+        (Calendar("month"), "2024-13"),
+        (Calendar("month"), "2024"),
+        (Calendar("month"), "2024-04-01"),
+        (Calendar("day", "%Y%m%d"), "202411"),
+        (Calendar("day", "%Y%m%d"), "2024111"),
+        (Calendar("month", "%Y%m"), "20241"),
+        (Calendar("day", "%Y%m%d"), "20240401 "),
+    ],
+)
+def test_other_texts_are_no_partitions(calendar: Calendar, text: str) -> None:
+    with pytest.raises(ValueError, match="write it like 2") as error:
+        calendar.read(text)
+    assert f"{text!r} is no {calendar.unit}" in str(error.value)
+
+
+def test_a_format_does_not_keep_the_usual_spelling_out() -> None:
+    calendar = Calendar("day", "%Y%m%d")
+    assert calendar.read("20240401") == calendar.read("2024-04-01")
+    assert calendar.write(calendar.read("2024-04-01")) == "20240401"
+
+
+@pytest.mark.parametrize(
+    ("calendar", "example"),
+    [
+        (Calendar("hour"), "2024-04-01-13"),
+        (Calendar(), "2024-04-01"),
+        (Calendar("month"), "2024-04"),
+        (Calendar("day", "%d.%m.%Y"), "01.04.2024"),
+    ],
+)
+def test_an_example_for_people(calendar: Calendar, example: str) -> None:
+    assert calendar.example == example
+
+
+def test_a_span_has_both_its_ends() -> None:
+    assert len(Span(3, 3)) == 1
+    assert len(Span(-1, 5)) == 7
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata"])
+def test_the_zone_of_the_machine_has_no_say(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        hours = Calendar("hour")
+        first = hours.read("2024-03-31-00")
+        assert [hours.write(first + n) for n in range(4)] == [f"2024-03-31-0{n}" for n in range(4)]
+        assert hours.start_s(first) == 1_711_843_200
+    finally:
+        monkeypatch.undo()
+        time.tzset()
