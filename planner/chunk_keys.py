@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 from jobs.app import App
 from jobs.errors import BadKey, BadRequest
-from jobs.gate import Gate
 from jobs.ref import JobName
-from jobs.states import State
 from jobs.submission import Submission
+from planner.keyspace import Planned
 
 _FOREIGN = ("start", "end", "mode", "branch")
 
 
-class ChunkKeyspace:
-    """What a chunk needs stands in the ledger, and nobody follows from it who was not planned with it."""
+class ChunkKeyspace(Planned):
+    """Only the ledger knows which chunks there are."""
 
     def canonical(self, app: App, key: str) -> str:
         return key
@@ -21,20 +20,6 @@ class ChunkKeyspace:
     def expand(self, app: App, submission: Submission) -> Iterator[str]:
         require_chunk_words(app, submission)
         return iter(dict.fromkeys(submission.named_keys or ()))
-
-    def gates(self, app: App, key: str) -> tuple[Gate, ...]:
-        return ()
-
-    def unmatched(self, app: App, key: str) -> bool:
-        return False
-
-    def children(
-        self, app: App, key: str, state: State | None = None, *, of: str | None = None
-    ) -> Iterator[JobName]:
-        return iter(())
-
-    def passes(self, app: App, key: str) -> bool:
-        return True
 
 
 def is_by_chunk(app: App, submission: Submission) -> bool:

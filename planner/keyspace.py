@@ -44,3 +44,23 @@ class Keyspace(Protocol):
     def passes(self, app: App, key: str) -> bool:
         """Whether the job passes the app's own filter."""
         ...
+
+
+class Planned:
+    """What keyspaces have in common in which a job's needs depend on what there was when it was planned: they stand in
+    the ledger, and nobody follows from it who was not planned with it."""
+
+    def gates(self, _app: App, _key: str) -> tuple[Gate, ...]:
+        return ()
+
+    def unmatched(self, _app: App, _key: str) -> bool:
+        return False
+
+    def children(
+        self, _app: App, _key: str, _state: State | None = None, *, of: str | None = None
+    ) -> Iterator[JobName]:
+        del of
+        return iter(())
+
+    def passes(self, _app: App, _key: str) -> bool:
+        return True

@@ -35,6 +35,17 @@ class Fleet:
         self._workers[place] = self._start()
         self.kills += 1
 
+    def kill_all(self) -> None:
+        """SIGKILL all of them at once; nobody is left."""
+        for worker in self._workers:
+            os.killpg(worker.pid, signal.SIGKILL)
+        self.kills += len(self._workers)
+        self.close()
+
+    def start_all(self) -> None:
+        """As many as there were, after they were killed."""
+        self._workers = [self._start() for _ in self._workers]
+
     def terminate(self) -> list[int]:
         """SIGTERM all of them; their exit codes."""
         for worker in self._workers:

@@ -1,0 +1,41 @@
+"""``job.done(partition)``: a partition of a running step that stays made, whatever becomes of the rest."""
+
+import logging
+from functools import partial
+from threading import Event
+
+from actors.transacting import ClaimLost
+from jobs.calendar import Calendar
+from jobs.errors import Unreachable
+from jobs.ref import Claim
+from ledger import partitions
+from ledger.connection import Ledger
+
+_LOG = logging.getLogger("sluice.worker")
+
+#: While the ledger is away it is asked again this often.
+OFFER_AGAIN_S = 1.0
+
+
+class Acknowledging:
+    """One run's acknowledgements. They are in the ledger before the run goes on; while that is away, the run waits."""
+
+    def __init__(self, ledger: Ledger, right: Claim, calendar: Calendar, stop: Event) -> None:
+        self._ledger = ledger
+        self._right = right
+        self._calendar = calendar
+        self._stop = stop
+
+    def acknowledge(self, text: str) -> None:
+        """Of a partition of this very step."""
+        note = partial(partitions.acknowledge, right=self._right, partition=self._calendar.read(text))
+        while True:
+            try:
+                held = self._ledger.transact(note)
+                break
+            except Unreachable as error:
+                _LOG.warning("that %s is made waits for the ledger: %s", text, error)
+                if self._stop.wait(OFFER_AGAIN_S):
+                    raise
+        if not held:
+            raise ClaimLost(f"Claim {self._right.number} was taken over; others make {text} now.")

@@ -1,0 +1,76 @@
+"""Partitions that came from elsewhere: made by others than our apps, or before our apps were there."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from broker.messages import Ended, Landed, Message
+from jobs.calendar import Calendar
+from jobs.catalogue import Catalogue
+from jobs.catalogue.tables import table_of
+from jobs.errors import BadMessage, BadRequest
+from jobs.partition_key import read_landing_key, read_span
+from ledger import partitions
+from ledger.connection import Ledger, Tx
+
+#: One landing tells of at most so many partitions.
+PARTITIONS_MAX = 1_000_000
+
+
+class Landing(Struct, frozen=True):
+    """How many of the partitions were ``new``, and who is to hear of it."""
+
+    new: int
+    messages: Sequence[Message]
+
+
+def landed(ledger: Ledger, catalogue: Catalogue, message: Landed) -> Sequence[Message]:
+    try:
+        return land(ledger, catalogue, message.table, message.partitions).messages
+    except BadRequest as error:
+        raise BadMessage(error.what, where=error.where, advice=error.advice) from error
+
+
+def land(ledger: Ledger, catalogue: Catalogue, table: str, texts: Iterable[str]) -> Landing:
+    """Note that these partitions, or ranges of them, are there; whoever waits for one goes on. To land one again
+    changes nothing. BadRequest for a table that no app fills or reads, and for what is no partition of it."""
+    known = table_of(catalogue, table)
+    found = _read(table, known.calendar, texts)
+    work = partial(_land, table=table, version=known.version, calendar=known.calendar, found=found)
+    return ledger.transact(work)
+
+
+def _read(table: str, calendar: Calendar, texts: Iterable[str]) -> list[int]:
+    found: set[int] = set()
+    for text in texts:
+        try:
+            span = read_span(calendar, text)
+        except ValueError as error:
+            raise BadRequest(f"It is not a partition of {table}: {error}.", where=table) from None
+        if len(found) + len(span) > PARTITIONS_MAX:
+            raise BadRequest(f"That is more than {PARTITIONS_MAX:,} partitions at once.", where=table)
+        found.update(range(span.first, span.last + 1))
+    return sorted(found)
+
+
+def _land(tx: Tx, *, table: str, version: str, calendar: Calendar, found: list[int]) -> Landing:
+    partitions.take_turns(tx, [table])
+    new = partitions.land(tx, table, version, found)
+    awaited = partitions.awaited(tx, table)
+    ended = partitions.land_jobs(tx, _come(calendar, awaited, found)) if awaited and found else []
+    return Landing(new, [Ended(jobs=tuple(ended))] if ended else [])
+
+
+def _come(calendar: Calendar, awaited: dict[int, str], found: Sequence[int]) -> list[int]:
+    """Those of the jobs that what has landed will do for."""
+    there = set(found)
+    come = []
+    for job, key in awaited.items():
+        try:
+            partition, or_later = read_landing_key(calendar, key)
+        except ValueError:
+            continue  # It was asked for when the table's partitions were counted or written otherwise.
+        if partition in there or (or_later and found[-1] >= partition):
+            come.append(job)
+    return come

@@ -1,0 +1,116 @@
+"""Planning submissions about partitions: each by itself, in a transaction of its own.
+
+Planners take turns by table, so whoever plans sees what others have claimed, joins it, and claims the rest. The jobs he
+joins are held, so that they cannot end before he has written that he waits for them; where one has ended after all,
+he looks again.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import islice
+
+from actors import versions
+from actors.announce import announce
+from actors.branches import branch_of
+from broker.messages import Message
+from jobs.calendar import Span
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.plan import PlannedJob, Wish
+from jobs.submission import Submission
+from ledger import partitions, pausing, steps, submissions, urgency, wishes
+from ledger.connection import Ledger, Tx
+from ledger.partitions import Joined
+from ledger.release import Ready
+from ledger.submissions import Received
+from planner.confs import meant
+from planner.partitions import Layout
+from planner.restating import tables_of
+from planner.supply import Supply
+
+#: So many jobs are made at once.
+BATCH = 5_000
+
+
+def plan_by_partition(
+    ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
+) -> Sequence[Message]:
+    """Plan it, or refuse it."""
+    work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission)
+    return ledger.transact(work)
+
+
+def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> Sequence[Message]:
+    held = submissions.hold_received(tx, [id], anyway=True)
+    if not held:
+        return []
+    number = held[0].number
+    try:
+        catalogue = catalogue if submission.branch is None else branch_of(tx, submission.branch)
+        submission = meant(catalogue, submission)
+        partitions.take_turns(tx, tables_of(catalogue, submission))
+        layout, joined = _lay_out(tx, catalogue, submission)
+    except BadRequest as error:
+        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        return []
+    pausing.hold_still(tx, [number])
+    submissions.activate(tx, [number])
+    wishes.want(tx, [(number, job, Wish.PULLED) for job in joined.jobs])
+    urgency.lend(tx, urgency.ask(tx, dict.fromkeys(joined.jobs, layout.priority)))
+    let_go = pausing.follow(tx, joined.paused)
+    versions.keep(tx, [supply.app for supply in layout.supplies if supply.app and supply.steps])
+    ready = _Entering(tx, layout, number).enter()
+    submissions.settle(tx, [number])
+    return announce(tx, let_go + ready)
+
+
+def _lay_out(tx: Tx, catalogue: Catalogue, submission: Submission) -> tuple[Layout, Joined]:
+    """What it comes to, and the jobs under way that it waits for, which are held. Each turn finds another one dead, and
+    nobody claims partitions meanwhile, so this ends."""
+    while True:
+        layout = Layout(catalogue, submission, partitions.Tables(tx))
+        joined = partitions.join(tx, [job.id for supply in layout.supplies for job in supply.joined])
+        if joined is not None:
+            return layout, joined
+
+
+class _Entering:
+    """The jobs of one layout on their way into the ledger, table by table."""
+
+    def __init__(self, tx: Tx, layout: Layout, number: int) -> None:
+        self._tx = tx
+        self._layout = layout
+        self._number = number
+        self._ids = {job.name: job.id for supply in layout.supplies for job in supply.joined}
+        self._joined = {*self._ids}
+
+    def enter(self) -> list[Ready]:
+        """Those that may run at once."""
+        ready: list[Ready] = []
+        for supply in self._layout.supplies:
+            wish = Wish.ASKED if self._layout.is_asked_for(supply) else Wish.PULLED
+            self._want((job.id for job in supply.joined), wish)
+            ahead = zip(self._layout.jobs(supply), supply.steps, strict=True)
+            while batch := list(islice(ahead, BATCH)):
+                ready += self._enter(supply, batch, wish)
+        return ready
+
+    def _enter(self, supply: Supply, batch: Sequence[tuple[PlannedJob, Span]], wish: Wish) -> list[Ready]:
+        jobs = [job for job, _ in batch]
+        if supply.app is None:
+            self._ids.update(steps.expect(self._tx, jobs))
+            return []
+        entered = steps.enter(self._tx, jobs, self._ids, self._joined, even=self._layout.is_even)
+        self._ids.update(entered.ids)
+        self._joined |= entered.living
+        made = [
+            partitions.Step(self._ids[job.name], step)
+            for job, step in batch
+            if job.name not in entered.living
+        ]
+        partitions.claim(self._tx, supply.table, supply.app.version, made)
+        self._want((self._ids[job.name] for job in jobs), wish)
+        return entered.ready
+
+    def _want(self, jobs: Iterable[int], wish: Wish) -> None:
+        wishes.want(self._tx, [(self._number, job, wish) for job in jobs])

@@ -1,0 +1,43 @@
+"""Submissions about partitions: by an app, or by a conf, which means the app that it ends in, in its mode."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.submission import Submission
+
+
+def is_by_partition(catalogue: Catalogue, submission: Submission) -> bool:
+    """Whether the submission is about partitions. Branches, and confs, are of nothing else."""
+    name = submission.app
+    if submission.branch is not None or name in catalogue.confs:
+        return True
+    return name in catalogue and catalogue[name].partitioning is not None
+
+
+def meant(catalogue: Catalogue, submission: Submission) -> Submission:
+    """The submission with an app in place of a conf; BadRequest where the conf, or the app, has no such mode."""
+    name, mode = submission.app, submission.mode
+    terminals = catalogue.confs.get(name)
+    if terminals is None:
+        app = catalogue.app(name)
+        if mode is not None and app.partitioning and mode not in app.partitioning.modes:
+            raise _no_such_mode(name, mode, app.partitioning.modes)
+        return submission
+    if mode is None and len(terminals) == 1:
+        (mode,) = terminals
+    if mode is None or mode not in terminals:
+        raise _no_such_mode(name, mode, terminals)
+    return replace(submission, app=terminals[mode], mode=mode)
+
+
+def _no_such_mode(name: str, mode: str | None, modes: Iterable[str]) -> BadRequest:
+    known = ", ".join(modes) or "it has none"
+    what = (
+        f"{name} has no mode {mode!r}."
+        if mode
+        else f"{name} has several modes; the submission does not say which."
+    )
+    return BadRequest(what, where=name, advice=f"Its modes: {known}.")

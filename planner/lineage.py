@@ -1,0 +1,142 @@
+"""Which partitions are made from which, by the definitions alone: the relation itself, whatever there is.
+
+A step is cut when it is planned, so it is partitions that are related here. ``parents`` and ``children`` are two
+readings of ``TableDependency.needed_for`` and are inverse to each other.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from jobs.app import App
+from jobs.calendar import BEGINNING_S, Calendar, Span
+from jobs.catalogue import Catalogue
+from jobs.catalogue.tables import TableOf
+from jobs.gate import When
+from jobs.partition_key import OR_LATER, UNBOUNDED
+from jobs.partitioning import Offset, Partitioning, TableDependency
+from jobs.ref import JobName
+from planner.partition_keys import partitioning_of
+
+#: The start of the year 9999: no partition is later.
+_END_S = 253_370_764_800
+
+
+class Relatives(Struct, frozen=True, kw_only=True):
+    """Partitions of one table, or the one job of an app whose work never ends (``span`` is None).
+
+    ``app`` makes them; None where others do. ``or_later``: any later one will do in place of the only one. ``endless``:
+    all that come before them belong to it too, or, of children, all that come after.
+    """
+
+    table: str
+    app: App | None
+    calendar: Calendar
+    span: Span | None
+    when: When = "succeeded"
+    or_later: bool = False
+    endless: bool = False
+
+    @property
+    def names(self) -> Iterator[JobName]:
+        """Each partition by itself, as if it were a step."""
+        name = self.app.name if self.app else self.table
+        if self.span is None:
+            yield JobName(name, UNBOUNDED)
+            return
+        for each in range(self.span.first, self.span.last + 1):
+            yield JobName(name, self.calendar.write(each) + (OR_LATER if self.or_later else ""))
+
+
+def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]:
+    """What these partitions are made from, in the order of the definition."""
+    own = partitioning_of(app)
+    for each in own.dependencies:
+        producer = catalogue.fills(each.table)
+        if producer and producer.unbounded:
+            yield _of(each, producer, None, when="running")
+            continue
+        reach = each.needed_for(output, own.calendar)
+        if reach is None:
+            continue
+        if each.cumulative:
+            yield _of(each, producer, Span(reach.last, reach.last), or_later=True)
+            continue
+        earliest = partitioning_of(producer).first if producer else None
+        start = each.calendar.at(own.calendar.start_s(output.first)) if earliest is None else earliest
+        first = min(start, reach.last) if reach.first is None else reach.first
+        yield _of(each, producer, Span(first, reach.last), endless=reach.first is None and earliest is None)
+
+
+def children(catalogue: Catalogue, table: TableOf, made: Span) -> Iterator[Relatives]:
+    """What is made from these partitions, in the order of the definitions."""
+    for app, dependency in catalogue.readers_of(table.name):
+        own = partitioning_of(app)
+        if app.unbounded:
+            yield Relatives(table=own.table, app=app, calendar=own.calendar, span=None)
+            continue
+        first, last = _readers(dependency, own, made)
+        if last is None or first <= last:
+            span = Span(first, first if last is None else last)
+            yield Relatives(table=own.table, app=app, calendar=own.calendar, span=span, endless=last is None)
+
+
+def _of(
+    dependency: TableDependency,
+    producer: App | None,
+    span: Span | None,
+    *,
+    when: When = "succeeded",
+    or_later: bool = False,
+    endless: bool = False,
+) -> Relatives:
+    return Relatives(
+        table=dependency.table,
+        app=producer,
+        calendar=dependency.calendar,
+        span=span,
+        when=when,
+        or_later=or_later,
+        endless=endless,
+    )
+
+
+def _readers(dependency: TableDependency, own: Partitioning, made: Span) -> tuple[int, int | None]:
+    """The first and the last output that needs any of these; the last is None where all later ones do, and before the
+    first where none does. The later an output, the later what it needs begins and ends."""
+    begin_s = dependency.calendar.start_s(made.first)
+    end_s = dependency.calendar.start_s(made.last + 1)
+    if dependency.start_cutoff_s is not None:
+        begin_s = max(begin_s, dependency.start_cutoff_s)
+    cut_s = dependency.end_cutoff_s
+    first = _first(own, dependency.end_offset, begin_s + 1, after=True)
+    if begin_s >= end_s or (cut_s is not None and cut_s <= begin_s):
+        return first, first - 1
+    if dependency.cumulative:
+        is_cut = cut_s is not None and cut_s <= end_s
+        return first, None if is_cut else _first(own, dependency.end_offset, end_s + 1, after=True) - 1
+    if dependency.start_offset is None:
+        return first, None
+    return _trimmed(
+        dependency, own, Span(first, _first(own, dependency.start_offset, min(end_s, cut_s or end_s)) - 1)
+    )
+
+
+def _trimmed(dependency: TableDependency, own: Partitioning, span: Span) -> tuple[int, int]:
+    """Without those at the ends for which nothing is left of what they need."""
+    first, last = span
+    while first <= last and dependency.needed_for(Span(first, first), own.calendar) is None:
+        first += 1
+    while first <= last and dependency.needed_for(Span(last, last), own.calendar) is None:
+        last -= 1
+    return first, last
+
+
+def _first(own: Partitioning, offset: Offset, moment_s: int, *, after: bool = False) -> int:
+    """The first output that begins, or ends where ``after`` says so, no earlier than the offset after the moment."""
+    calendar = own.calendar
+    outputs = range(calendar.at(BEGINNING_S) if own.first is None else own.first, calendar.at(_END_S))
+    return outputs[0] + bisect_left(
+        outputs, moment_s, key=lambda output: offset.before(output + after, calendar)
+    )

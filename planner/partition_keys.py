@@ -1,0 +1,132 @@
+"""Keys of jobs that fill partitions, and the submissions that ask for partitions."""
+
+from collections.abc import Iterator
+
+from jobs.app import App
+from jobs.calendar import Calendar, Span
+from jobs.errors import BadKey, BadRequest
+from jobs.partition_key import (
+    UNBOUNDED,
+    landing_key,
+    read_landing_key,
+    read_span,
+    span_text,
+    with_version,
+    without_version,
+)
+from jobs.partitioning import Partitioning
+from jobs.submission import Submission
+from planner.keyspace import Planned
+from planner.spans import united
+
+_FOREIGN = ("work_ids", "after")
+#: An app whose work never ends has one job for all partitions: this one stands for them.
+ALWAYS = Span(0, 0)
+
+
+class PartitionKeyspace(Planned):
+    """A key names the partitions that one job makes; which jobs there are depends on what was there before."""
+
+    def canonical(self, app: App, key: str) -> str:
+        return key_of(app, read_key(app, key))
+
+    def expand(self, app: App, submission: Submission) -> Iterator[str]:
+        return (key_of(app, span) for span in asked_for(app, submission))
+
+
+def partitioning_of(app: App) -> Partitioning:
+    """BadRequest where the app is keyed otherwise."""
+    if app.partitioning is None:
+        raise BadRequest(f"{app.name} is not keyed by partition.", where=app.name)
+    return app.partitioning
+
+
+def key_of(app: App, span: Span) -> str:
+    """The key of the job that makes these partitions."""
+    text = UNBOUNDED if app.unbounded else span_text(partitioning_of(app).calendar, span)
+    return with_version(text, app.version)
+
+
+def read_key(app: App, key: str) -> Span:
+    """The partitions that a key speaks of; BadKey where it does not fit the app, or is of another version."""
+    calendar = partitioning_of(app).calendar
+    text, version = without_version(key)
+    if version not in ("", app.version):
+        raise BadKey(
+            f"{key!r} is of version {version} of {app.name}; the definitions have {app.version}.",
+            where=app.origin,
+            advice="Leave the version out to mean the one that is there now.",
+        )
+    if app.unbounded:
+        if text != UNBOUNDED:
+            raise BadKey(
+                f"{key!r} is not a key of {app.name}, whose only job is {UNBOUNDED!r}.", where=app.origin
+            )
+        return ALWAYS
+    try:
+        return read_span(calendar, text)
+    except ValueError as error:
+        raise BadKey(
+            f"{key!r} is not a key of {app.name}: {error}.",
+            where=app.origin,
+            advice=f"Write it like {calendar.example}, or {calendar.example}..{calendar.example} for several.",
+        ) from None
+
+
+def canonical_landing(calendar: Calendar, table: str, key: str) -> str:
+    """The one spelling of a partition of a table that others fill; BadKey for other texts."""
+    try:
+        partition, or_later = read_landing_key(calendar, key)
+    except ValueError as error:
+        raise BadKey(f"{key!r} is not a partition of {table}: {error}.", where=table) from None
+    return landing_key(calendar, partition, or_later=or_later)
+
+
+def asked_for(app: App, submission: Submission) -> list[Span]:
+    """The partitions that a submission asks for; BadRequest where its words do not say."""
+    if foreign := [word for word in _FOREIGN if getattr(submission, word) is not None]:
+        raise BadRequest(
+            f"{app.name} is keyed by partition; {' and '.join(foreign)} do not say which.",
+            where=app.name,
+            advice=f"Give start and end, like {partitioning_of(app).calendar.example}.",
+        )
+    if app.unbounded:
+        return [ALWAYS]
+    asked = united(_asked_for(app, submission))
+    earliest = partitioning_of(app).first
+    if earliest is not None and asked and asked[0].first < earliest:
+        calendar = partitioning_of(app).calendar
+        raise BadRequest(
+            f"{app.name} has no partition {calendar.write(asked[0].first)}: its first is {calendar.write(earliest)}.",
+            where=app.origin,
+        )
+    return asked
+
+
+def span_of(app: App, submission: Submission) -> Span | None:
+    """The partitions from its start to its end; None where it has neither."""
+    if submission.start is None or submission.end is None:
+        return None
+    calendar = partitioning_of(app).calendar
+    try:
+        span = Span(calendar.read(submission.start), calendar.read(submission.end))
+    except ValueError as error:
+        raise BadRequest(f"{error}.", where=app.name) from None
+    if span.last < span.first:
+        raise BadRequest(
+            f"It ends, at {submission.end}, before it starts, at {submission.start}.", where=app.name
+        )
+    return span
+
+
+def _asked_for(app: App, submission: Submission) -> list[Span]:
+    if submission.named_keys is not None:
+        return [read_key(app, key) for key in submission.named_keys]
+    if span := span_of(app, submission):
+        return [span]
+    example = partitioning_of(app).calendar.example
+    raise BadRequest(
+        f"{app.name} is keyed by partition; the submission does not say which.",
+        where=app.name,
+        advice=f"Give start and end, like {example}.",
+    )

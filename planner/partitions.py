@@ -1,0 +1,299 @@
+"""Keys by partition: what a submission about a range of partitions comes to.
+
+From the app that was asked for downwards: whatever of its range is neither there nor under way is packed into steps,
+the tables that each step reads say which of their partitions it needs, and of these likewise. All that the apps of
+one plan need of a table is put together before it is packed. What is there is not looked behind. In the end each
+step waits for the steps, and the jobs under way, that make anything it needs.
+
+Pure: ``Knowledge`` says what there is.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from jobs.app import App
+from jobs.calendar import Calendar, Span
+from jobs.catalogue import Catalogue, parse_policy
+from jobs.coverage import Extent, Held
+from jobs.errors import BadRequest
+from jobs.gate import Gate, Need
+from jobs.partitioning import TableDependency
+from jobs.plan import PlannedJob, Standing
+from jobs.policy import Policy
+from jobs.ref import JobName
+from jobs.submission import JSON, Submission
+from planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
+from planner.restating import touched
+from planner.spans import steps, united
+from planner.supply import ALL, Supply, jobs_in
+from planner.walk import JOBS_MAX
+
+#: The jobs of one submission may need others so often, all together.
+NEEDS_MAX = 10_000_000
+_GATE = "default"
+
+
+class Knowledge(Protocol):
+    """What a plan needs to know of the tables. The version of one that no app fills is the unit of its partitions."""
+
+    def held(self, table: str, version: str, within: Span) -> Sequence[Held]:
+        """What of this span is there or under way, in order."""
+        ...
+
+    def extent(self, table: str, version: str) -> Extent: ...
+
+
+class _Terms(NamedTuple):
+    """What the jobs of an app run under."""
+
+    overrides: Mapping[str, JSON]
+    policy: Policy
+
+
+class Layout:
+    """What one submission comes to: BadRequest where it cannot be carried out.
+
+    ``supplies`` are the tables that have a part in it, each after those that it is made from.
+    """
+
+    def __init__(self, catalogue: Catalogue, submission: Submission, known: Knowledge) -> None:
+        self._catalogue = catalogue
+        self._submission = submission
+        self._known = known
+        self._terms: dict[str, _Terms] = {}
+        self._extents: dict[str, Extent] = {}
+        self._app = catalogue.app(submission.app)
+        asked = asked_for(self._app, submission)
+        self._horizon_s = self._horizon(asked, submission)
+        self._wanted: dict[str, list[Span]] = defaultdict(list)
+        self._or_later: dict[str, set[int]] = defaultdict(set)
+        self._forced = self._to_be_made_anew(asked, submission)
+        self._wanted[partitioning_of(self._app).table] += asked
+        for table, runs in self._forced.items():
+            self._wanted[table] += runs
+        self._by_table: dict[str, Supply] = {}
+        self._needs = 0
+        for app in self._children_first():
+            self._lay_out(app)
+        for table, calendar in catalogue.externals.items():
+            if self._wanted[table] or self._or_later[table]:
+                self._look_for(table, calendar)
+        self.supplies = tuple(reversed(self._by_table.values()))
+
+    def is_asked_for(self, supply: Supply) -> bool:
+        """Whether its jobs' ends are the submission's; the others are needed for these."""
+        return supply.app is self._app or supply.table in self._forced
+
+    @property
+    def is_even(self) -> bool:
+        """Whether no job of it is more urgent than another, so that none has anything to lend to its own."""
+        policies = [self._terms_of(supply.app).policy for supply in self.supplies if supply.app]
+        return all(each.end_before is None and each.priority == self.priority for each in policies)
+
+    @property
+    def priority(self) -> int:
+        """Of what was asked for."""
+        return self._terms_of(self._app).policy.priority
+
+    def jobs(self, supply: Supply) -> Iterator[PlannedJob]:
+        """The jobs of its steps, in their order; one by one, for a table may have hundreds of thousands."""
+        app = supply.app
+        for name, step in zip(supply.names, supply.steps, strict=True):
+            yield self._job(name, app, supply.table, step) if app else _landing(name)
+
+    def _job(self, name: JobName, app: App, table: str, step: Span) -> PlannedJob:
+        terms = self._terms_of(app)
+        return PlannedJob(
+            name=name,
+            standing=Standing.WANTED,
+            gates=self.gates(app, step),
+            digest=app.digest,
+            policy=terms.policy,
+            overrides=terms.overrides,
+            kwargs=self._submission.kwargs,
+            place=table,
+        )
+
+    def gates(self, app: App, step: Span) -> tuple[Gate, ...]:
+        """What the job of this step waits for."""
+        whens: dict[JobName, Need] = {}
+        for dependency, span in self._needed(app, step):
+            supply = self._by_table.get(dependency.table)
+            if supply is None:
+                continue
+            if dependency.cumulative:
+                maker = supply.first_maker(span.first)
+                makers: Iterable[JobName] = [maker] if maker else []
+            else:
+                makers = supply.makers(span)
+            endless = supply.app is not None and supply.app.unbounded
+            for name in makers:
+                whens[name] = Need(name, "running") if endless else Need(name)
+        return (Gate(_GATE, tuple(whens[name] for name in sorted(whens))),) if whens else ()
+
+    def _terms_of(self, app: App) -> _Terms:
+        """The app's own, with what it says of the mode, and what the submission says."""
+        if app.name not in self._terms:
+            words = partitioning_of(app).modes.get(self._submission.mode or "", {})
+            overrides = {**words, **self._submission.policy}
+            self._terms[app.name] = _Terms(overrides, app.policy.overridden(parse_policy(overrides)))
+        return self._terms[app.name]
+
+    def _children_first(self) -> list[App]:
+        """The apps that may have a part in it."""
+        asked = {app.name for table in self._wanted if (app := self._catalogue.fills(table))}
+        reached: set[str] = set()
+        ahead = sorted(asked)
+        while ahead:
+            if (name := ahead.pop()) not in reached:
+                reached.add(name)
+                ahead += self._catalogue[name].parent_apps
+        return [self._catalogue[name] for name in sorted(reached, key=self._catalogue.rank, reverse=True)]
+
+    def _lay_out(self, app: App) -> None:
+        """Pack what is wanted of its table, and want what that needs."""
+        self._terms_of(app)  # What is wrong with it has to be known before any of its jobs is made.
+        partitioning = partitioning_of(app)
+        table, forced = partitioning.table, self._forced.get(partitioning.table, ())
+        wanted = self._all_wanted(table, app.version)
+        if not wanted:
+            return
+        held = self._known.held(table, app.version, self._within(table, wanted))
+        supply = Supply(table, app, partitioning.calendar, held=held, wanted=wanted, forced=forced)
+        supply.steps = steps(supply.missing, partitioning.step_size)
+        self._by_table[table] = supply
+        for step in supply.steps:
+            for dependency, span in self._needed(app, step):
+                self._want(dependency, span)
+        self._refuse_excess(app)
+
+    def _want(self, dependency: TableDependency, span: Span) -> None:
+        if dependency.cumulative:
+            self._or_later[dependency.table].add(span.last)
+            self._needs += 1
+        else:
+            self._wanted[dependency.table].append(span)
+            producer = self._catalogue.fills(dependency.table)
+            size = partitioning_of(producer).step_size if producer else 1
+            self._needs += jobs_in([span], size)
+
+    def _look_for(self, table: str, calendar: Calendar) -> None:
+        """Of a table that others fill each partition that is not there is waited for by itself."""
+        or_later = self._missing_later(table, calendar.unit)
+        wanted = united([*self._wanted[table], *(Span(each, each) for each in or_later)])
+        if not wanted:
+            return
+        held = self._known.held(table, calendar.unit, self._within(table, wanted))
+        supply = Supply(table, None, calendar, held=held, wanted=wanted)
+        supply.steps = steps(supply.missing, 1)
+        exactly = united(self._wanted[table])
+        supply.or_later = {
+            Span(each, each) for each in or_later if not any(run.first <= each <= run.last for run in exactly)
+        }
+        self._by_table[table] = supply
+
+    def _all_wanted(self, table: str, version: str) -> list[Span]:
+        """With one partition that will do for all who can do with any later one, where none is there or wanted."""
+        wanted = united(self._wanted[table])
+        later = self._missing_later(table, version)
+        if later and not (wanted and wanted[-1].last >= max(later)):
+            under_way = self._known.held(table, version, Span(max(later), ALL.last))
+            last = min((max(each.span.first, *later) for each in under_way), default=max(later))
+            wanted = united([*wanted, Span(last, last)])
+        return wanted
+
+    def _within(self, table: str, wanted: Sequence[Span]) -> Span:
+        """What has to be known of a table."""
+        if or_later := self._or_later[table]:
+            return Span(min(wanted[0].first, *or_later), ALL.last)
+        return Span(wanted[0].first, wanted[-1].last)
+
+    def _missing_later(self, table: str, version: str) -> list[int]:
+        """Of what is wanted or anything later, what nothing is there for."""
+        if not self._or_later[table]:
+            return []
+        latest = self._extent(table, version).last
+        return sorted(each for each in self._or_later[table] if latest is None or each > latest)
+
+    def _needed(self, app: App, step: Span) -> Iterator[tuple[TableDependency, Span]]:
+        """What this step of the app needs of each table that it reads; of a cumulative one, the last partition."""
+        own = partitioning_of(app)
+        output = self._output(app, step)
+        for dependency in own.dependencies:
+            producer = self._catalogue.fills(dependency.table)
+            if producer and producer.unbounded:
+                yield dependency, ALWAYS
+                continue
+            reach = dependency.needed_for(output, own.calendar) if output else None
+            if reach is None or output is None:
+                continue
+            if dependency.cumulative:
+                yield dependency, Span(reach.last, reach.last)
+                continue
+            first = reach.first
+            if first is None:
+                first = self._earliest(dependency, output, own.calendar)
+            declared = partitioning_of(producer).first if producer else None
+            if declared is not None:
+                first = max(first, declared)
+            if first <= reach.last:
+                yield dependency, Span(first, reach.last)
+
+    def _output(self, app: App, step: Span) -> Span | None:
+        """What the step makes; of work that never ends, as much as the submission speaks of."""
+        if not app.unbounded:
+            return step
+        if self._horizon_s is None:
+            return None
+        calendar = partitioning_of(app).calendar
+        return Span(calendar.at(self._horizon_s[0]), calendar.at(self._horizon_s[1] - 1))
+
+    def _earliest(self, dependency: TableDependency, output: Span, own: Calendar) -> int:
+        """From where on a table is read that is read from its beginning."""
+        table = dependency.table
+        producer = self._catalogue.fills(table)
+        if producer and (declared := partitioning_of(producer).first) is not None:
+            return declared
+        version = producer.version if producer else dependency.calendar.unit
+        start = dependency.calendar.at(own.start_s(output.first))
+        first = self._extent(table, version).first
+        return start if first is None else min(first, start)
+
+    def _extent(self, table: str, version: str) -> Extent:
+        if table not in self._extents:
+            self._extents[table] = self._known.extent(table, version)
+        return self._extents[table]
+
+    def _horizon(self, asked: Sequence[Span], submission: Submission) -> tuple[int, int] | None:
+        """From when to when the submission asks for anything."""
+        calendar = partitioning_of(self._app).calendar
+        whole = Span(asked[0].first, asked[-1].last) if asked else None
+        span = span_of(self._app, submission) if self._app.unbounded else whole
+        return (calendar.start_s(span.first), calendar.start_s(span.last + 1)) if span else None
+
+    def _to_be_made_anew(self, asked: list[Span], submission: Submission) -> dict[str, list[Span]]:
+        """By table, what is made though it is there."""
+        if submission.rerun is None or not asked:
+            return {}
+        table = partitioning_of(self._app).table
+        if submission.rerun == "job":
+            return {table: asked}
+        return touched(self._catalogue, table, asked, self._known.held)
+
+    def _refuse_excess(self, app: App) -> None:
+        """Before anything is made of what would be too much."""
+        jobs = sum(len(supply.steps) for supply in self._by_table.values())
+        if jobs > JOBS_MAX:
+            raise BadRequest(f"It comes to more than {JOBS_MAX:,} jobs.", where=self._app.name)
+        if self._needs > NEEDS_MAX:
+            raise BadRequest(
+                f"At {app.name}, its jobs come to need others more than {NEEDS_MAX:,} times.",
+                where=self._app.name,
+                advice="Ask for a shorter range, or give the app a larger step_size.",
+            )
+
+
+def _landing(name: JobName) -> PlannedJob:
+    """What stands for a partition that others make."""
+    return PlannedJob(name=name, standing=Standing.EXPECTED)

@@ -1,0 +1,93 @@
+"""One table, as far as a plan goes: which of its partitions are asked for, and whose it is to make each."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from jobs.app import App
+from jobs.calendar import Calendar, Span
+from jobs.coverage import Held
+from jobs.known import Known
+from jobs.partition_key import landing_key
+from jobs.ref import JobName
+from planner.partition_keys import key_of
+from planner.spans import common, meeting, places, united, without
+
+
+class Supply:
+    """``app`` fills the table; where it is None others do, and each missing partition has a job that stands for its
+    landing.
+
+    ``held`` is what was known of all that is ``wanted``. What is ``forced`` is made anew although it is there.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        app: App | None,
+        calendar: Calendar,
+        *,
+        held: Sequence[Held],
+        wanted: list[Span],
+        forced: Sequence[Span] = (),
+    ) -> None:
+        self.table = table
+        self.app = app
+        self.calendar = calendar
+        self.wanted = wanted
+        self.there = without([each.span for each in held if each.by is None], forced)
+        self._held = [each for each in held if each.by is not None]
+        self._held_spans = [each.span for each in self._held]
+        self.missing = without(wanted, sorted([*self.there, *self._held_spans]))
+        self.steps: list[Span] = []
+        #: Of the steps, those that any later partition will do for as well.
+        self.or_later: set[Span] = set()
+
+    @property
+    def satisfied(self) -> list[Span]:
+        """What is wanted and there."""
+        return united(common(self.wanted, self.there))
+
+    @property
+    def joined(self) -> list[Known]:
+        """The jobs under way that make some of what is wanted, each once."""
+        met = (place for run in self.wanted for place in places(self._held_spans, run))
+        return list({job.name: job for place in met if (job := self._held[place].by)}.values())
+
+    @cached_property
+    def names(self) -> list[JobName]:
+        """Of the steps' jobs, in their order. Many others may name one, so they are made once."""
+        return [self.name_of(step) for step in self.steps]
+
+    def name_of(self, step: Span) -> JobName:
+        if self.app:
+            return JobName(self.app.name, key_of(self.app, step))
+        return JobName(self.table, landing_key(self.calendar, step.first, or_later=step in self.or_later))
+
+    def makers(self, span: Span) -> Iterator[JobName]:
+        """Who is to make what of this span is not there."""
+        for place in places(self.steps, span):
+            yield self.names[place]
+        for place in places(self._held_spans, span):
+            if job := self._held[place].by:
+                yield job.name
+
+    def first_maker(self, partition: int) -> JobName | None:
+        """Who makes the earliest of the partitions from this one on, where one that is there would do but none is."""
+        if self.there and self.there[-1].last >= partition:
+            return None
+        ahead = Span(partition, _AFTER_ALL)
+        spans = [*meeting(self.steps, ahead), *meeting(self._held_spans, ahead)]
+        if not spans:
+            return None
+        earliest = min(max(span.first, partition) for span in spans)
+        return next(self.makers(Span(earliest, earliest)))
+
+
+#: Later than any partition.
+_AFTER_ALL = 2**31 - 1
+ALL = Span(-(2**31), _AFTER_ALL)
+
+
+def jobs_in(spans: Iterable[Span], size: int) -> int:
+    """At least so many jobs of this size make the spans."""
+    return sum(-(-len(span) // size) for span in spans)

@@ -1,0 +1,133 @@
+"""Definitions on branches: what two of them say alike is made once, and what changes is made anew."""
+
+from typing import Any
+
+import pytest
+
+from actors import branches
+from actors.branches import Difference
+from actors.versions import NotHere, Versions
+from jobs.errors import BadRequest
+from jobs.partition_key import with_version
+from jobs.ref import JobName
+from jobs.submission import SubmissionState
+from tests.world import World, catalogue_of
+
+STAGING = {"output_table": "staging", "bash_cmd": "true"}
+LINEAGE: dict[str, dict[str, Any]] = {
+    "staging": STAGING,
+    "sums": {"bash_cmd": "true", "table_dependencies": [{"table": "staging"}]},
+    "join": {"bash_cmd": "true", "table_dependencies": [{"table": "sums"}]},
+}
+DAY = {"start": "2024-04-01", "end": "2024-04-03"}
+
+
+def _changed(app: str, **words: Any) -> dict[str, dict[str, Any]]:
+    return {**LINEAGE, app: {**LINEAGE[app], **words}}
+
+
+def _sync(world: World, branch: str, apps: dict[str, Any], *, dry_run: bool = False) -> Difference:
+    return branches.sync(world.ledger, branch, catalogue_of(apps), by="ann", dry_run=dry_run)
+
+
+def _run_all(world: World) -> None:
+    while ready := sorted(world.ready()):
+        for name in ready:
+            world.finish(name)
+
+
+def _count(world: World, app: str) -> int:
+    return sum(name.startswith(f"{app}/") for name in world.states())
+
+
+def test_a_branch_shares_what_it_does_not_change(world: World) -> None:
+    world.define(LINEAGE)
+    _sync(world, "main", LINEAGE)
+    world.submit("join", None, **DAY)
+    _run_all(world)
+    difference = _sync(world, "exp", _changed("sums", bash_cmd="echo sums"))
+    assert [(each.app, each.partitions, each.shared) for each in difference.moved] == [
+        ("join", 3, False),
+        ("sums", 3, False),
+    ]
+    assert difference.unchanged == ("staging",)
+    id = world.submit("join", None, branch="exp", **DAY)
+    assert (_count(world, "staging"), _count(world, "sums"), _count(world, "join")) == (3, 6, 6)
+    _run_all(world)
+    assert world.submission(id) is SubmissionState.SUCCEEDED
+
+
+def test_two_branches_with_the_same_definitions_share_everything(world: World) -> None:
+    world.define({})
+    _sync(world, "one", LINEAGE)
+    _sync(world, "two", LINEAGE)
+    first = world.submit("join", None, branch="one", **DAY)
+    second = world.submit("join", None, branch="two", **DAY)
+    assert len(world.states()) == 9
+    world.define(LINEAGE)
+    _run_all(world)
+    assert {world.submission(first), world.submission(second)} == {SubmissionState.SUCCEEDED}
+    rows = world.ledger.transact(
+        lambda tx: tx.rows("SELECT (SELECT count(*) FROM app_version), (SELECT count(*) FROM branch)")
+    )
+    assert rows == [(3, 6)]
+
+
+def test_what_only_people_read_changes_no_version(world: World) -> None:
+    _sync(world, "main", LINEAGE)
+    assert _sync(world, "main", _changed("staging", timeout="5m", owner="bob")).moved == ()
+
+
+def test_a_revert_finds_the_old_partitions_again(world: World) -> None:
+    world.define(LINEAGE)
+    _sync(world, "main", LINEAGE)
+    world.submit("join", None, **DAY)
+    _run_all(world)
+    world.define(_changed("staging", bash_cmd="echo"))
+    world.submit("join", None, **DAY)
+    assert len(world.ready()) == 3
+    _run_all(world)
+    world.define(LINEAGE)
+    again = world.submit("join", None, **DAY)
+    assert world.submission(again) is SubmissionState.SUCCEEDED
+
+
+def test_a_dry_run_changes_nothing(world: World) -> None:
+    _sync(world, "main", LINEAGE)
+    assert _sync(world, "main", _changed("staging", bash_cmd="echo"), dry_run=True).moved
+    assert _sync(world, "main", LINEAGE, dry_run=True).moved == ()
+    assert _sync(world, "new", LINEAGE, dry_run=True).moved == ()
+    refused = world.submit("join", None, branch="new", **DAY)
+    assert "There is no branch 'new'" in world.reason(refused)
+
+
+def test_a_table_that_is_still_read_cannot_lose_its_app(world: World) -> None:
+    _sync(world, "main", LINEAGE)
+    with pytest.raises(BadRequest, match="staging is gone, and sums still reads its table staging"):
+        _sync(world, "main", {name: LINEAGE[name] for name in ("sums", "join")})
+    assert _sync(world, "main", {"staging": STAGING}).partitions == 0
+
+
+def test_a_step_of_a_version_that_is_gone_is_run_by_its_own_definition(world: World) -> None:
+    world.define(LINEAGE)
+    world.submit("staging", None, **DAY)
+    (first, *_) = sorted(world.ready())
+    name = world.known(first).name
+    world.define(_changed("staging", bash_cmd="echo"))
+    versions = Versions(world.ledger)
+    assert versions.of(world.catalogue, name).bash_cmd == "true"
+    later = with_version("2024-04-01", world.catalogue["staging"].version)
+    assert versions.of(world.catalogue, JobName("staging", later)).bash_cmd == "echo"
+    with pytest.raises(NotHere, match="nobody has kept that of version 0badc0de"):
+        versions.of(world.catalogue, JobName("staging", with_version("2024-04-01", "0badc0de")))
+
+
+def test_a_conf_ends_in_the_app_of_its_mode(world: World) -> None:
+    world.define({**LINEAGE, "confs": {"features": {"offline": "join", "backfill": "sums"}}})
+    world.submit("features", None, mode="backfill", **DAY)
+    assert _count(world, "join") == 0
+    assert _count(world, "sums") == 3
+    refused = world.submit("features", None, mode="online", **DAY)
+    assert "no mode 'online'" in world.reason(refused)
+    unsaid = world.submit("features", None, **DAY)
+    assert "several modes" in world.reason(unsaid)
