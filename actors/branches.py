@@ -11,10 +11,14 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from actors.versions import catalogue_of, kept
+from actors.assembly import open_ledger
+from actors.definitions import BRANCH
+from actors.settings import Settings
+from actors.versions import catalogue_of, kept, texts_of
 from jobs.app import App
 from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest, DefinitionError
+from jobs.catalogue.remote import Stored, Unread
+from jobs.errors import BadRequest, DefinitionError, SluiceError
 from ledger import versions
 from ledger.connection import Ledger, Tx
 from ledger.versions import Change, Kept
@@ -63,6 +67,23 @@ def branch_of(tx: Tx, name: str) -> Catalogue:
             f"The definitions of branch {name} cannot be read here: {error}", where=name
         ) from error
     return _stamped(catalogue, {each.app: each.version for each in has})
+
+
+def stored(settings: Settings, address: str) -> Stored | Unread:
+    """What a process that is started with ``branch://NAME`` loads: the definitions of that branch."""
+    name = address.removeprefix(BRANCH)
+
+    def look(tx: Tx) -> Stored | Unread:
+        synced = versions.synced(tx, name)
+        if synced is None:
+            return Unread(f"there is no branch {name!r}; `sluice apps sync --branch {name} SOURCE` makes it")
+        return texts_of(versions.of_branch(tx, name), synced.confs)
+
+    try:
+        with open_ledger(settings, connections=1) as ledger:
+            return ledger.transact(look)
+    except SluiceError as error:
+        return Unread(error.what)
 
 
 def _stamped(catalogue: Catalogue, of: Mapping[str, str]) -> Catalogue:

@@ -11,14 +11,26 @@ from jobs.catalogue.remote import Fetch, Stored, Unread
 from jobs.catalogue.snapshot import Snapshot, imported, snapshot
 from jobs.errors import DefinitionError, Fault
 
+#: What the address of a branch begins with; its name follows.
+BRANCH = "branch://"
+
 _LOG = logging.getLogger("sluice.definitions")
 
 
-def fetch(address: str) -> Stored | Unread:
-    """What lies at a ``redis://`` address. The driver is imported for those who have one."""
-    from broker.redis import definitions  # noqa: PLC0415 - most processes read files alone
+def fetcher(settings: Settings) -> Fetch:
+    """Reads what lies at a ``redis://`` address, or is the branch of a ``branch://`` one. The drivers are imported for
+    those who have such; most processes read files alone."""
 
-    return definitions.fetch(address)
+    def fetch(address: str) -> Stored | Unread:
+        if address.startswith(BRANCH):
+            from actors import branches  # noqa: PLC0415 - see above
+
+            return branches.stored(settings, address)
+        from broker.redis import definitions  # noqa: PLC0415 - see above
+
+        return definitions.fetch(address)
+
+    return fetch
 
 
 class Definitions:
@@ -33,11 +45,11 @@ class Definitions:
     ``look`` is for one thread; ``current`` may be asked by any.
     """
 
-    def __init__(self, settings: Settings, *, fetch: Fetch = fetch) -> None:
+    def __init__(self, settings: Settings, *, fetch: Fetch | None = None) -> None:
         self._settings = settings
-        self._fetch = fetch
+        self._fetch = fetch or fetcher(settings)
         # Taken before the load: what changes while that lasts is found changed by the next look.
-        fetched = cache(fetch)
+        fetched = cache(self._fetch)
         self._loaded = self._tried = snapshot(settings.apps, fetched)
         self._current = self._load(fetched)
         self._imported = imported(settings.apps)

@@ -18,8 +18,8 @@ from ledger import versions
 from ledger.connection import Ledger, Tx
 from ledger.versions import Kept
 
-#: What an address of definitions in the ledger begins with; a branch's name follows.
-BRANCH = "branch://"
+#: Any address will do for what is at hand already.
+_AT_HAND = "kept://"
 
 
 class NotHere(SluiceError):
@@ -37,12 +37,16 @@ def kept(app: App) -> Kept | None:
     return Kept(app=app.name, version=app.version, code=app.code, words=app.words)
 
 
+def texts_of(of: Iterable[Kept], confs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """These versions as they would lie on a server of definitions."""
+    texts = {each.app: msgspec.json.encode(each.words).decode() for each in of}
+    return {**texts, "confs": msgspec.json.encode(confs).decode()} if confs else texts
+
+
 def catalogue_of(of: Iterable[Kept], confs: Mapping[str, Mapping[str, str]]) -> Catalogue:
     """These versions as a catalogue; DefinitionError where they cannot be read here."""
-    texts = {each.app: msgspec.json.encode(each.words).decode() for each in of}
-    if confs:
-        texts["confs"] = msgspec.json.encode(confs).decode()
-    return load([BRANCH], fetch=lambda _: texts)
+    texts = texts_of(of, confs)
+    return load([_AT_HAND], fetch=lambda _: texts)
 
 
 class Versions:

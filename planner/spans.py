@@ -32,7 +32,7 @@ def without(runs: Iterable[Span], taken: Sequence[Span]) -> list[Span]:
     return left
 
 
-def common(runs: Iterable[Span], others: Sequence[Span]) -> list[Span]:
+def in_both(runs: Iterable[Span], others: Sequence[Span]) -> list[Span]:
     """What is in both; the others are in order and do not overlap."""
     return [
         Span(max(run.first, span.first), min(run.last, span.last))

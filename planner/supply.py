@@ -10,7 +10,7 @@ from jobs.known import Known
 from jobs.partition_key import landing_key
 from jobs.ref import JobName
 from planner.partition_keys import key_of
-from planner.spans import common, meeting, places, united, without
+from planner.spans import in_both, meeting, places, united, without
 
 
 class Supply:
@@ -45,7 +45,7 @@ class Supply:
     @property
     def satisfied(self) -> list[Span]:
         """What is wanted and there."""
-        return united(common(self.wanted, self.there))
+        return united(in_both(self.wanted, self.there))
 
     @property
     def joined(self) -> list[Known]:

@@ -1,14 +1,30 @@
-"""A world with schedules."""
+"""A world with schedules, and one with a grid."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.actors.unending import Site
 from tests.timed import Timed
+from tests.world import World
 
 
 @pytest.fixture
 def timed(ledger_url: str, tmp_path: Path) -> Iterator[Timed]:
     with Timed(ledger_url, tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def site(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return Site(world, tmp_path)
+
+
+@pytest.fixture
+def started(site: Site) -> Site:
+    site.world.submit("far", id="s")
+    site.run()
+    return site

@@ -164,7 +164,7 @@ class _Away:
 
 def _attaching(times: int, stop: Event) -> Attaching:
     job = Claimed(1, "far", "1", 0, 1, None, None, None, None)
-    return Attaching(cast(Ledger, _Away(times)), job, stop)
+    return Attaching(cast(Ledger, _Away(times)), job, stop, lambda _: None)
 
 
 def test_a_handle_is_offered_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:

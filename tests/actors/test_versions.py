@@ -1,0 +1,63 @@
+"""A step is run by the definition that it was planned with, wherever that is to be had."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from actors.versions import NotHere, Versions
+from jobs.catalogue import load
+from jobs.outcome import Ending
+from jobs.states import State
+from ledger.reads.check import breaches
+from tests.world import World
+
+DAY = {"start": "2024-04-01", "end": "2024-04-01"}
+MODULE = """
+from jobs import app
+
+@app(output_table="days", step_size=3)
+def days(job):
+    return {what}
+"""
+
+
+def _code(folder: Path, what: str) -> None:
+    (folder / "version_pipeline.py").write_text(MODULE.format(what=what))
+
+
+def test_code_that_has_changed_since_is_not_run_in_its_place(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    _code(tmp_path, "1")
+    world.catalogue = load(["version_pipeline"])
+    world.submit("days", None, **DAY)
+    (step,) = world.ready()
+    name = world.known(step).name
+    versions = Versions(world.ledger)
+    assert versions.of(world.catalogue, name).function is world.catalogue["days"].function
+    _code(tmp_path, "'something else'")
+    # As in a worker that was started after the change.
+    monkeypatch.delitem(sys.modules, "version_pipeline")
+    world.catalogue = load(["version_pipeline"])
+    with pytest.raises(NotHere, match="planned with other code"):
+        versions.of(world.catalogue, name)
+
+
+def test_a_step_whose_version_a_worker_has_not_waits_for_another(world: World) -> None:
+    world.define({"days": {"bash_cmd": "true", "partition": "day"}})
+    world.submit("days", None, **DAY)
+    (step,) = world.ready()
+    claimed = world.claim(step)
+    assert claimed is not None
+    assert world.record(claimed, Ending.NOT_HERE, error="nobody has kept it")
+    assert world.state(step) is State.WAITING
+    assert world.round(step) == 0
+    world.tick(after_s=5)
+    assert world.state(step) is State.WAITING
+    world.tick(after_s=30)
+    assert world.state(step) is State.READY
+    assert world.ledger.transact(breaches) == []
+    world.finish(step)
+    assert world.state(step) is State.SUCCEEDED
