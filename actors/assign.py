@@ -1,18 +1,24 @@
 """From what the ledger hands over with a claim to what a runner needs."""
 
+from typing import Any
+
 from jobs.app import App
-from jobs.catalogue import Catalogue, parse_policy
+from jobs.calendar import Span
+from jobs.catalogue import parse_policy
 from jobs.job import Assignment, idempotency_token
+from jobs.partitioning import Partitioning, inputs_of
 from jobs.work_ids import ids_of
 from ledger.claims import Claimed
+from planner.partition_keys import read_key
 
 
-def assign(catalogue: Catalogue, job: Claimed) -> Assignment:
-    """BadRequest where this process's definitions do not have the app, or the key no longer fits it."""
-    app: App = catalogue.app(job.app)
+def assign(app: App, job: Claimed) -> Assignment:
+    """BadRequest where the key no longer fits the app."""
+    partitioning = app.partitioning
     return Assignment(
         name=job.name,
-        ids={} if app.chunking else app.read_key(job.key),
+        ids={} if app.chunking or partitioning else app.read_key(job.key),
+        **(_step(app, partitioning, job) if partitioning and not app.unbounded else {}),
         work_ids=None if job.work_ids is None else tuple(ids_of(job.work_ids)),
         kwargs=job.kwargs or {},
         round=job.round,
@@ -21,3 +27,17 @@ def assign(catalogue: Catalogue, job: Claimed) -> Assignment:
         app=app,
         policy=app.policy.overridden(parse_policy(job.overrides or {})),
     )
+
+
+def _step(app: App, partitioning: Partitioning, job: Claimed) -> dict[str, Any]:
+    """What is to be made, and of what; BadRequest where the definitions have another version of the app."""
+    write = partitioning.calendar.write
+    span = read_key(app, job.key)
+    left = job.partitions or []
+    return {
+        "span": (write(span.first), write(span.last)),
+        "partitions": tuple(map(write, left)),
+        "table": partitioning.table,
+        "version": app.version,
+        "inputs": inputs_of(partitioning, Span(left[0], left[-1])) if left else {},
+    }

@@ -1,8 +1,11 @@
 """One run's tie to work that it started elsewhere (see ``jobs.managed``): the ledger's word, or the lifeline's."""
 
 import logging
+from collections.abc import Callable, Sequence
 from threading import Event
 
+from actors import executor
+from broker.messages import Message
 from jobs.errors import Unreachable
 from jobs.managed import Keeper
 from jobs.submission import JSON
@@ -17,18 +20,24 @@ OFFER_AGAIN_S = 1.0
 
 
 class Attaching:
-    """``stop`` is the run's own. While it is not set, the lifeline trusts that the claim stands."""
+    """``stop`` is the run's own. While it is not set, the lifeline trusts that the claim stands. ``send`` publishes
+    hints to those who waited for the work to begin."""
 
-    def __init__(self, ledger: Ledger, job: Claimed, stop: Event) -> None:
+    def __init__(
+        self, ledger: Ledger, job: Claimed, stop: Event, send: Callable[[Sequence[Message]], None]
+    ) -> None:
         self.handle = job.handle
         self._ledger = ledger
         self._job = job
         self._stop = stop
+        self._send = send
 
-    def keep(self, handle: JSON) -> bool:
+    def keep(self, handle: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:
         while True:
             try:
-                return self._ledger.transact(lambda tx: handles.keep(tx, self._job.right, handle))
+                if look_every_s is None:
+                    return self._ledger.transact(lambda tx: handles.keep(tx, self._job.right, handle))
+                return self._leave(handle, look_every_s, said)
             except Unreachable as error:
                 _LOG.warning("what %s has started waits to be written down: %s", self._job.name, error)
                 if self._stop.wait(OFFER_AGAIN_S):
@@ -47,3 +56,16 @@ class Attaching:
             self._ledger.transact(lambda tx: handles.forget(tx, self._job.right, handle))
         except Unreachable as error:
             _LOG.warning("the work of %s was ended, and its handle stays: %s", self._job.name, error)
+
+    def not_ended(self, handle: JSON) -> None:
+        try:
+            self._ledger.transact(lambda tx: handles.bequeath(tx, self._job.right, handle))
+        except Unreachable as error:
+            _LOG.warning("the work of %s, %s, could not be ended: %s", self._job.name, handle, error)
+
+    def _leave(self, handle: JSON, every_s: float, said: str) -> bool:
+        messages = executor.leave(self._ledger, self._job.right, handle, every_s=every_s, said=said)
+        if messages is None:
+            return False
+        self._send(messages)
+        return True

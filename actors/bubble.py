@@ -21,7 +21,7 @@ _LOG = logging.getLogger("sluice.planner")
 
 def may_push(catalogue: Catalogue, app: str) -> bool:
     """Whether anything can follow from this app's jobs."""
-    return app in catalogue and bool(catalogue.children_of(app))
+    return app in catalogue and catalogue[app].partitioning is None and bool(catalogue.children_of(app))
 
 
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:

@@ -74,8 +74,8 @@ def _plan(
     if chunked.waits_for:
         _wait(tx, number, chunked.waits_for)
         return []
-    told = planning.plan(tx, chunked.plan(number))
     submissions.activate(tx, [number])
+    told = planning.plan(tx, chunked.plan(number))
     submissions.settle(tx, [number])
     return announce(tx, follow_turns(tx, catalogue, told))
 

@@ -1,4 +1,4 @@
-"""What programs do with Sluice: submit, look, wait, cancel. All of it goes through the ledger.
+"""What programs do with Sluice: submit, look, wait, cancel, pause. All of it goes through the ledger.
 
 A submission is safe once the ledger has it; the message sent after it only saves the groomer's next look.
 So the broker may be down, and nobody has to repeat anything.
@@ -6,17 +6,19 @@ So the broker may be down, and nobody has to repeat anything.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from uuid import uuid4
 
 import msgspec
 
+from actors.landing import land
+from actors.pausing import go_on
 from broker.messages import Ended, Message, Plan
-from jobs.catalogue import parse_policy
+from jobs.catalogue import Catalogue, parse_policy
 from jobs.errors import BadRequest, Unreachable
 from jobs.ref import JobName
 from jobs.submission import NUL, Submission, SubmissionState
-from ledger import submissions
+from ledger import pausing, submissions
 from ledger.connection import Ledger
 from ledger.reads import progress
 
@@ -57,10 +59,7 @@ class Client:
         """Cancel a submission and what nobody else wants; BadRequest if it is not there or has ended."""
         ended = self._ledger.transact(lambda tx: submissions.cancel(tx, submission))
         if ended is None:
-            raise BadRequest(
-                f"There is no open submission {submission}.",
-                advice="`sluice submissions` lists what there is.",
-            )
+            raise _no_submission("open", submission)
         self._tell(ended)
         return ended
 
@@ -69,6 +68,33 @@ class Client:
         ended = self._ledger.transact(lambda tx: submissions.cancel_job(tx, name))
         self._tell(ended)
         return ended
+
+    def pause(self, submission: str) -> int:
+        """Begin nothing more that only paused submissions want; how many jobs this holds back.
+
+        BadRequest if it is not there or has ended.
+        """
+        held_back = self._ledger.transact(lambda tx: pausing.pause(tx, submission))
+        if held_back is None:
+            raise _no_submission("open", submission)
+        return len(held_back)
+
+    def resume(self, submission: str) -> int:
+        """Let it go on; how many jobs this lets go. BadRequest if it is not there or is not paused."""
+        found = go_on(self._ledger, submission)
+        if found is None:
+            raise _no_submission("paused", submission)
+        if found.messages:
+            self._hint(*found.messages)
+        return found.let_go
+
+    def land(self, catalogue: Catalogue, table: str, partitions: Iterable[str]) -> int:
+        """Note that these partitions, or ranges of them, are there; how many were not before. BadRequest for a table
+        that no app fills or reads, and for what is no partition of it."""
+        landing = land(self._ledger, catalogue, table, partitions)
+        if landing.messages:
+            self._hint(*landing.messages)
+        return landing.new
 
     def status(self, submission: str) -> progress.Status | None:
         return self._ledger.transact(lambda tx: progress.status(tx, submission))
@@ -90,11 +116,17 @@ class Client:
         if ended:
             self._hint(Ended(jobs=tuple(ended)))
 
-    def _hint(self, message: Message) -> None:
+    def _hint(self, *messages: Message) -> None:
         try:
-            self._publish([message])
+            self._publish([*messages])
         except Unreachable as error:
             _LOG.warning("the broker was not told, the groomer will see to it: %s", error)
+
+
+def _no_submission(kind: str, id_: str) -> BadRequest:
+    return BadRequest(
+        f"There is no {kind} submission {id_}.", advice="`sluice submissions` lists what there is."
+    )
 
 
 def _named(submission: Submission) -> Submission:

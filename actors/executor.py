@@ -1,4 +1,7 @@
-"""The executor's two transactions. What lies between them, running the jobs, is the worker's (see actors.running)."""
+"""The executor's two transactions. What lies between them, running the jobs, is the worker's (see actors.running).
+
+A third takes the place of the second where the work goes on until it is stopped: the claim stands, without a worker.
+"""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -8,7 +11,8 @@ from broker.messages import Ended, Execute, Executed, Message
 from jobs.catalogue import Catalogue
 from jobs.outcome import Outcome
 from jobs.ref import Claim
-from ledger import claims, counts
+from jobs.submission import JSON
+from ledger import claims, counts, watching
 from ledger.claims import Claimed
 from ledger.connection import Ledger, Tx
 
@@ -21,11 +25,25 @@ def claim(
     The message has done its work once this returns.
     """
     turns = [(turn.job, turn.round) for turn in message.jobs]
-    digest = catalogue[message.app].digest if message.app in catalogue else ""
+    app = catalogue[message.app] if message.app in catalogue else None
+    digest, unbounded = (app.digest, app.unbounded) if app else ("", False)
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
-        taken = claims.claim(tx, message.app, turns, worker, digest)
+        taken = claims.claim(tx, message.app, turns, worker, digest, unbounded=unbounded)
         return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready)
+
+    return ledger.transact(work)
+
+
+def leave(
+    ledger: Ledger, right: Claim, handle: JSON, *, every_s: float, said: str
+) -> Sequence[Message] | None:
+    """Store what the claim has started and leave it to be looked at: what waited for that. None: the claim is lost."""
+
+    def work(tx: Tx) -> Sequence[Message] | None:
+        if not watching.leave(tx, right, handle, watch_s=every_s, said=said):
+            return None
+        return announce(tx, counts.tell(tx, watching.awaited(tx, right)).ready)
 
     return ledger.transact(work)
 

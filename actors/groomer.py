@@ -7,14 +7,16 @@ does not fit waits for the next.
 from collections.abc import Callable, Mapping, Sequence
 
 from actors.announce import announce
-from broker.messages import Ended, Executed, Message, Plan, Tick
+from broker.messages import Ended, Executed, Message, Plan, Tick, Watch
 from jobs.catalogue import Catalogue
-from ledger import grooming, submissions
+from ledger import grooming, submissions, watching
 from ledger.connection import Ledger, Tx
 from ledger.grooming import Chore
 
 #: So many rows are seen to by one step of one tick.
 LIMIT = 1000
+#: So many looks of one app are one thread's, one after the other: each asks a system that may be slow to answer.
+LOOKS_TOGETHER = 10
 
 
 def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
@@ -55,6 +57,15 @@ def _announce_executed(tx: Tx) -> Sequence[Message]:
     return [Executed(jobs=tuple(executed))] if executed else []
 
 
+def _watch(tx: Tx) -> Sequence[Message]:
+    due = watching.send(tx, LIMIT)
+    return [
+        Watch(app=app, jobs=tuple(jobs[place : place + LOOKS_TOGETHER]))
+        for app, jobs in due.items()
+        for place in range(0, len(jobs), LOOKS_TOGETHER)
+    ]
+
+
 def _settle(tx: Tx) -> Sequence[Message]:
     submissions.settle_unwatched(tx, LIMIT)
     return []
@@ -70,5 +81,6 @@ _STEPS: Mapping[Chore, Callable[[Tx], Sequence[Message]]] = {
     Chore.RELEASE: _release,
     Chore.ANNOUNCE_READY: _announce_ready,
     Chore.ANNOUNCE_EXECUTED: _announce_executed,
+    Chore.WATCH: _watch,
     Chore.SETTLE: _settle,
 }

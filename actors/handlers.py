@@ -3,8 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from actors import groomer, planner, scheduler
-from broker.messages import Cancel, Ended, Executed, Look, Message, Plan, Submit, SubmitMany, Tick
+from actors import groomer, landing, pausing, planner, scheduler
+from broker.messages import (
+    Cancel,
+    Ended,
+    Executed,
+    Landed,
+    Look,
+    Message,
+    Pause,
+    Plan,
+    Resume,
+    Submit,
+    SubmitMany,
+    Tick,
+)
 from jobs.catalogue import Catalogue
 from ledger.connection import Ledger
 
@@ -15,6 +28,9 @@ HANDLERS: Mapping[type[Message], Handler] = {
     Submit: planner.submit,
     SubmitMany: planner.submit_many,
     Cancel: planner.cancel,
+    Pause: pausing.pause,
+    Resume: pausing.resume,
+    Landed: landing.landed,
     Plan: planner.plan,
     Executed: planner.executed,
     Ended: planner.ended,

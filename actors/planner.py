@@ -11,6 +11,7 @@ import msgspec
 from actors.announce import announce
 from actors.bubble import may_push, push_children
 from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
+from actors.partitioning import plan_by_partition
 from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
@@ -20,6 +21,7 @@ from jobs.submission import NUL, Submission
 from ledger import counts, judging, splitting, submissions
 from ledger.connection import Ledger, Tx
 from planner.chunk_keys import is_by_chunk
+from planner.confs import is_by_partition
 from planner.judge import judge
 
 #: So many submissions are planned in one transaction.
@@ -41,10 +43,11 @@ def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Messag
     messages: list[Message] = []
     for start in range(0, len(message.submissions), BATCH):
         ids = list(message.submissions[start : start + BATCH])
-        by_chunk, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids))
+        apart, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids))
         messages += sent
-        for received, submission in by_chunk:
-            messages += plan_by_chunk(ledger, catalogue, received, submission)
+        for received, submission in apart:
+            plan_one = plan_by_chunk if _is_by_chunk(catalogue, submission) else plan_by_partition
+            messages += plan_one(ledger, catalogue, received, submission)
     return messages
 
 
@@ -143,28 +146,39 @@ _Read = tuple[submissions.Received, Submission]
 def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read], Sequence[Message]]:
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
 
-    Those about work IDs are left for ``actors.chunking``. One for an app that is not there may have come with the
-    news of it, and these definitions may be a moment old: it stays as it was received, and the groomer has it
-    planned again.
+    Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``. One for
+    an app that is not there may have come with the news of it, and these definitions may be a moment old: it stays
+    as it was received, and the groomer has it planned again.
     """
     refuse = partial(submissions.refuse, tx)
     received = submissions.hold_received(tx, ids)
     wanted = [
         (each, read)
         for each in received
-        if (read := _reread(each, refuse)) and (read.app in catalogue or not each.recent)
+        if (read := _reread(each, refuse)) and (_is_known(catalogue, read) or not each.recent)
     ]
     by_chunk = [(each, read) for each, read in wanted if _is_by_chunk(catalogue, read)]
+    by_partition = [(each, read) for each, read in wanted if is_by_partition(catalogue, read)]
     asking = [each.number for each, read in by_chunk if has_to_ask(read)]
     submissions.set_aside(tx, asking, for_s=SELECT_S)
-    walked = [(each.number, read) for each, read in wanted if not _is_by_chunk(catalogue, read)]
+    apart = [*by_chunk, *by_partition]
+    numbers = {each.number for each, _ in apart}
+    walked = [(each.number, read) for each, read in wanted if each.number not in numbers]
     planned, ready = plan_together(tx, catalogue, walked, refuse)
     submissions.settle(tx, planned)
-    return by_chunk, announce(tx, ready)
+    return apart, announce(tx, ready)
+
+
+def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
+    return submission.app in catalogue or is_by_partition(catalogue, submission)
 
 
 def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
-    return submission.app in catalogue and is_by_chunk(catalogue[submission.app], submission)
+    return (
+        submission.branch is None
+        and submission.app in catalogue
+        and is_by_chunk(catalogue[submission.app], submission)
+    )
 
 
 def _reread(received: submissions.Received, refuse: Refuse) -> Submission | None:

@@ -15,9 +15,10 @@ from actors.lookout import Lookout
 from actors.running import Running
 from actors.settings import Settings
 from actors.ticker import Ticker
+from actors.watching import Watching
 from broker.carrier import Broker
 from broker.delivery import Delivery
-from broker.messages import CONTROL, SCHEDULER, Execute, Message
+from broker.messages import CONTROL, SCHEDULER, Execute, Message, Watch
 from broker.service import Handler, Service, serve
 from jobs.errors import Unreachable
 from ledger.connection import Ledger
@@ -60,6 +61,7 @@ class Process:
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
         self._running = Running(ledger, lambda: definitions.current, self._holdings, worker, self._send)
+        self._watching = Watching(ledger, lambda: definitions.current, self._holdings, self._send)
         self._lifeline = Lifeline(
             ledger,
             self._holdings,
@@ -119,7 +121,8 @@ class Process:
 
     def _serve(self, queues: list[str], threads: int) -> Service:
         handlers: Mapping[str, Handler] = {kind.actor: self._handle for kind in HANDLERS} | {
-            Execute.actor: self._execute
+            Execute.actor: self._execute,
+            Watch.actor: self._watch,
         }
         return serve(
             self._broker,
@@ -136,6 +139,10 @@ class Process:
     def _execute(self, message: Message, delivery: Delivery) -> None:
         if isinstance(message, Execute):
             self._running.execute(message, delivery)
+
+    def _watch(self, message: Message, delivery: Delivery) -> None:
+        if isinstance(message, Watch):
+            self._watching.watch(message, delivery)
 
     def _send(self, messages: Sequence[Message]) -> None:
         """Publish hints. They may be lost: the ledger knows what they would have said."""

@@ -9,14 +9,17 @@ from uuid import UUID
 import msgspec
 
 from actors import executor
+from actors.acknowledging import Acknowledging
 from actors.assign import assign
 from actors.attaching import Attaching
 from actors.holdings import Holdings
 from actors.transacting import Transacting
+from actors.versions import NotHere, Versions
 from broker.delivery import Delivery
 from broker.messages import Execute, Executed, Message
 from jobs.catalogue import Catalogue
 from jobs.errors import SluiceError, Unreachable
+from jobs.job import Acknowledge, Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.runners import runner_for
@@ -32,6 +35,7 @@ OFFER_AGAIN_S = 1.0
 
 _NOT_STARTED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it began")
 _NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker never learned that it had claimed it")
+_NOTHING_LEFT = Outcome(ending=Ending.DONE, output="All of its partitions had been made by an earlier round.")
 _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
 
 
@@ -50,6 +54,7 @@ class Running:
         send: Callable[[Sequence[Message]], None],
     ) -> None:
         self._ledger = ledger
+        self._versions = Versions(ledger)
         self._catalogue = catalogue
         self._holdings = holdings
         self._worker = worker
@@ -107,7 +112,7 @@ class Running:
             self._holdings.release([job.right])
             if outcome is None:
                 self._send([Executed(jobs=(job.id,))])
-            else:
+            elif outcome.ending is not Ending.GOES_ON:
                 outcomes[job.right] = outcome
             if time.monotonic() - recorded_at > RECORD_WITHIN_S:
                 self._record(outcomes)
@@ -121,19 +126,30 @@ class Running:
         transacting = Transacting(self._ledger, job.right)
         began = time.monotonic()
         try:
-            assignment = assign(catalogue, job)
+            assignment = assign(self._versions.of(catalogue, job.name), job)
+            if assignment.span and not assignment.partitions:
+                return _NOTHING_LEFT
             runner = runner_for(assignment.app)
             outcome = runner.run(
                 assignment,
                 stop=stop,
                 report=_unheard,
                 transaction=transacting.open,
-                attachment=Attaching(self._ledger, job, stop),
+                attachment=Attaching(self._ledger, job, stop, self._send),
+                acknowledge=self._acknowledge(assignment, job, stop),
             )
+        except NotHere as error:
+            return Outcome(ending=Ending.NOT_HERE, error=error.what)
         except SluiceError as error:
             return Outcome(ending=Ending.ERROR, error=f"{error.what} {error.advice}".strip())
         took_s = time.monotonic() - began
         return None if transacting.committed else msgspec.structs.replace(outcome, took_s=took_s)
+
+    def _acknowledge(self, assignment: Assignment, job: Claimed, stop: Event) -> Acknowledge | None:
+        partitioning = assignment.app.partitioning
+        if partitioning is None:
+            return None
+        return Acknowledging(self._ledger, job.right, partitioning.calendar, stop).acknowledge
 
     def _record(self, outcomes: dict[Claim, Outcome]) -> None:
         if not outcomes:

@@ -31,8 +31,8 @@ def plan_together(
     ]
     arrived = _arrive(tx, walks, now, refuse)
     numbers = [walk.number for walk in arrived]
-    told = planning.plan(tx, merge(catalogue, arrived))
     submissions.activate(tx, numbers)
+    told = planning.plan(tx, merge(catalogue, arrived))
     return numbers, follow_turns(tx, catalogue, told)
 
 

@@ -1,7 +1,7 @@
 """Every message there is. A message names jobs and rounds; it never carries state.
 
-``Submit``, ``SubmitMany`` and ``Cancel`` are the exceptions: they bring news, and exist nowhere else until
-the ledger has admitted or refused it. The former two keep each submission as it came, so that one that
+``Submit``, ``SubmitMany``, ``Cancel``, ``Pause``, ``Resume`` and ``Landed`` are the exceptions: they bring news, and
+exist nowhere else until the ledger has admitted or refused it. The former two keep each submission as it came, so that one that
 cannot be read is refused alone.
 """
 
@@ -65,6 +65,31 @@ class Cancel(Message, frozen=True):
     key: str | None = None
 
 
+class Pause(Message, frozen=True):
+    """What this submission alone wants is not begun until it is resumed."""
+
+    actor: ClassVar[str] = "pause"
+    news: ClassVar[bool] = True
+    submission: str
+
+
+class Resume(Message, frozen=True):
+    """A submission that is paused goes on."""
+
+    actor: ClassVar[str] = "resume"
+    news: ClassVar[bool] = True
+    submission: str
+
+
+class Landed(Message, frozen=True):
+    """These partitions of a table are there: written like ``2024-04-01``, or ``2024-04-01..2024-04-07`` for several."""
+
+    actor: ClassVar[str] = "landed"
+    news: ClassVar[bool] = True
+    table: str
+    partitions: tuple[str, ...]
+
+
 class Plan(Message, frozen=True):
     """Submissions that stand in the ledger and are not planned yet."""
 
@@ -112,4 +137,19 @@ class Execute(Message, frozen=True):
         return self.app
 
 
-MESSAGES: tuple[type[Message], ...] = (Submit, SubmitMany, Cancel, Plan, Executed, Ended, Tick, Look, Execute)
+class Watch(Message, frozen=True):
+    """Jobs of one app whose work elsewhere is to be looked at, or ended where they are over. Nobody else looks."""
+
+    actor: ClassVar[str] = "watch"
+    app: str
+    jobs: tuple[int, ...]
+
+    @property
+    def queue(self) -> str:
+        return self.app
+
+
+MESSAGES: tuple[type[Message], ...] = (
+    *(Submit, SubmitMany, Cancel, Pause, Resume, Landed, Plan, Executed, Ended),
+    *(Tick, Look, Execute, Watch),
+)

@@ -16,6 +16,7 @@ What holds:
     choosing                    which jobs a hint is for     urgency     who lends whom how much
     release, counts             gates open and shut          judging     what follows from an outcome
     submissions, wishes         who wants what               grooming    what was lost or has become due
+    pausing                     what is not begun for now
     workers                     leases                       schedules   due times, and what became of them
                                                              reads/      what people ask
 

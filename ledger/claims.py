@@ -15,9 +15,13 @@ from jobs.states import CLAIM, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
 from jobs.submission import JSON
 from ledger.choosing import UNEXPIRED, choose
 from ledger.connection import Tx, arrays
+from ledger.partitions import LEFT
 from ledger.release import READY_COLUMNS, Ready
 from ledger.sql import NOW, move
 from ledger.submissions import owe
+
+#: A job of a version that its worker has not waits so long for another worker.
+LOOK_AGAIN_S = 30.0
 
 # A worker whose lease has run out may not take new work: its jobs are about to be given to others.
 _CLAIM = move(
@@ -26,8 +30,9 @@ _CLAIM = move(
     given="unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)",
     condition=f"job.round = given.round AND {UNEXPIRED} AND EXISTS ("
     f"SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})",
-    sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s)",
-    returning="id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle",
+    sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s), "
+    "unbounded = %(unbounded)s",
+    returning=f"id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle, {LEFT} AS partitions",
 )
 # It also looks for those whose children wait for them to run: in a statement after the claim's own, for a
 # plan that locked the parent before us has written its need by now (see ``counts``).
@@ -47,15 +52,30 @@ _RECORD = move(
     By.EXECUTOR,
     given=_CLAIMS,
     condition=_HELD,
-    sets=f"announced_at = {NOW}, announcements = 0, handle = NULL",
+    sets=f"announced_at = {NOW}, announcements = 0",
+    forgets_work=True,
 )
 _HAND_BACK = move(
     HAND_BACK,
     By.EXECUTOR,
     given=_CLAIMS,
-    condition=_HELD,
+    condition=f"{_HELD} AND NOT job.paused",
     sets=f"announced_at = {NOW}, announcements = 0",
     returning=READY_COLUMNS,
+)
+# What was paused meanwhile waits. One that was resumed between these two statements does for a moment, and the
+# groomer finds it due.
+_HAND_BACK_PAUSED = move(
+    REQUEUE, By.EXECUTOR, given=_CLAIMS, condition=_HELD, note="'handed back, and paused'"
+)
+# Whoever has the version may be there by then; nobody is to take it up in vain all the time.
+_SET_ASIDE = move(
+    REQUEUE,
+    By.EXECUTOR,
+    given=_CLAIMS,
+    condition=_HELD,
+    sets=f"not_before = {NOW} + make_interval(secs => {LOOK_AGAIN_S})",
+    note="'its worker has no such version'",
 )
 _SUSPEND = move(
     SUSPEND,
@@ -69,19 +89,22 @@ _REQUEUE_TIMED_OUT = move(
     By.EXECUTOR,
     given=_CLAIMS,
     condition=f"{_HELD} AND job.timeouts < job.max_timeouts",
-    sets="timeouts = job.timeouts + 1, round = job.round + 1, handle = NULL",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1",
     note="'timed out'",
+    forgets_work=True,
 )
 _TIME_OUT = move(
     TIME_OUT,
     By.EXECUTOR,
     given=_CLAIMS,
     condition=f"{_HELD} AND job.timeouts >= job.max_timeouts",
-    sets="timeouts = job.timeouts + 1, handle = NULL",
+    sets="timeouts = job.timeouts + 1",
+    forgets_work=True,
 )
 _CLOSE_ROUNDS = f"""
 UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
-                 exit_code = given.exit_code, error = given.error, output = given.output, stderr = given.stderr
+                 exit_code = given.exit_code, error = given.error, stderr = given.stderr,
+                 output = concat(round.output, given.output)
 FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
             %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[])
      AS given (job, claim, ending, took_s, exit_code, error, output, stderr)
@@ -91,7 +114,7 @@ WHERE round.job = given.job AND round.claim = given.claim AND round.ending IS NU
 
 class Claimed(Struct, frozen=True):
     """A job that this worker may run, and what it needs to run it. ``handle`` is of an earlier claim (``handles``);
-    ``work_ids`` are parts (``jobs.work_ids``)."""
+    ``work_ids`` are parts (``jobs.work_ids``); ``partitions`` are those that a step has still to make."""
 
     id: int
     app: str
@@ -103,6 +126,7 @@ class Claimed(Struct, frozen=True):
     timeout_s: float | None
     handle: JSON
     work_ids: list[JSON] | None = None
+    partitions: list[int] | None = None
 
     @property
     def name(self) -> JobName:
@@ -131,17 +155,22 @@ class Taken(Struct, frozen=True):
     awaited: list[int]
 
 
-def claim(tx: Tx, app: str, turns: list[tuple[int, int]], worker: UUID, digest: str = "") -> Taken:
+def claim(
+    tx: Tx, app: str, turns: list[tuple[int, int]], worker: UUID, digest: str = "", *, unbounded: bool = False
+) -> Taken:
     """Take as many jobs of this app as there are (job, round) pairs: the most urgent ones, which mostly are these.
 
     One of them that is not to be had any more, or less urgent than others that are, leaves its place to another
     (see ``choosing``). Fewer are taken where there are no more, none where the worker has no lease. They come
-    in the order they should be run in. ``digest`` is of the definition that the worker runs them by.
+    in the order they should be run in. ``digest`` is of the definition that the worker runs them by; by that their
+    work may be ``unbounded``, and then whoever waits for it to run is told once it is started (``watching``).
     """
     chosen = choose(tx, app, turns)
     if not chosen:
         return Taken([], [])
-    claimed = tx.structs(Claimed, _CLAIM, **arrays(chosen, "jobs", "rounds"), worker=worker)
+    claimed = tx.structs(
+        Claimed, _CLAIM, **arrays(chosen, "jobs", "rounds"), worker=worker, unbounded=unbounded
+    )
     if not claimed:
         return Taken([], [])
     places = {job: place for place, (job, _) in enumerate(chosen)}
@@ -155,11 +184,12 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     for right, outcome in outcomes.items():
         by_ending.setdefault(outcome.ending, []).append(right)
     executed = tx.column(_RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
-    handed_back = _of(by_ending, Ending.HANDED_BACK)
-    ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(handed_back))] if handed_back else []
+    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK))
+    others = _of(by_ending, Ending.NOT_HERE)
+    elsewhere = tx.column(_SET_ASIDE, **_columns(others)) if others else []
     suspended = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
     requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
-    done = {*executed, *(job.job for job in ready), *suspended, *requeued, *ended}
+    done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
     accepted = [right for right in outcomes if right.job in done]
     _close_rounds(tx, {right: outcomes[right] for right in accepted})
     return Recorded(
@@ -177,6 +207,16 @@ def _of(by_ending: dict[Ending, list[Claim]], *endings: Ending) -> list[Claim]:
 
 def _columns(claims: list[Claim]) -> dict[str, list[object]]:
     return arrays(claims, "jobs", "claims")
+
+
+def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
+    """The jobs that others may run now, and those that wait."""
+    if not claims:
+        return [], []
+    ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
+    if len(ready) == len(claims):
+        return ready, []
+    return ready, tx.column(_HAND_BACK_PAUSED, **_columns(claims))
 
 
 def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> list[int]:

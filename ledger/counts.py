@@ -36,8 +36,16 @@ _MET, _DEAD = (
 UNSPLIT = f"(parent.{SPLIT.guard} AND {divisible('parent')})"
 #: Whether a parent's last success was too old when the child was planned: neither has that decided anything.
 OUTLIVED = f"(parent.state = '{State.SUCCEEDED}' AND parent.claim <= need.outlived)"
+#: Whether a parent whose work goes on until it is stopped is claimed and that work is not started, or has just failed.
+UNSTARTED = (
+    "(need.condition = 'running' AND parent.unbounded AND parent.handle IS NULL"
+    f" AND parent.state IN ({sql_list(State.RUNNING, State.EXECUTED)}))"
+)
 #: What a parent's state means to a need: met, dead, or (null) open yet.
-VERDICT = f"(CASE WHEN {UNSPLIT} OR {OUTLIVED} THEN NULL WHEN {_MET} THEN true WHEN {_DEAD} THEN false END)"
+VERDICT = (
+    f"(CASE WHEN {UNSPLIT} OR {OUTLIVED} OR {UNSTARTED} THEN NULL"
+    f" WHEN {_MET} THEN true WHEN {_DEAD} THEN false END)"
+)
 
 _HOLD_PARENTS = """
 SELECT id FROM job WHERE id IN (SELECT parent FROM need WHERE child = ANY(%(jobs)s)) ORDER BY id FOR SHARE

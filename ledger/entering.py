@@ -34,6 +34,7 @@ _TERMS = {
     "not_before": "timestamptz[]",
     "end_before": "timestamptz[]",
     "mark": "text[]",
+    "place": "text[]",
     "bisect": "bool[]",
 }
 _TERMS_GIVEN = (
@@ -48,9 +49,9 @@ WITH made AS (
     INSERT INTO job (key, work_ids, {", ".join(_COLUMNS)}, created_at, changed_at)
     SELECT key, work_ids::jsonb, {", ".join(_COLUMNS.values())}, {NOW}, {NOW}
     FROM unnest(%(keys)s::text[], %(work_ids)s::text[], %(terms)s::int[])
-         WITH ORDINALITY AS new (key, work_ids, term, place)
+         WITH ORDINALITY AS new (key, work_ids, term, nth)
     JOIN {_TERMS_GIVEN} USING (term)
-    ORDER BY place
+    ORDER BY nth
     ON CONFLICT (app, key) DO NOTHING
     RETURNING id, app, key, state, changed_at
 ), logged AS (
@@ -157,6 +158,7 @@ def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
             id(job.overrides),
             id(job.kwargs),
             job.mark,
+            job.place,
         )
         if mark not in places:
             rows.append(_row(job))
@@ -183,6 +185,7 @@ def _row(job: PlannedJob) -> tuple[object, ...]:
         policy.start_after,
         policy.end_before,
         job.mark,
+        job.place,
         policy.on_failure == "bisect",
     )
 

@@ -77,7 +77,8 @@ ORDER BY id
 """
 _SUBMISSIONS_BEFORE = f"""
 SELECT id, app FROM submission
-WHERE app = ANY(%(apps)s) AND state = '{SubmissionState.RECEIVED}' AND (number < %(number)s OR %(number)s = 0)
+WHERE app = ANY(%(apps)s) AND state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
+  AND (number < %(number)s OR %(number)s = 0)
 ORDER BY number
 """
 _TAKE_TURN = (

@@ -36,8 +36,9 @@ _REQUEUE_TIMED_OUT = move(
     REQUEUE,
     By.GROOMER,
     condition=f"{_STILL_LATE} AND job.timeouts < job.max_timeouts",
-    sets="timeouts = job.timeouts + 1, round = job.round + 1, handle = NULL",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1",
     note="'timed out'",
+    forgets_work=True,
 )
 _TIME_OUT = move(
     TIME_OUT,
@@ -67,7 +68,8 @@ _GIVE_UP = move(
 )
 
 _DUE = f"""
-SELECT id FROM job WHERE state = '{State.WAITING}' AND open AND (not_before IS NULL OR not_before <= {NOW})
+SELECT id FROM job
+WHERE state = '{State.WAITING}' AND open AND NOT paused AND (not_before IS NULL OR not_before <= {NOW})
 ORDER BY priority DESC, urgent_by, id LIMIT %(limit)s
 """
 _FORGOTTEN = f"""
@@ -89,7 +91,7 @@ SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDE
 """
 _UNPLANNED = f"""
 SELECT id FROM submission
-WHERE state = '{SubmissionState.RECEIVED}'
+WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
   AND (coalesce(look_at <= {NOW}, received_at < {NOW} - make_interval(secs => {GRACE_S}))
        OR received_at < %(before)s::timestamptz)
 ORDER BY received_at LIMIT %(limit)s
@@ -111,6 +113,7 @@ class Chore(StrEnum):
     RELEASE = "release"
     ANNOUNCE_READY = "announce_ready"
     ANNOUNCE_EXECUTED = "announce_executed"
+    WATCH = "watch"
     SETTLE = "settle"
 
 
@@ -123,6 +126,7 @@ _SIGNS = {
     Chore.RELEASE: _DUE,
     Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
     Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
+    Chore.WATCH: f"SELECT 1 FROM job WHERE watch_at <= {NOW}",
     Chore.SETTLE: UNWATCHED,
 }
 _LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())

@@ -3,7 +3,8 @@
 What holds: a handle is stored only under the claim that stands, and stays over lost leases and hand-backs, so
 the next claim of the round reads it. It is forgotten where the job starts anew: with a recorded outcome, a timeout
 that leaves another try, a new life. A job that is over keeps it for as long as nobody has ended the work: it
-was cancelled, has expired, or its worker died; then it is what leads a person there.
+was cancelled, has expired, or its worker died. Whoever ends it then is led there by it: the worker that has just
+heard, or one that is sent to (``watching``).
 """
 
 import msgspec
@@ -13,6 +14,7 @@ from jobs.ref import Claim
 from jobs.states import LIVE, State, sql_list
 from jobs.submission import JSON
 from ledger.connection import Tx
+from ledger.sql import NOW
 
 _LIVE = sql_list(*sorted(LIVE))
 
@@ -31,8 +33,12 @@ SELECT CASE
 FROM job WHERE id = %(job)s
 """
 _FORGET = f"""
-UPDATE job SET handle = NULL
+UPDATE job SET handle = NULL, watch_at = NULL, misses = 0, said = NULL
 WHERE id = %(job)s AND state NOT IN ({_LIVE}) AND claim = %(claim)s AND handle = %(handle)s::jsonb
+"""
+_BEQUEATH = f"""
+UPDATE job SET handle = %(handle)s::jsonb, watch_at = {NOW}
+WHERE id = %(job)s AND state NOT IN ({_LIVE}) AND claim = %(claim)s AND handle IS NULL
 """
 
 
@@ -50,6 +56,11 @@ def keeper(tx: Tx, right: Claim, handle: JSON) -> Keeper:
 def forget(tx: Tx, right: Claim, handle: JSON) -> None:
     """The work of a job that is over has been ended; of one that lives again it is forgotten already."""
     tx.write(_FORGET, **_named(right, handle))
+
+
+def bequeath(tx: Tx, right: Claim, handle: JSON) -> None:
+    """Leave to others what the last claim of a job that is over could not end, where they could not know of it."""
+    tx.write(_BEQUEATH, **_named(right, handle))
 
 
 def _named(right: Claim, handle: JSON) -> dict[str, object]:

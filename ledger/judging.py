@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from jobs.backoff import Retry
-from jobs.outcome import Ending
 from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
 from jobs.verdict import Case, Verdict
-from ledger import freshness
+from ledger import freshness, partitions
 from ledger.connection import Tx, arrays
 from ledger.release import Ready, release
 from ledger.sql import guard, move
@@ -22,7 +20,9 @@ from ledger.submissions import cancel_unwanted, owe
 
 _CASES = f"""
 SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,
-       job.end_before, job.retry, job.work_ids IS NOT NULL
+       job.end_before, coalesce(job.retry, '{{}}') AS retry, job.work_ids IS NOT NULL AS is_chunk,
+       job.place IS NOT NULL AS is_step, job.unbounded, job.failing,
+       extract(epoch FROM round.executed_at - round.running_at)::float8 AS ran_s
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
 WHERE job.id = ANY(%(jobs)s) AND {guard(SUCCEED)}
 ORDER BY job.id FOR UPDATE OF job
@@ -37,8 +37,9 @@ _END = {
 _TRY_AGAIN = move(
     RETRY,
     By.PLANNER,
-    given="unnest(%(jobs)s::bigint[], %(not_before)s::timestamptz[]) AS given (id, not_before)",
-    sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before",
+    given="unnest(%(jobs)s::bigint[], %(not_before)s::timestamptz[], %(failing)s::int[])"
+    " AS given (id, not_before, failing)",
+    sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before, failing = given.failing",
 )
 # A busy row is skipped: a mean does not need every sample, and judges must not queue for it.
 _PACE = """
@@ -78,8 +79,11 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
     chunks = {case.id for case in cases if case.is_chunk}
     if fresh := [job for job in moved.get(SUCCEED, []) if job in chunks]:
         freshness.record(tx, fresh)
-    again = [(verdict.id, verdict.not_before) for verdict in verdicts if verdict.verb is RETRY]
-    waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before")) if again else []
+    steps = {case.id for case in cases if case.is_step}
+    if there := [job for job in moved.get(SUCCEED, []) if job in steps]:
+        partitions.made(tx, there)
+    again = [(each.id, each.not_before, each.failing) for each in verdicts if each.verb is RETRY]
+    waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before", "failing")) if again else []
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
     ready = release(tx, By.PLANNER, waiting)
     _note_pace(tx, cases)
@@ -93,24 +97,7 @@ def paces_s(tx: Tx, apps: Sequence[str]) -> dict[str, float]:
 
 
 def _cases(tx: Tx, jobs: list[int]) -> list[Case]:
-    return [
-        Case(
-            id=id,
-            app=app,
-            key=key,
-            ending=Ending(ending),
-            took_s=took_s,
-            executed_at=executed_at,
-            fails=fails,
-            max_fails=max_fails,
-            end_before=end_before,
-            retry=msgspec.convert(retry or {}, Retry),
-            is_chunk=is_chunk,
-        )
-        for id, app, key, ending, took_s, executed_at, fails, max_fails, end_before, retry, is_chunk in tx.rows(
-            _CASES, jobs=jobs
-        )
-    ]
+    return tx.structs(Case, _CASES, jobs=jobs)
 
 
 def _note_pace(tx: Tx, cases: list[Case]) -> None:

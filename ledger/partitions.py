@@ -89,7 +89,7 @@ SELECT id FROM up
 """
 # Those that will be written first: a share lock that has to grow invites a deadlock.
 _HOLD_PAUSED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) AND paused ORDER BY id FOR UPDATE"
-_HOLD = "SELECT id, state FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
+_HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
 
 #: What a job that has been moved has still to make; null where it makes no partitions.
@@ -181,6 +181,7 @@ def join(tx: Tx, jobs: list[int]) -> Joined | None:
     if not jobs:
         return Joined([], [])
     closure = tx.column(_WITH_ANCESTORS, jobs=jobs)
-    paused = tx.column(_HOLD_PAUSED, jobs=closure)
-    states = {id: State(state) for id, state in tx.rows(_HOLD, jobs=closure)}
-    return Joined(closure, paused) if all(states[job] in LIVE for job in jobs) else None
+    tx.rows(_HOLD_PAUSED, jobs=closure)
+    held = tx.rows(_HOLD, jobs=closure)
+    living = {id for id, state, _ in held if State(state) in LIVE}
+    return Joined(closure, [id for id, _, paused in held if paused]) if living.issuperset(jobs) else None

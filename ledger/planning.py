@@ -12,7 +12,7 @@ from jobs.known import Known
 from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
 from jobs.ref import JobName
 from jobs.states import By, State
-from ledger import counts, entering, gates, reviving, splitting, urgency, wishes
+from ledger import counts, entering, gates, pausing, reviving, splitting, urgency, wishes
 from ledger.connection import Tx, arrays
 from ledger.counts import Told
 from ledger.release import Ready, release, strand
@@ -33,10 +33,11 @@ SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
 
 # Those that will be written first: a share lock that has to grow invites a deadlock.
 _HOLD_WRITTEN = f"""
-SELECT id FROM job WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR id = ANY(%(again)s::bigint[]))
+SELECT id FROM job
+WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR paused OR id = ANY(%(again)s::bigint[]))
 ORDER BY id FOR UPDATE
 """
-_HOLD = "SELECT id, state FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
+_HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
 # Jobs that were planned with one alternative dead already and another neither dead nor met.
 _TURNED = """
@@ -71,9 +72,10 @@ def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:
 
 
 def plan(tx: Tx, plan: Plan) -> Told:
-    """Enter a plan: the jobs of it that may run at once."""
+    """Enter a plan: the jobs of it that may run at once. The submissions that it is for are active by now."""
+    paused = pausing.hold_still(tx, {number for number, _, _ in plan.wants})
     made = entering.insert(tx, plan.jobs)
-    older, split = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
+    older, split, held_back = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
     ids = made | older
     reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
     skipped = [job.name for job in plan.jobs if job.standing is Standing.SKIPPED]
@@ -87,14 +89,17 @@ def plan(tx: Tx, plan: Plan) -> Told:
     gates.replace(tx, changed, ids)
     gates.discount(tx, [job for job in plan.jobs if job.stale], ids)
     wishes.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
-    splitting.stand_in(tx, split)
+    halves = splitting.stand_in(tx, split)
     unsure = [ids[job.name] for job in (*_decided(fresh, older.keys() | set(skipped)), *changed)]
     counts.recount(tx, unsure)
     revived = _revive(tx, reruns, asked_again, ids)
     raised = urgency.ask(tx, {ids[job.name]: job.policy.priority for job in asked_again})
     touched = sorted({*unsure, *revived})
     urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in fresh)}))
-    ready = release(tx, By.PLANNER, [*touched, *(ids[job.name] for job in fresh if entering.is_open(job))])
+    wanted_in_vain = [ids[name] for number, name, _ in plan.wants if number in paused]
+    ready = pausing.follow(tx, sorted({*held_back, *halves, *revived, *wanted_in_vain}))
+    may_run = [*touched, *(ids[job.name] for job in fresh if entering.is_open(job))]
+    ready += release(tx, By.PLANNER, may_run)
     stranded = strand(tx, touched)
     told = counts.tell(tx, [*(ids[name] for name in skipped), *stranded])
     turned = tx.column(_TURNED, jobs=touched) if touched else []
@@ -105,15 +110,19 @@ def plan(tx: Tx, plan: Plan) -> Told:
     )
 
 
-def _hold(tx: Tx, names: list[JobName], reruns: Iterable[Rerun]) -> tuple[dict[JobName, int], list[int]]:
-    """The ids of the plan's jobs that were there before, locked against ending meanwhile, and those that were split."""
+def _hold(
+    tx: Tx, names: list[JobName], reruns: Iterable[Rerun]
+) -> tuple[dict[JobName, int], list[int], list[int]]:
+    """The ids of the plan's jobs that were there before, locked against ending meanwhile; of them those that were
+    split, and those that are paused."""
     ids = {name: known.id for name, known in find(tx, names).items()}
     if not ids:
-        return {}, []
+        return {}, [], []
     again = [ids[name] for rerun in reruns for name in rerun.names if name in ids]
     tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again)
     held = tx.rows(_HOLD, jobs=list(ids.values()))
-    return ids, [id for id, state in held if state == State.SPLIT]
+    split = [id for id, state, _ in held if state == State.SPLIT]
+    return ids, split, [id for id, _, paused in held if paused]
 
 
 def _still_due(tx: Tx, rerun: Rerun, ids: Mapping[JobName, int]) -> list[int]:

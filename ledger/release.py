@@ -24,12 +24,16 @@ ALONE = "(losses > 0 OR half_of IS NOT NULL)"
 #: What a statement on ``job`` returns for each ``Ready``.
 READY_COLUMNS = f"id, app, round, priority, urgent_by, {ALONE}"
 
+#: Whether nothing keeps a waiting job but a pause.
+MAY_RUN = f"job.open AND coalesce(job.not_before <= {NOW}, true) AND coalesce(job.end_before > {NOW}, true)"
+#: Whoever releases sends the word.
+ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
 _RELEASE = {
     by: move(
         RELEASE,
         by,
-        condition=f"job.open AND coalesce(job.not_before <= {NOW}, true) AND coalesce(job.end_before > {NOW}, true)",
-        sets=f"announced_at = {NOW}, announcements = 0",
+        condition=f"{MAY_RUN} AND NOT job.paused",
+        sets=ANNOUNCED,
         returning=READY_COLUMNS,
     )
     for by in (By.PLANNER, By.GROOMER)

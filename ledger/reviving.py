@@ -58,7 +58,8 @@ _REVIVE = move(
     REVIVE,
     By.PLANNER,
     sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = false, announced_at = NULL, event = NULL, "
-    "not_before = NULL, urgent_by = NULL, handle = NULL",
+    "not_before = NULL, urgent_by = NULL, failing = 0, paused = false",
+    forgets_work=True,
     note="CASE WHEN id = ANY(%(named)s::bigint[]) THEN %(note)s::text END",
 )
 #: Said of a job that is run again for the age of its last success.
@@ -92,6 +93,11 @@ def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None)
     roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
     descendants = _ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS
     return _revive(tx, tx.column(descendants, jobs=roots), named=jobs, note=note)
+
+
+def begin_anew(tx: Tx, jobs: list[int]) -> list[int]:
+    """Run these jobs again and nobody with them: what they need is about to be said anew. All whom that touches."""
+    return _revive(tx, jobs).touched if jobs else []
 
 
 def want_again(tx: Tx, jobs: list[int]) -> Revived:

@@ -113,10 +113,24 @@ job = Table(
     ),
     Column("work_ids", JSONB, comment="of a chunk, in parts: a run of numbers by first and last, or a text"),
     Column("mark", Text, comment="of a chunk: under which its freshness is kept"),
+    Column("place", Text, comment="of a step: the table whose partitions it makes"),
     _flag("bisect", "once it has failed for good, its halves run in its place"),
     Column("half_of", BigInteger, comment="the job that was split, in whose place it and the other half run"),
     Column("worker", UUID(as_uuid=True)),
-    _moment("watch_at", comment="of work that no worker looks after: when to look how it stands"),
+    _flag("unbounded", "its work goes on until it is stopped; once that is started no worker holds the job"),
+    _moment(
+        "watch_at", comment="of work that no worker looks after: when to look how it stands, or to end it"
+    ),
+    Column("watch_s", Double, comment="how long such work is left alone between two looks"),
+    Column("misses", SmallInteger, nullable=False, server_default="0", comment="looks in a row that failed"),
+    Column("said", Text, comment="what the last look that had anything to say heard"),
+    Column(
+        "failing",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="of unbounded work: fails in a row, without a round between that went on for a while",
+    ),
     _flag("paused", "all who want it are paused: it stays waiting"),
     _moment("deadline"),
     _moment("announced_at"),
@@ -133,6 +147,7 @@ job = Table(
         f"state <> '{State.RUNNING}' OR worker IS NOT NULL OR watch_at IS NOT NULL", name="job_looked_after"
     ),
     CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR open", name="job_open"),
+    CheckConstraint(f"state <> '{State.READY}' OR NOT paused", name="job_paused"),
     Index(
         "job_due", "not_before", postgresql_where=text(f"state = '{State.WAITING}' AND open AND NOT paused")
     ),

@@ -24,7 +24,7 @@ import msgspec
 from jobs.states import SPLIT, WANT, By, State
 from jobs.submission import JSON, SubmissionState
 from jobs.work_ids import WorkId, ids_of, parts_of, short_text_of
-from ledger import urgency
+from ledger import pausing, urgency
 from ledger.connection import Tx, arrays
 from ledger.parts import divisible, shared
 from ledger.release import Ready, release
@@ -50,7 +50,7 @@ WITH made AS (
            {", ".join(f"whole.{term}" for term in _TERMS.split(", "))}
     FROM unnest(%(wholes)s::bigint[], %(keys)s::text[], %(work_ids)s::text[])
          WITH ORDINALITY AS half (whole, key, work_ids, place) JOIN job whole ON whole.id = half.whole
-    ORDER BY place
+    ORDER BY half.place
     RETURNING id, app, half_of, changed_at
 ), logged AS (
     INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
@@ -135,6 +135,7 @@ def split(tx: Tx, ended: list[int]) -> Halved:
     if not wholes:
         return Halved([], {})
     ids = [id for id, _, _ in wholes]
+    pausing.hold_wanters_still(tx, ids)
     tx.rows(_HOLD_SUBMISSIONS, wholes=ids)
     rows = [half for id, key, parts in wholes for half in _halves(id, key, parts)]
     halves: dict[int, str] = dict(tx.rows(_INSERT, **arrays(rows, "wholes", "keys", "work_ids")))
@@ -143,18 +144,22 @@ def split(tx: Tx, ended: list[int]) -> Halved:
     tx.rows(_HOLD_CHILDREN, children=children)
     urgency.lend(tx, children)
     cancelled = cancel_unwanted(tx, list(halves))
+    pausing.follow(tx, list(halves))
     return Halved(release(tx, By.PLANNER, list(halves)), {half: halves[half] for half in cancelled})
 
 
-def stand_in(tx: Tx, wholes: list[int]) -> None:
-    """Who has just named these jobs, which were split while he made his plans, means their halves.
+def stand_in(tx: Tx, wholes: list[int]) -> list[int]:
+    """Who has just named these jobs, which were split while he made his plans, means their halves; all of these.
 
     Each turn of the loop halves the work IDs, so it is bounded by their number.
     """
+    stood_in: list[int] = []
     while wholes:
         halves = tx.rows(_HOLD_HALVES, wholes=wholes)
         _take_place(tx, wholes)
+        stood_in += [id for id, _ in halves]
         wholes = [id for id, state in halves if state == State.SPLIT]
+    return stood_in
 
 
 def _take_place(tx: Tx, wholes: list[int]) -> list[int]:

@@ -1,12 +1,15 @@
 """The shape that every transition shares, and the clock that every statement reads."""
 
-from jobs.states import By, State, Verb
+from jobs.states import TERMINAL, By, State, Verb
 
 #: The database's own clock, unless a simulation or a test passes an instant.
 NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"
 
 #: What a verb is told about its jobs where their ids are all there is to tell.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
+
+#: Where a job ends whose worker is about to hear of it, the worker has so long to end its work elsewhere by itself.
+ENDS_ITSELF_S = 10.0
 
 
 def move(
@@ -18,6 +21,7 @@ def move(
     sets: str = "",
     note: str = "NULL",
     returning: str = "id",
+    forgets_work: bool = False,
 ) -> str:
     """The one statement by which jobs change state: hold, guard, write, log.
 
@@ -25,11 +29,13 @@ def move(
     circle, and reads each again after the wait. The guard stands once more in the UPDATE. The
     history row is written in the same statement, so no state changes without one. ``condition``
     and ``sets`` may read ``job`` and ``given``; ``note`` and ``returning`` read the row as moved.
+    ``forgets_work``: what the job had started elsewhere is over, or is to be found by its token alone.
     """
     if by not in verb.by:
         raise ValueError(f"{by} does not {verb.name}")
+    work = "handle = NULL, watch_at = NULL, misses = 0" if forgets_work else _work(verb)
     assignments = ", ".join(
-        filter(None, (f"state = '{verb.target}'", f"changed_at = {NOW}", _leaving(verb), sets))
+        filter(None, (f"state = '{verb.target}'", f"changed_at = {NOW}", _leaving(verb), work, sets))
     )
     return f"""
     WITH held AS MATERIALIZED (
@@ -63,3 +69,12 @@ def _leaving(verb: Verb) -> str:
     """A job that stops running belongs to no worker; a CHECK holds the ledger to it."""
     from_running = State.RUNNING in verb.sources
     return "worker = NULL, deadline = NULL" if from_running else ""
+
+
+def _work(verb: Verb) -> str:
+    """What becomes of work elsewhere: a job that is over has it ended (``watching``), any other finds it again."""
+    if verb.target in TERMINAL:
+        grace = f"CASE WHEN job.worker IS NULL THEN 0 ELSE {ENDS_ITSELF_S} END"
+        when = f"CASE WHEN job.handle IS NOT NULL THEN {NOW} + make_interval(secs => {grace}) END"
+        return f"watch_at = {when}, misses = 0, announcements = 0"
+    return "watch_at = NULL" if State.RUNNING in verb.sources else ""

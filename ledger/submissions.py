@@ -15,6 +15,7 @@ from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from jobs.submission import JSON, Submission, SubmissionState
+from ledger import pausing
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
 from ledger.wishes import STILL_WANTS
@@ -37,7 +38,8 @@ RETURNING id
 """
 _HOLD_RECEIVED = f"""
 SELECT number, id, request, received_at > {NOW} - make_interval(secs => {NEWS_S}) AS recent FROM submission
-WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' AND (%(anyway)s OR coalesce(look_at <= {NOW}, true))
+WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
+  AND (%(anyway)s OR coalesce(look_at <= {NOW}, true))
 ORDER BY number FOR UPDATE
 """
 _SET_ASIDE = f"""
@@ -155,8 +157,8 @@ def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | Non
 
 
 def hold_received(tx: Tx, ids: list[str], *, anyway: bool = False) -> list[Received]:
-    """Those of the submissions that are still to be planned, kept for this transaction; also those that somebody has
-    set aside, where it is he who asks."""
+    """Those of the submissions that are still to be planned and not paused, kept for this transaction; also those that
+    somebody has set aside, where it is he who asks."""
     return tx.structs(Received, _HOLD_RECEIVED, ids=ids, anyway=anyway)
 
 
@@ -215,7 +217,10 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
     numbers = tx.column(_CANCEL, id=id)
     if not numbers:
         return None
-    return cancel_unwanted(tx, tx.column(_WANTED_BY, numbers=numbers))
+    candidates = tx.column(_WANTED_BY, numbers=numbers)
+    cancelled = cancel_unwanted(tx, candidates)
+    pausing.follow_the_rest(tx, sorted(set(candidates).difference(cancelled)))
+    return cancelled
 
 
 def cancel_job(tx: Tx, name: JobName) -> list[int]:

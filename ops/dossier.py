@@ -2,17 +2,21 @@
 
 from typing import Any
 
+from jobs.calendar import Calendar
+from jobs.partition_key import span_text
 from jobs.work_ids import ids_of
-from ledger.reads.dossier import Dossier, Round
+from ledger.reads.dossier import Dossier, Job, Round
 
 
-def as_document(found: Dossier) -> dict[str, Any]:
-    """Plain data for JSON; field names are a contract."""
+def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
+    """Plain data for JSON; field names are a contract. The calendar is that of a step, where the definitions that have
+    it are at hand."""
     job = found.job
     return {
         "app": job.app,
         "key": job.key,
         "state": job.state,
+        "paused": job.is_held_back,
         "round": job.round,
         "claim": job.claim,
         "fails": job.fails,
@@ -22,8 +26,11 @@ def as_document(found: Dossier) -> dict[str, Any]:
         "not_before": job.not_before,
         "end_before": job.end_before,
         "handle": job.handle,
+        "watch": _watch(job),
         "kwargs": job.kwargs or {},
         **({} if job.work_ids is None else {"work_ids": list(ids_of(job.work_ids))}),
+        **({} if job.span is None else {"span": job.span}),
+        **({} if job.span is None or calendar is None else {"done": done(found, calendar)}),
         "submissions": found.submissions,
         "rounds": [round_document(each) for each in found.rounds],
         "history": [
@@ -44,6 +51,11 @@ def as_document(found: Dossier) -> dict[str, Any]:
     }
 
 
+def done(found: Dossier, calendar: Calendar) -> list[str]:
+    """Those of a step's partitions that are there, in the words of its app."""
+    return [span_text(calendar, span) for span in found.done]
+
+
 def round_document(each: Round) -> dict[str, Any]:
     """One claim of the job. A round that was handed back has several."""
     at = {"running": each.running_at} | ({"executed": each.executed_at} if each.executed_at else {})
@@ -60,4 +72,16 @@ def round_document(each: Round) -> dict[str, Any]:
         "output": each.output,
         "stderr": each.stderr,
         "error": each.error,
+    }
+
+
+def _watch(job: Job) -> dict[str, Any] | None:
+    """Of work elsewhere that no worker stays with: what is done about it, and when."""
+    if not job.is_left and not job.is_to_be_ended:
+        return None
+    return {
+        "to": "look" if job.is_left else "end",
+        "every_s": job.watch_s if job.is_left else None,
+        "at": job.watch_at,
+        "said": job.said,
     }

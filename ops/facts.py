@@ -18,6 +18,7 @@ from jobs.ref import JobName
 from jobs.states import LIVE, State
 from jobs.submission import JSON
 from jobs.work_ids import Part, WorkId, parse_work_ids, parts_of
+from ops.given_tables import GivenTables, Making, given_tables, made, making
 from planner.keyspaces import keyspace_of
 
 Moment = str | float
@@ -44,7 +45,8 @@ class Active(Struct, frozen=True, forbid_unknown_fields=True):
 class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     """``freshness`` is when apps last succeeded on each work ID, or each key; where an app is fresh by kwargs, perhaps
     apart for each set of these, as JSON. ``runs`` are when a submission of an app that is keyed by chunk last did:
-    without it the latest on any work ID counts as that. What is not told apart holds for all kwargs."""
+    without it the latest on any work ID counts as that. What is not told apart holds for all kwargs. ``partitions`` are
+    there, in whichever version, by table: each by itself, or from one to another (``2024-04-03..2024-04-05``)."""
 
     freshness: Mapping[str, Mapping[str, Moment | Mapping[str, Moment]]] = {}
     runs: Mapping[str, Moment | Mapping[str, Moment]] | None = None
@@ -61,12 +63,14 @@ class Whose(NamedTuple):
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """The facts as plans ask for them: jobs by their canonical names, and what ``GivenPast`` tells."""
+    """The facts as plans ask for them: jobs by their canonical names, ``tables`` for plans by partition, and what
+    ``GivenPast`` tells."""
 
     jobs: Mapping[JobName, Known]
     fresh: Mapping[Whose, Mapping[str, datetime]]
     runs: Mapping[Whose, datetime]
     under_way: Sequence[Busy]
+    tables: GivenTables
 
     def look_up(self, names: Iterable[JobName]) -> dict[JobName, Known]:
         return {name: self.jobs[name] for name in names if name in self.jobs}
@@ -117,8 +121,22 @@ def _given(facts: Facts, catalogue: Catalogue) -> Given:
         jobs={job.name: job for job in (*_succeeded(fresh, catalogue), *_jobs(facts.jobs, catalogue))},
         fresh=fresh,
         runs=latest if facts.runs is None else _runs(facts.runs),
-        under_way=[*map(_active, facts.active), *_chunks_under_way(facts.jobs, catalogue)],
+        under_way=[
+            *(_active(each) for each in facts.active if not catalogue[each.app].partitioning),
+            *_chunks_under_way(facts.jobs, catalogue),
+        ],
+        tables=given_tables(catalogue, facts.partitions, _makings(facts, catalogue)),
     )
+
+
+def _makings(facts: Facts, catalogue: Catalogue) -> Iterator[Making]:
+    """Jobs that make partitions, or have made them."""
+    for active in facts.active:
+        if (app := catalogue[active.app]).partitioning:
+            yield making(app, active.span, active.state)
+    for fact in facts.jobs:
+        if (app := catalogue.app(fact.app)).partitioning:
+            yield made(app, fact.key, fact.state)
 
 
 def _told_apart(times: Mapping[str, Moment | Mapping[str, Moment]]) -> dict[str | None, dict[str, datetime]]:

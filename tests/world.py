@@ -15,7 +15,8 @@ import msgspec
 
 from actors import executor
 from actors.handlers import handle
-from broker.messages import Cancel, Execute, Message, Submit, Tick, Turn
+from actors.landing import land as landing_of
+from broker.messages import Cancel, Execute, Message, Pause, Resume, Submit, Tick, Turn, Watch
 from jobs.catalogue import Catalogue, load
 from jobs.known import Known
 from jobs.outcome import Ending, Outcome
@@ -29,7 +30,10 @@ from ledger.reads import progress
 from ledger.reads.check import breaches
 
 LEASE_S = 15.0
-TABLES = "submission, job, wants, need, gate, round, transition, owed, freshness, worker, pace, pulse, schedule, firing"
+TABLES = """
+submission, job, wants, need, gate, round, transition, owed, freshness, worker, pace, pulse, schedule, firing,
+partition, app_version, branch, branch_sync
+"""
 
 
 def empty(tx: Tx) -> None:
@@ -46,7 +50,8 @@ def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:
 
 
 class World:
-    """Messages wait in ``queue`` until ``deliver``; executions wait in ``offered`` until somebody claims them."""
+    """Messages wait in ``queue`` until ``deliver``; executions wait in ``offered`` until somebody claims them, and
+    hints that work elsewhere is to be looked at in ``looks``."""
 
     def __init__(self, url: str) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,6 +61,7 @@ class World:
         self.catalogue = catalogue_of({})
         self.queue: deque[Message] = deque()
         self.offered: list[Execute] = []
+        self.looks: list[Watch] = []
         self.worker = self.hire()
 
     def __enter__(self) -> Self:
@@ -96,6 +102,21 @@ class World:
         self.queue.append(Cancel(submission=submission))
         self.deliver()
 
+    def pause(self, submission: str) -> None:
+        self.queue.append(Pause(submission=submission))
+        self.deliver()
+
+    def resume(self, submission: str) -> None:
+        self.queue.append(Resume(submission=submission))
+        self.deliver()
+
+    def land(self, table: str, *partitions: str) -> int:
+        """How many of these partitions were not there before."""
+        landing = landing_of(self.ledger, self.catalogue, table, partitions)
+        self.queue.extend(landing.messages)
+        self.deliver()
+        return landing.new
+
     def tick(self, *, after_s: float = 0.0) -> None:
         """Let time pass, then have the groomer look. Only then: nothing happens between."""
         self.now += timedelta(seconds=after_s)
@@ -108,12 +129,15 @@ class World:
             message = self.queue.popleft()
             if isinstance(message, Execute):
                 self.offered.append(message)
+            elif isinstance(message, Watch):
+                self.looks.append(message)
             else:
                 self.queue.extend(handle(self.ledger, self.catalogue, message))
 
     def lose_messages(self) -> None:
         self.queue.clear()
         self.offered.clear()
+        self.looks.clear()
 
     def hire(self) -> UUID:
         """A new worker with a lease of its own."""

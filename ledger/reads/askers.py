@@ -10,6 +10,7 @@ from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
+from ledger.wishes import STILL_WANTS
 
 #: No index says what submissions ask for, so at most so many are looked through.
 LOOKED_THROUGH_MAX = 10_000
@@ -22,7 +23,8 @@ CASE WHEN request ? 'key' THEN request->>'key' = ANY(%(keys)s)
      WHEN request ? 'keys' THEN request->'keys' ?| %(keys)s END
 """
 _UNPLANNED = f"""
-SELECT waiting.id, received_at, coalesce({_NAMES_IT}, true) AS asks_for_it, reason, job.app, job.key, job.state
+SELECT waiting.id, received_at, coalesce({_NAMES_IT}, true) AS asks_for_it, reason, job.app, job.key, job.state,
+       paused_at
 FROM (
     SELECT * FROM submission WHERE state = '{SubmissionState.RECEIVED}' ORDER BY received_at LIMIT %(looked)s) waiting
 LEFT JOIN job ON job.id = waiting.sentinel
@@ -38,12 +40,26 @@ SELECT submission.id, submission.state, submission.ended_at, submission.request-
 FROM wants JOIN submission ON submission.number = wants.submission
 WHERE wants.job = %(job)s ORDER BY wants.submission DESC LIMIT %(limit)s
 """
+_PAUSED_BY = f"""
+SELECT submission.id, submission.paused_at, submission.request->>'user' AS user
+FROM wants JOIN submission ON submission.number = wants.submission
+WHERE wants.job = %(job)s AND {STILL_WANTS} AND submission.paused_at IS NOT NULL
+ORDER BY submission.paused_at DESC, submission.number LIMIT %(limit)s
+"""
+
+
+class Pauser(Struct, frozen=True):
+    """A paused submission that wants the job."""
+
+    id: str
+    paused_at: datetime
+    user: str | None
 
 
 class Unplanned(Struct, frozen=True):
     """A submission that asks for jobs of the app and has not been planned yet. ``asks_for_it``: for this one, or
     for all there are. Where a planner has found it must wait, ``reason`` says so; mostly it is for a job that is under
-    way."""
+    way. One that is paused is not planned at all."""
 
     id: str
     received_at: datetime
@@ -52,6 +68,7 @@ class Unplanned(Struct, frozen=True):
     app: str | None = None
     key: str | None = None
     state: State | None = None
+    paused_at: datetime | None = None
 
     @property
     def awaited(self) -> JobName | None:
@@ -91,3 +108,8 @@ def refused(tx: Tx, name: JobName, spellings: Sequence[str]) -> list[Refused]:
 def wanted_by(tx: Tx, job: int) -> list[Wanter]:
     """The latest first."""
     return tx.structs(Wanter, _WANTED_BY, job=job, limit=TOLD_MAX)
+
+
+def paused_by(tx: Tx, job: int) -> list[Pauser]:
+    """The latest pause first."""
+    return tx.structs(Pauser, _PAUSED_BY, job=job, limit=TOLD_MAX)

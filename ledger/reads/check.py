@@ -8,6 +8,7 @@ from jobs.submission import SubmissionState
 from ledger.connection import Tx
 from ledger.counts import VERDICT
 from ledger.parts import divisible, together
+from ledger.wishes import STILL_WANTS
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
@@ -69,6 +70,12 @@ _RULES = {
           AND NOT EXISTS (
               SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
               WHERE wants.job = job.id AND submission.state <> '{SubmissionState.CANCELLED}')
+    """,
+    "a job that has not ended is paused if and only if all who want it are": f"""
+        SELECT job.id FROM job WHERE job.state IN ({_LIVE}) AND job.paused <> coalesce((
+            SELECT bool_and(submission.paused_at IS NOT NULL)
+            FROM wants JOIN submission ON submission.number = wants.submission
+            WHERE wants.job = job.id AND {STILL_WANTS}), false)
     """,
     "a job that was split has two halves, and their work IDs are together its own": f"""
         SELECT id FROM job WHERE state = '{State.SPLIT}' AND NOT (

@@ -4,14 +4,18 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from jobs.calendar import Span
+from jobs.partition_key import ends_of
 from jobs.ref import JobName
-from jobs.states import State
+from jobs.states import TERMINAL, State
 from jobs.submission import JSON
 from ledger.connection import Tx
+from ledger.reads import partitions
 
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
-       deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids
+       deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids, paused,
+       watch_at, watch_s, said, place
 FROM job WHERE app = %(app)s AND key = %(key)s
 """
 _ROUNDS = """
@@ -68,10 +72,35 @@ class Job(Struct, frozen=True):
     handle: JSON = None
     kwargs: JSON = None
     work_ids: JSON = None
+    paused: bool = False
+    watch_at: datetime | None = None
+    watch_s: float | None = None
+    said: str | None = None
+    place: str | None = None
 
     @property
     def name(self) -> JobName:
         return JobName(self.app, self.key)
+
+    @property
+    def span(self) -> tuple[str, str] | None:
+        """Of a step, the first and the last of its partitions."""
+        return ends_of(self.key) if self.place is not None else None
+
+    @property
+    def is_left(self) -> bool:
+        """It runs, and its work goes on elsewhere without a worker: somebody looks at it now and then."""
+        return self.state is State.RUNNING and self.watch_at is not None
+
+    @property
+    def is_to_be_ended(self) -> bool:
+        """It is over, and what it had started elsewhere is not."""
+        return self.state in TERMINAL and self.handle is not None
+
+    @property
+    def is_held_back(self) -> bool:
+        """One that runs is not, though its next round may be."""
+        return self.paused and self.state is State.WAITING
 
 
 class Round(Struct, frozen=True):
@@ -131,7 +160,8 @@ class Half(Struct, frozen=True):
 
 
 class Dossier(Struct, frozen=True):
-    """``half_of`` was split, and this runs in its place; ``halves`` run in the place of this."""
+    """``half_of`` was split, and this runs in its place; ``halves`` run in the place of this. ``done`` are those of a
+    step's partitions that are there."""
 
     job: Job
     submissions: list[str]
@@ -141,6 +171,7 @@ class Dossier(Struct, frozen=True):
     children: list[Child]
     half_of: Half | None
     halves: list[Half]
+    done: list[Span]
 
 
 def job(tx: Tx, name: JobName) -> Job | None:
@@ -163,6 +194,7 @@ def dossier(tx: Tx, name: JobName) -> Dossier | None:
         children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
         half_of=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
         halves=tx.structs(Half, _HALVES, job=found.id),
+        done=partitions.done(tx, found.id) if found.place is not None else [],
     )
 
 

@@ -4,12 +4,14 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from jobs.partition_key import ends_of
 from jobs.states import State
 from ledger.connection import Tx
 
 # A parameter that is null leaves its matter open; the planner drops the condition then.
-_JOBS = """
-SELECT app, key, state, round, priority, changed_at, not_before FROM job
+_JOBS = f"""
+SELECT app, key, state, round, priority, changed_at, not_before, paused AND state = '{State.WAITING}' AS paused, place
+FROM job
 WHERE (%(app)s::text IS NULL OR app = %(app)s)
   AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
   AND (%(since)s::timestamptz IS NULL OR changed_at >= %(since)s)
@@ -30,6 +32,13 @@ class Listed(Struct, frozen=True, kw_only=True):
     priority: int
     changed_at: datetime
     not_before: datetime | None
+    paused: bool
+    place: str | None
+
+    @property
+    def span(self) -> tuple[str, str] | None:
+        """Of a step, the first and the last of its partitions."""
+        return ends_of(self.key) if self.place is not None else None
 
 
 class Filter(Struct, frozen=True, kw_only=True):

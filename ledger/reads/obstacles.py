@@ -36,7 +36,8 @@ SELECT error FROM round WHERE job = %(job)s AND error IS NOT NULL ORDER BY claim
 """
 _LAST_NOTE = "SELECT note FROM transition WHERE job = %(job)s ORDER BY id DESC LIMIT 1"
 _CHILD = """
-SELECT child.app, child.key FROM need JOIN job child ON child.id = need.child WHERE need.parent = %(job)s LIMIT 1
+SELECT child.app, child.key, child.place FROM need JOIN job child ON child.id = need.child
+WHERE need.parent = %(job)s LIMIT 1
 """
 
 
@@ -57,7 +58,8 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     """``job`` is None where the ledger has not heard of it. What does not concern its state is left empty.
 
     ``unserved`` are the system's own queues that nobody takes from; ``crew`` runs the jobs of its app, and ``ahead``
-    is how many of them are more urgent; ``child`` is one that needs it; ``note`` is what its last transition says;
+    is how many of them are more urgent; ``child`` is one that needs it; ``to_land``: as a partition that
+    others bring; ``note`` is what its last transition says;
     ``root`` is about the job, far up perhaps, that it waits for in the end; ``pieces`` run in its place.
     """
 
@@ -67,6 +69,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     unplanned: list[askers.Unplanned] = []
     refused: list[askers.Refused] = []
     wanted_by: list[askers.Wanter] = []
+    paused_by: list[askers.Pauser] = []
     alternatives: list[upstream.Alternative] = []
     unsettled: list[upstream.Unsettled] = []
     causes: list[upstream.Cause] = []
@@ -74,6 +77,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     ahead: int = 0
     lease: Lease | None = None
     child: JobName | None = None
+    to_land: bool = False
     last_error: str | None = None
     note: str | None = None
     root: "Obstacles | None" = None
@@ -102,6 +106,7 @@ def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
         refused=[each for each in found.refused if each.received_at > job.changed_at],
         last_error=next(iter(tx.column(_LAST_ERROR, job=job.id)), None),
         note=next(iter(tx.column(_LAST_NOTE, job=job.id)), None),
+        crew=fleet.crew(tx, job.app) if job.is_left or job.is_to_be_ended else None,
     )
     if job.state is State.WAITING or job.state in DEAD:
         return _with_parents(tx, job, found)
@@ -111,8 +116,9 @@ def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
         (ahead,) = tx.column(_AHEAD, app=job.app, job=job.id, limit=AHEAD_MAX + 1)
         return replace(found, crew=fleet.crew(tx, job.app), ahead=ahead)
     if job.state is State.EXPECTED:
-        child = next((JobName(*row) for row in tx.rows(_CHILD, job=job.id)), None)
-        return replace(found, child=child)
+        for app, key, place in tx.rows(_CHILD, job=job.id):
+            return replace(found, child=JobName(app, key), to_land=place is not None)
+        return found
     leases = tx.structs(Lease, _LEASE, worker=job.worker) if job.worker else []
     return replace(found, lease=leases[0] if leases else None)
 
@@ -128,6 +134,7 @@ def _with_parents(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
         unsettled=unsettled,
         causes=upstream.causes(tx, job.id) if any(parent.dead for parent in unsettled) else [],
         wanted_by=askers.wanted_by(tx, job.id) if job.state is State.CANCELLED else [],
+        paused_by=askers.paused_by(tx, job.id) if job.is_held_back else [],
         root=_alone(tx, root, found) if root else None,
     )
 

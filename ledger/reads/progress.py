@@ -10,7 +10,7 @@ from ledger.connection import Tx
 # What was asked for stands in the request, in the words of whoever asked.
 _COLUMNS = """
 number, id, app, state, reason, request->>'key' AS key, coalesce(jsonb_array_length(request->'keys'), 0) AS keys,
-received_at, ended_at
+received_at, ended_at, paused_at, request->>'start' AS start, request->>'end' AS end
 """
 _STATUS = f"SELECT {_COLUMNS} FROM submission WHERE id = %(id)s"
 _RECENT = f"SELECT {_COLUMNS} FROM submission ORDER BY number DESC LIMIT %(limit)s"
@@ -29,10 +29,18 @@ class Status(Struct, frozen=True):
     keys: int
     received_at: datetime
     ended_at: datetime | None
+    paused_at: datetime | None = None
+    start: str | None = None
+    end: str | None = None
 
     @property
     def is_open(self) -> bool:
         return self.state in (SubmissionState.RECEIVED, SubmissionState.ACTIVE)
+
+    @property
+    def is_paused(self) -> bool:
+        """One that has ended may have pushed jobs that are held back; it is these that tell of it."""
+        return self.is_open and self.paused_at is not None
 
 
 def status(tx: Tx, id: str) -> Status | None:

@@ -1,10 +1,13 @@
 """What could be run again, and by which code it ran the last time."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.states import DEAD, State, sql_list
+from jobs.submission import JSON, SubmissionState
 from ledger.connection import Tx
 
 #: What did not come to a good end. What was skipped did, and of what was split the halves are asked.
@@ -16,20 +19,44 @@ LEFT JOIN LATERAL (
     WHERE round.job = job.id ORDER BY round.claim DESC LIMIT 1) last ON true
 """
 _OF_SUBMISSION = f"""
-SELECT job.app, job.key, job.state, wants.wish <> {Wish.PULLED:d} AS asked, last.digest, last.code
+SELECT job.app, job.key, job.state, wants.wish <> {Wish.PULLED:d} AS asked, last.digest, last.code,
+       job.place IS NOT NULL AS is_step
 FROM submission JOIN wants ON wants.submission = submission.number JOIN job ON job.id = wants.job {_LAST_RUN}
 WHERE submission.id = %(id)s AND job.state IN ({_BAD}) ORDER BY job.id
 """
 _OF_JOB = f"""
-SELECT job.app, job.key, job.state, true AS asked, last.digest, last.code FROM job {_LAST_RUN}
+SELECT job.app, job.key, job.state, true AS asked, last.digest, last.code, job.place IS NOT NULL AS is_step
+FROM job {_LAST_RUN}
 WHERE job.app = %(app)s AND job.key = %(key)s
 """
+
+
+# What makes partitions is told by its jobs, or where there are none by the words of the request.
+_ASKED = """
+SELECT request, state, request ? 'start' OR EXISTS (
+    SELECT 1 FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = submission.number AND place IS NOT NULL
+) AS of_partitions
+FROM submission WHERE id = %(id)s
+"""
+
+
+class Asked(Struct, frozen=True):
+    """A submission in the words of whoever sent it; whether it is about partitions."""
+
+    request: Mapping[str, JSON]
+    state: SubmissionState
+    of_partitions: bool
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in (SubmissionState.RECEIVED, SubmissionState.ACTIVE)
 
 
 class Ran(Struct, frozen=True):
     """A job; ``digest`` of the definition and ``code`` of the worker that it ran by last, None for one that never did.
 
-    ``asked`` for by name, or pushed; others were pulled, and run again with those that wait for them.
+    ``asked`` for by name, or pushed; others were pulled, and run again with those that wait for them. A step makes
+    partitions.
     """
 
     app: str
@@ -38,10 +65,16 @@ class Ran(Struct, frozen=True):
     asked: bool
     digest: str | None
     code: str | None
+    is_step: bool
 
     @property
     def name(self) -> JobName:
         return JobName(self.app, self.key)
+
+
+def asked(tx: Tx, id: str) -> Asked | None:
+    found = tx.structs(Asked, _ASKED, id=id)
+    return found[0] if found else None
 
 
 def of_job(tx: Tx, name: JobName) -> Ran | None:

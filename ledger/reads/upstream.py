@@ -18,12 +18,14 @@ LOOKED_AT_MAX = 10_000
 #: Of each alternative, and of the causes, so many are told.
 TOLD_MAX = 20
 
+# What a step needs and nobody has asked for is brought by others: see ``to_land``.
+_OF_STEP = "(SELECT place IS NOT NULL FROM job WHERE id = %(job)s) AS of_step"
 _LACKED = """
 SELECT parent, condition, settled, outlived FROM need
 WHERE need.child = gate.child AND need.gate = gate.gate AND settled IS NOT TRUE LIMIT %(looked)s
 """
 _ALTERNATIVES = f"""
-SELECT gate.name, gate.unmet, gate.dead, coalesce(tally.states, '{{}}') AS states
+SELECT gate.name, gate.unmet, gate.dead, coalesce(tally.states, '{{}}') AS states, {_OF_STEP}
 FROM gate LEFT JOIN LATERAL (
     SELECT jsonb_object_agg(state, count) AS states FROM (
         SELECT parent.state, count(*) FROM ({_LACKED}) lacked JOIN job parent ON parent.id = lacked.parent
@@ -36,7 +38,7 @@ LEFT JOIN LATERAL (
 """
 # First what will never come, then what nobody has asked for: these are what somebody has to do something about.
 _UNSETTLED = f"""
-SELECT gate.name AS group, told.*, last.error
+SELECT gate.name AS group, told.*, last.error, {_OF_STEP}
 FROM gate CROSS JOIN LATERAL (
     SELECT parent.id, parent.app, parent.key, parent.state, parent.changed_at AS since, condition,
            settled IS FALSE AS dead,
@@ -86,6 +88,12 @@ class Alternative(Struct, frozen=True):
     unmet: int
     dead: int
     states: Mapping[State, int]
+    of_step: bool = False
+
+    @property
+    def to_land(self) -> int:
+        """How many of its parents stand for partitions that others bring."""
+        return self.states.get(State.EXPECTED, 0) if self.of_step else 0
 
 
 class Unsettled(Struct, frozen=True):
@@ -101,6 +109,12 @@ class Unsettled(Struct, frozen=True):
     dead: bool
     error: str | None = None
     stale: bool = False
+    of_step: bool = False
+
+    @property
+    def to_land(self) -> bool:
+        """It stands for a partition that others bring."""
+        return self.of_step and self.state is State.EXPECTED
 
     @property
     def name(self) -> JobName:

@@ -16,6 +16,7 @@ from jobs.submission import JSON, Submission
 from ops.cli.command import Options
 from ops.times import instant, past
 from planner.chunk_keys import is_by_chunk, require_chunk_words
+from planner.confs import meant
 from planner.walk import Walk
 
 
@@ -71,7 +72,10 @@ def submission_of(options: Options) -> Submission:
 
 def check(catalogue: Catalogue, submission: Submission) -> None:
     """Say at once what the planner would refuse it for. It reads the definitions alone, no ledger; which work IDs a
-    submission that names none is about is for the planner to ask."""
+    submission that names none is about is for the planner to ask, and what a branch has stands in the ledger."""
+    if submission.branch is not None:
+        return
+    submission = meant(catalogue, submission)
     app = catalogue.app(submission.app)
     if not is_by_chunk(app, submission):
         Walk(catalogue, 0, submission)

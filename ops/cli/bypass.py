@@ -1,8 +1,8 @@
 """``sluice run --bypass``: a job's code here and now, for whoever tries out an app or mends one by hand.
 
 Nothing else takes part: no ledger, no broker, no parents. A key has to fit the template of its app, or is the work
-IDs of a chunk; ``valid_if_or``, dependencies, retries, priorities and times are not asked. The kwargs count, and of
-the policy what a run itself is under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``.
+IDs of a chunk, or partitions; ``valid_if_or``, dependencies, retries, priorities and times are not asked. The kwargs
+count, and of the policy what a run itself is under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``.
 
 The job has its usual token, so that the outside world takes it for the same job. Its claim is 0, which is lower than
 any that the ledger gives.
@@ -18,6 +18,7 @@ from typing import NoReturn, TextIO
 
 from msgspec.structs import replace
 
+from actors.assign import assign
 from jobs.app import App
 from jobs.catalogue import parse_policy
 from jobs.errors import BadRequest
@@ -27,6 +28,7 @@ from jobs.ref import JobName
 from jobs.runners import runner_for
 from jobs.submission import Submission
 from jobs.work_ids import WorkId, parse_work_ids, text_of
+from ledger.claims import Claimed
 from ops.cli.asking import submission_of
 from ops.cli.command import Options
 from ops.cli.desk import Desk
@@ -34,6 +36,7 @@ from ops.cli.exits import DONE, FAILED, INTERRUPTED
 from ops.cli.page import Block, Line, Verbatim
 from ops.times import span
 from ops.words import first_line
+from planner.partition_keys import key_of, read_key
 
 #: What an interrupted job has for ending by itself; a process is killed before that.
 GRACE_S = 5.0
@@ -82,6 +85,8 @@ def _assignments(desk: Desk, options: Options) -> Iterator[Assignment]:
 
 
 def _assignment(app: App, key: str, submission: Submission, echo: Echo) -> Assignment:
+    if app.partitioning:
+        return replace(assign(app, _as_if_claimed(app, key, submission)), echo=echo)
     ids, work_ids = ({}, _work_ids(app, key)) if app.chunking else (app.read_key(key), None)
     name = JobName(app.name, app.write_key(ids) if work_ids is None else text_of(work_ids))
     return Assignment(
@@ -95,6 +100,23 @@ def _assignment(app: App, key: str, submission: Submission, echo: Echo) -> Assig
         app=app,
         policy=app.policy.overridden(parse_policy(submission.policy)),
         echo=echo,
+    )
+
+
+def _as_if_claimed(app: App, key: str, submission: Submission) -> Claimed:
+    """Partitions come from their key; all of them are made, whatever there is."""
+    span = read_key(app, key)
+    return Claimed(
+        id=0,
+        app=app.name,
+        key=key_of(app, span),
+        round=0,
+        claim=0,
+        kwargs=submission.kwargs,
+        overrides=submission.policy,
+        timeout_s=None,
+        handle=None,
+        partitions=[*range(span.first, span.last + 1)],
     )
 
 
@@ -139,7 +161,13 @@ def _run(assignment: Assignment, stop: Event) -> Outcome:
 def _settle(ended: Future[Outcome], assignment: Assignment, stop: Event) -> None:
     try:
         runner = runner_for(assignment.app)
-        outcome = runner.run(assignment, stop=stop, report=_unheard, transaction=_no_transaction)
+        outcome = runner.run(
+            assignment,
+            stop=stop,
+            report=_unheard,
+            transaction=_no_transaction,
+            acknowledge=_unkept if assignment.partitions else None,
+        )
     except BaseException as error:
         # A pipe that nobody reads any more, or a fault of ours; either is the command's to tell.
         ended.set_exception(error)
@@ -158,6 +186,10 @@ def _within_the_grace(ended: Future[Outcome]) -> Outcome:
 
 def _unheard(done: int, total: int | None) -> None:
     """Nobody watches the progress."""
+
+
+def _unkept(partition: str) -> None:
+    """What is made here is not there for anybody."""
 
 
 def _no_transaction() -> NoReturn:

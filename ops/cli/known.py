@@ -7,11 +7,12 @@ from jobs.known import Known
 from jobs.ref import JobName
 from jobs.selecting import Selected
 from jobs.submission import Submission
-from ledger import freshness, judging, planning
+from ledger import freshness, judging, partitions, planning
 from ledger.connection import Tx
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from planner.chunks import Chunked, chunk
+from planner.partitions import Layout
 from planner.preview import Preview, preview
 
 
@@ -41,5 +42,18 @@ def known_chunks(
         found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
         apps = sorted({job.name.app for job in found.jobs})
         return found, judging.paces_s(tx, apps), past.now
+
+    return Installation(desk).ask(look)
+
+
+def known_partitions(
+    desk: Desk, submission: Submission, now: datetime | None
+) -> tuple[Layout, Mapping[str, float], datetime]:
+    """The same of a submission about partitions."""
+
+    def look(tx: Tx) -> tuple[Layout, Mapping[str, float], datetime]:
+        layout = Layout(desk.catalogue, submission, partitions.Tables(tx))
+        apps = [supply.app.name for supply in layout.supplies if supply.app]
+        return layout, judging.paces_s(tx, apps), now or tx.instant()
 
     return Installation(desk).ask(look)

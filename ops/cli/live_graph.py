@@ -4,7 +4,7 @@ from jobs.errors import BadRequest
 from ledger.reads.kinship import kinship
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
-from ops.cli.naming import recorded_job
+from ops.cli.meant import meant_job
 from ops.graph.graph import Graph
 from ops.graph.jobs import job_graph
 from ops.words import command
@@ -12,8 +12,9 @@ from ops.words import command
 
 def live_graph(desk: Desk, app: str, key: str) -> Graph:
     """BadRequest where the ledger has no such job."""
-    name, unknown = recorded_job(desk, app, key)
-    found = Installation(desk).ask(lambda tx: kinship(tx, name))
+    installation = Installation(desk)
+    name, unknown = meant_job(desk, installation, app, key)
+    found = installation.ask(lambda tx: kinship(tx, name))
     if found is None:
         raise unknown or BadRequest(
             f"The ledger has no job {name}.",

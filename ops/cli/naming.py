@@ -8,6 +8,7 @@ from jobs.ref import JobName
 from ops.cli.desk import Desk
 from ops.words import command
 from planner.keyspaces import keyspace_of
+from planner.partition_keys import canonical_landing
 
 
 def job_options(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,10 @@ def recorded_job(desk: Desk, app: str, key: str) -> Named:
 
 
 def canonical(desk: Desk, app: str, key: str) -> JobName:
-    """The job by its canonical key. UnknownApp or BadKey where the definitions know better."""
+    """The job by its canonical key. UnknownApp or BadKey where the definitions know better. What stands for a
+    partition that others bring is called like their table."""
+    if app in desk.catalogue.externals and app not in desk.catalogue:
+        return JobName(app, canonical_landing(desk.catalogue.externals[app], app, key))
     known = desk.catalogue.app(app)
     return JobName(known.name, keyspace_of(known, desk.catalogue).canonical(known, key))
 

@@ -44,6 +44,11 @@ class Output:
         """Whether somebody watches, and nothing else is written to where he does."""
         return self.aside.is_terminal and self._screen.is_terminal and not self.as_json
 
+    @property
+    def width(self) -> int | None:
+        """How many characters fit a line of the answer; None where nothing limits them."""
+        return self._screen.width
+
     def answer(self, document: object, *blocks: Block) -> None:
         """The answer to a command: the document for programs, or the blocks for people."""
         if self._documents is None:

@@ -44,6 +44,15 @@ class Line(Struct, frozen=True):
             yield [(margin + text, self.style)]
 
 
+class Spread(Struct, frozen=True):
+    """One line of texts in styles of their own; it is for whoever made it to see that they fit."""
+
+    spans: Spans
+
+    def lines(self, _: int | None) -> Iterator[Spans]:
+        yield [(legible(text), style) for text, style in self.spans]
+
+
 class Verbatim(Struct, frozen=True):
     """Text exactly as it is: what a job printed, or what another program is to read."""
 
@@ -109,7 +118,7 @@ class Table(Struct, frozen=True):
         yield from ([(" " * place + line, style)] for line in rest)
 
 
-Block = Line | Verbatim | Table
+Block = Line | Spread | Verbatim | Table
 
 
 def colour(state: State) -> str:

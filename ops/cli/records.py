@@ -4,13 +4,13 @@ from jobs.errors import BadRequest, Unreachable
 from ledger.reads.dossier import Dossier, dossier
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
-from ops.cli.naming import recorded_job
+from ops.cli.meant import meant_job
 from ops.words import command
 
 
 def dossier_of(desk: Desk, installation: Installation, app: str, key: str) -> Dossier:
     """BadRequest where the ledger has never heard of it, or cannot be asked about what the definitions do not have."""
-    name, unknown = recorded_job(desk, app, key)
+    name, unknown = meant_job(desk, installation, app, key)
     try:
         found = installation.ask(lambda tx: dossier(tx, name))
     except Unreachable as error:

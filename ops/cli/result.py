@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from shlex import quote
 from typing import Any
 
 from jobs.ref import JobName
@@ -9,7 +10,7 @@ from jobs.states import DEAD, LIVE, State
 from jobs.submission import SubmissionState
 from ledger.reads.course import Course, Trouble, Work
 from ops.cli.page import Block, Line, Table, Verbatim
-from ops.times import span
+from ops.times import moment, span
 from ops.words import command, first_line
 
 #: A submission that is not planned for so long, with nobody there to do it, is not going to be.
@@ -30,6 +31,8 @@ def as_document(course: Course) -> dict[str, Any]:
         "state": course.status.state,
         "jobs": dict(sorted(course.counts.items(), key=lambda item: _RANK[item[0]])),
     }
+    if course.status.is_paused:
+        document["paused_at"] = course.status.paused_at
     if course.status.reason:
         document["reason"] = course.status.reason
     if course.troubles:
@@ -38,13 +41,15 @@ def as_document(course: Course) -> dict[str, Any]:
 
 
 def summary(course: Course, took: Sequence[Work]) -> Iterator[Block]:
-    """A line for each app, the jobs that went wrong with what to look at, and the verdict."""
+    """A line for each app, the jobs that went wrong with what to look at, what keeps it, and the verdict."""
     if course.tally:
         yield _apps(course, {each.app: each for each in took})
     for trouble in course.troubles:
         yield from _trouble(trouble)
     if (more := sum(course.counts.get(state, 0) for state in _BAD) - len(course.troubles)) > 0:
         yield Line(f"and {more} more: sluice ls --submission {course.status.id}", indent=2)
+    if course.status.is_paused:
+        yield Line(obstacle(course), "yellow")
     yield _verdict(course)
 
 
@@ -55,7 +60,12 @@ def in_words(counts: Mapping[State, int]) -> str:
 
 
 def obstacle(course: Course) -> str:
-    """What keeps it from being planned at all, or nothing."""
+    """What keeps it from going on, or from being planned at all; or nothing."""
+    if course.status.is_paused:
+        return (
+            f"Paused since {moment(course.status.paused_at)} UTC, by `sluice pause`."
+            f" `sluice resume {quote(course.status.id)}` lets it go on."
+        )
     waits = course.status.state is SubmissionState.RECEIVED and not course.planners
     if waits and course.now - course.status.received_at > LONELY_AFTER:
         return "Nobody is there to plan it. Start `sluice up`, or python -m actors.worker."

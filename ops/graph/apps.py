@@ -37,8 +37,8 @@ def _edges(app: App) -> Iterator[Edge]:
         for parents in group.all_of:
             for parent in parents.apps:
                 yield Edge(parent, app.name, group.name if len(app.groups) > 1 else "", parents.when)
-    for dependency in app.chunking.dependencies if app.chunking else ():
-        yield Edge(dependency.app, app.name)
+    if not app.is_keyed_by_template:
+        yield from (Edge(parent, app.name) for parent in app.parent_apps)
 
 
 def _left_out(catalogue: Catalogue, names: Collection[str]) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 from jobs.submission import SubmissionState
 from ledger.reads.askers import Refused, Unplanned, Wanter
 from ops.why.answer import WaitsFor
+from ops.why.pauses import to_be_resumed
 
 
 def unplanned(each: Unplanned) -> Sequence[WaitsFor]:
@@ -13,6 +14,8 @@ def unplanned(each: Unplanned) -> Sequence[WaitsFor]:
     submission = WaitsFor(
         kind="submission", what=f"submission {each.id} to be planned", since=each.received_at
     )
+    if each.paused_at is not None:
+        return [to_be_resumed(each.id, each.paused_at)]
     if each.awaited is None:
         return [submission]
     job = WaitsFor(

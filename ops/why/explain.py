@@ -7,9 +7,10 @@ from jobs.ref import JobName
 from jobs.states import STOPPABLE, TERMINAL
 from ledger.reads.dossier import Job
 from ledger.reads.obstacles import Obstacles
-from ops.why import asked, ended, living
+from ops.why import asked, elsewhere, ended, living
 from ops.why.answer import Answer, Reason, Remedy, WaitsFor, remedy
 from ops.why.keepers import absent
+from ops.why.pauses import resumes
 
 
 def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
@@ -21,6 +22,10 @@ def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
     if job is None:
         return _unknown(name, facts, refusal)
     because, waits_for, remedies = (ended if job.state in TERMINAL else living).reason(job, facts)
+    if job.is_to_be_ended:
+        left = elsewhere.still_to_end(job, facts)
+        because, waits_for = f"{because}{left.because}", [*waits_for, *left.waits_for]
+        remedies = [*remedies, *left.remedies]
     if refusal:
         because, waits_for, remedies = _undefined(job, because, refusal)
     unplanned = [waits for each in facts.unplanned if each.asks_for_it for waits in asked.unplanned(each)]
@@ -55,7 +60,8 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
     if refusal:
         because = f"there can be none, for {refusal}"
     elif surely:
-        reason = f": it {surely[0].reason}" if surely[0].reason else ""
+        why = "is paused" if surely[0].paused_at else surely[0].reason
+        reason = f": it {why}" if why else ""
         because = f"the submission that asks for it is not planned yet{reason}"
     elif possible:
         because = "nobody has asked for it, unless it is in a submission that is not planned yet"
@@ -66,8 +72,10 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
     if refusal:
         remedies = [Remedy(f"sluice apps show {name.app}", "says which keys it has, and what they need")]
     elif possible:
-        awaited = [each.awaited for each in possible if each.awaited]
-        remedies = [*absent(facts, PLANNER), *(remedy("why", job, "says when that ends") for job in awaited)]
+        paused = [resumes(each.id) for each in possible if each.paused_at]
+        awaited = [each.awaited for each in possible if each.awaited and not each.paused_at]
+        says = [remedy("why", job, "says when that ends") for job in awaited]
+        remedies = [*paused, *absent(facts, PLANNER), *says]
     else:
         remedies = [remedy("submit", name, "asks for it")]
     return Answer(

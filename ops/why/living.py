@@ -7,7 +7,7 @@ from jobs.states import State
 from ledger.reads.dossier import Job
 from ledger.reads.obstacles import Obstacles
 from ops.times import moment, span
-from ops.why import parents, queue
+from ops.why import elsewhere, landings, parents, pauses, queue
 from ops.why.answer import Reason, WaitsFor, remedy
 from ops.why.keepers import TIME, absent
 from ops.words import first_line
@@ -19,6 +19,12 @@ def reason(job: Job, facts: Obstacles) -> Reason:
 
 def _expected(job: Job, facts: Obstacles) -> Reason:
     who = facts.child or "a child"
+    if facts.to_land:
+        return Reason(
+            f"is a partition that others bring, and has not landed; {who} needs it",
+            [],
+            [landings.land(job.app, [job.key])],
+        )
     return Reason(
         f"is needed by {who}, but nobody has asked for it", [], [remedy("submit", job.name, "asks for it")]
     )
@@ -27,11 +33,15 @@ def _expected(job: Job, facts: Obstacles) -> Reason:
 def _waiting(job: Job, facts: Obstacles) -> Reason:
     time = list(_time(job, facts))
     if not job.open:
-        return _waiting_for_parents(job, facts, time)
-    if time:
-        return Reason(_until(job, facts), time, absent(facts, *TIME))
-    waits = [WaitsFor(kind="groomer", what="the groomer's next tick")]
-    return Reason("may run and is about to be released", waits, absent(facts, *TIME))
+        otherwise = _waiting_for_parents(job, facts, time)
+    elif time:
+        otherwise = Reason(_until(job, facts), time, absent(facts, *TIME))
+    elif facts.paused_by:
+        otherwise = Reason("")
+    else:
+        waits = [WaitsFor(kind="groomer", what="the groomer's next tick")]
+        otherwise = Reason("may run and is about to be released", waits, absent(facts, *TIME))
+    return pauses.held_back(facts.paused_by, otherwise) if facts.paused_by else otherwise
 
 
 def _waiting_for_parents(job: Job, facts: Obstacles, time: Sequence[WaitsFor]) -> Reason:
@@ -72,6 +82,8 @@ def _time(job: Job, facts: Obstacles) -> Iterator[WaitsFor]:
 
 
 def _running(job: Job, facts: Obstacles) -> Reason:
+    if job.is_left:
+        return elsewhere.goes_on(job, facts)
     lease = facts.lease
     holder = lease.holder if lease else "a worker that is not known any more"
     if lease and lease.stands:

@@ -6,6 +6,7 @@ from jobs.gate import When
 from jobs.ref import JobName
 from jobs.states import TERMINAL, State
 from ledger.reads.upstream import Alternative, Cause, Unsettled
+from ops.why import landings
 from ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from ops.words import first_line
 
@@ -21,15 +22,21 @@ def waiting(
     """Of a job that none of its alternatives lets through yet. ``fates`` has more than the state of some parents."""
     lost = {each.name for each in alternatives if each.dead}
     several = len(alternatives) > 1
-    awaited = [parent for parent in parents if parent.group not in lost]
+    awaited = [parent for parent in parents if parent.group not in lost and not parent.to_land]
+    to_land = [parent for parent in parents if parent.to_land]
     dead = [parent for parent in parents if parent.dead]
     return Reason(
         _waits(alternatives, several=several),
         [
             *(_awaited(each, fates.get(each.name), named=several) for each in awaited),
+            *map(landings.awaited, to_land),
             *(_lost(each, named=several) for each in dead),
         ],
-        [*_about_awaited(name, awaited), *(_about_lost(each) for each in dead[:1])],
+        [
+            *landings.remedies(to_land),
+            *_about_awaited(name, awaited),
+            *(_about_lost(each) for each in dead[:1]),
+        ],
     )
 
 
@@ -70,13 +77,19 @@ def _waits(alternatives: Sequence[Alternative], *, several: bool) -> str:
 
 def _counted(each: Alternative) -> str:
     """``1 parent, which is running``, ``3 parents: 2 running, 1 not asked for``."""
+    if each.to_land == each.unmet:
+        return landings.counted(each.to_land)
     if each.unmet == 1:
         return f"1 parent, {' and '.join(map(_standing, each.states))}"
     told = (
-        f"{count} {'not asked for' if state is State.EXPECTED else state}"
+        f"{count} {_unasked(each) if state is State.EXPECTED else state}"
         for state, count in each.states.items()
     )
     return f"{each.unmet} parents: {', '.join(told)}"
+
+
+def _unasked(each: Alternative) -> str:
+    return "not landed" if each.of_step else "not asked for"
 
 
 def _standing(state: State) -> str:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from actors.landing import land
 from jobs.errors import BadRequest
 from jobs.states import State
 from tests.world import World
@@ -19,13 +18,6 @@ CUMULATIVE = {
 }
 
 
-def _land(world: World, table: str, *partitions: str) -> int:
-    landing = land(world.ledger, world.catalogue, table, partitions)
-    world.queue.extend(landing.messages)
-    world.deliver()
-    return landing.new
-
-
 def _keys(world: World) -> dict[str, State]:
     return {name.split("@")[0]: state for name, state in world.states().items()}
 
@@ -33,32 +25,32 @@ def _keys(world: World) -> dict[str, State]:
 def test_a_step_waits_for_each_partition_that_it_reads(world: World) -> None:
     world.define(READER)
     world.submit("report", None, start="2024-04-01", end="2024-04-04")
-    assert _land(world, "events", "2024-04-01", "2024-04-04") == 2
+    assert world.land("events", "2024-04-01", "2024-04-04") == 2
     assert _keys(world)["report/2024-04-01..2024-04-02"] is State.WAITING
-    assert _land(world, "events", "2024-04-02..2024-04-02") == 1
+    assert world.land("events", "2024-04-02..2024-04-02") == 1
     assert _keys(world)["report/2024-04-01..2024-04-02"] is State.READY
     assert _keys(world)["report/2024-04-03..2024-04-04"] is State.WAITING
 
 
 def test_what_has_landed_before_is_not_waited_for(world: World) -> None:
     world.define(READER)
-    _land(world, "events", "2024-04-01..2024-04-02")
+    world.land("events", "2024-04-01..2024-04-02")
     world.submit("report", None, start="2024-04-01", end="2024-04-02")
     assert _keys(world) == {"report/2024-04-01..2024-04-02": State.READY}
 
 
 def test_to_land_again_changes_nothing(world: World) -> None:
     world.define(READER)
-    assert _land(world, "events", "2024-04-01") == 1
-    assert _land(world, "events", "2024-04-01") == 0
+    assert world.land("events", "2024-04-01") == 1
+    assert world.land("events", "2024-04-01") == 0
 
 
 def test_any_later_partition_of_a_cumulative_table_will_do(world: World) -> None:
     world.define(CUMULATIVE)
     world.submit("report", None, start="2024-04-07", end="2024-04-07")
-    _land(world, "users", "2024-04-06")
+    world.land("users", "2024-04-06")
     assert _keys(world)["report/2024-04-07"] is State.WAITING
-    _land(world, "users", "2024-04-20")
+    world.land("users", "2024-04-20")
     assert _keys(world)["report/2024-04-07"] is State.READY
     world.submit("report", None, start="2024-04-20", end="2024-04-21")
     assert _keys(world)["report/2024-04-20"] is State.READY
@@ -67,7 +59,7 @@ def test_any_later_partition_of_a_cumulative_table_will_do(world: World) -> None
 
 def test_what_an_app_would_make_may_have_been_there_before_it(world: World) -> None:
     world.define({"a": {"bash_cmd": "true", "output_table": "t"}, "b": {"table_dependencies": [{"table": "t"}]}})
-    _land(world, "t", "2024-04-01")
+    world.land("t", "2024-04-01")
     world.submit("b", None, start="2024-04-01", end="2024-04-02")
     assert set(_keys(world)) == {"b/2024-04-01", "b/2024-04-02", "a/2024-04-02"}
 
@@ -75,6 +67,6 @@ def test_what_an_app_would_make_may_have_been_there_before_it(world: World) -> N
 def test_an_unknown_table_and_what_is_no_partition_are_refused(world: World) -> None:
     world.define(READER)
     with pytest.raises(BadRequest, match="No app fills or reads"):
-        _land(world, "event", "2024-04-01")
+        world.land("event", "2024-04-01")
     with pytest.raises(BadRequest, match="not a partition of events"):
-        _land(world, "events", "2024-04-31")
+        world.land("events", "2024-04-31")

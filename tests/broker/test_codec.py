@@ -15,13 +15,17 @@ from broker.messages import (
     Ended,
     Execute,
     Executed,
+    Landed,
     Look,
     Message,
+    Pause,
     Plan,
+    Resume,
     Submit,
     SubmitMany,
     Tick,
     Turn,
+    Watch,
 )
 from jobs.errors import BadMessage
 
@@ -30,12 +34,16 @@ EVERY_KIND: list[Message] = [
     SubmitMany(submissions=(Raw(b'{"app":"etl"}'), Raw(b'{"nonsense":[1,2]}')), id="two"),
     Cancel(submission="one"),
     Cancel(app="etl", key="2026-01-01"),
+    Pause(submission="one"),
+    Landed(table="events", partitions=("2024-04-01", "2024-04-03..2024-04-05")),
+    Resume(submission="one"),
     Plan(submissions=("one", "two")),
     Executed(jobs=(1, 2, 3)),
     Ended(jobs=(4,)),
     Tick(),
     Look(),
     Execute(app="etl", jobs=(Turn(1, 0), Turn(2, 7))),
+    Watch(app="etl", jobs=(1, 2)),
 ]
 
 

@@ -61,6 +61,17 @@ def _cancelled(world: World) -> None:
     world.cancel(world.submit("a"))
 
 
+def _paused(world: World) -> None:
+    world.apps("a")
+    world.pause(world.submit("a"))
+
+
+def _landed(world: World) -> None:
+    world.define({"a": {"table_dependencies": [{"table": "events"}]}})
+    world.submit("a", None, start="2024-04-01", end="2024-04-01")
+    world.land("events", "2024-04-01")
+
+
 def _revived(world: World) -> None:
     _one(world)
     world.submit("a", rerun="job")
@@ -97,6 +108,8 @@ SCENARIOS: dict[str, Callable[[World], None]] = {
     "overrun": _overrun,
     "split": _split,
     "cancel": _cancelled,
+    "pause": _paused,
+    "land": _landed,
     "suspend": lambda world: _one(world, Ending.SUSPENDED),
     "resume": _resumed,
     "revive": _revived,

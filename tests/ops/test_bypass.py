@@ -28,6 +28,7 @@ APPS = {
         "env": {"COLOUR": "red"},
     },
     "far": {"job_id": "{n}", "job_type": "grid.py:Grid"},
+    "week": {"partition": "day", "bash_cmd": "echo {start} to {end}"},
 }
 FUNCTIONS = """
 from jobs import app
@@ -45,6 +46,12 @@ def write(job):
 @app(job_id="{n}", isolate=True)
 def alone(job, n):
     print("alone", job.claim)
+
+@app(partition="day")
+def days(job):
+    for day in job.partitions:
+        job.done(day)
+        print("made", day)
 """
 GRID = """
 class Grid:
@@ -145,6 +152,13 @@ def test_kwargs_and_the_policy_of_the_run_apply(here: Typist) -> None:
 
 def test_a_function_in_its_own_process_is_heard_too(here: Typist) -> None:
     assert here.types("run", "--bypass", "alone", "1").out == "alone 0\n"
+
+
+def test_partitions_are_named_by_their_key_and_all_of_them_are_made(here: Typist) -> None:
+    (week,) = _bypass(here, "week", "2024-04-01..2024-04-07")
+    assert week["output"] == "2024-04-01 to 2024-04-07\n"
+    (days,) = _bypass(here, "days", "2024-04-01..2024-04-02")
+    assert days["output"] == "made 2024-04-01\nmade 2024-04-02\n"
 
 
 def test_there_is_no_transaction(here: Typist) -> None:

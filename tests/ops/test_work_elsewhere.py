@@ -40,3 +40,56 @@ def test_a_handle_is_shown_while_there_is_something_to_find_by_it(desk: Typist) 
     shown = desk.asks("--apps", source, "show", "far", "1")
     assert (shown["state"], shown["handle"], shown["submissions"]) == ("succeeded", None, [submission])
     assert [each["ending"] for each in shown["rounds"]] == ["handed_back", "done"]
+
+
+UNENDING = """
+from pathlib import Path
+from jobs import Status, app
+
+@app(job_id="{n}", is_long_running=True)
+class stream:
+    poll_s = 0.05
+
+    def run(self, job):
+        return {"pod": job.key}
+
+    def check(self, handle):
+        Path("stream.checked").touch()
+        return Status("running", "at offset 7")
+
+    def cancel(self, handle):
+        if Path("stream.stuck").exists():
+            raise ConnectionError("the grid does not answer")
+        Path("stream.ended").touch()
+
+@app(job_id="{n}", depends_on={"app_name": ["stream"]})
+def reader(n): ...
+"""
+
+
+def test_work_that_never_ends_goes_on_when_nothing_else_is_left_to_do(desk: Typist) -> None:
+    apps = ("--apps", str(desk.write("stream.py", UNENDING)))
+    submission = desk.asks(*apps, "submit", "reader", "1")["submission"]
+    assert desk.types(*apps, "up", "--drain").code == 0
+    assert desk.asks(*apps, "show", "reader", "1")["state"] == "succeeded"
+    with desk.starts(*apps, "up"):
+        eventually((desk.folder / "stream.checked").exists, within_s=30)
+        eventually(lambda: desk.asks(*apps, "show", "stream", "1")["watch"]["said"], within_s=30)
+    shown = desk.asks(*apps, "show", "stream", "1")
+    assert (shown["state"], shown["round"], shown["watch"]["to"]) == ("running", 0, "look")
+    assert shown["watch"]["every_s"] == 0.05
+    page = desk.types(*apps, "show", "stream", "1").out
+    assert "looked at every 50 ms, next at" in page
+    assert "it said last: at offset 7" in page
+    why = desk.types(*apps, "why", "stream", "1").out
+    assert "is running elsewhere, and is looked at every 50 ms, which said last: at offset 7" in why
+
+    desk.types(*apps, "cancel", submission)
+    (desk.folder / "stream.stuck").touch()
+    assert desk.types(*apps, "up", "--drain").code == 0, "what was tried in vain is not waited for"
+    assert "that work is still to be ended" in desk.types(*apps, "show", "stream", "1").out
+    assert "its work elsewhere is still to be ended" in desk.types(*apps, "why", "stream", "1").out
+    (desk.folder / "stream.stuck").unlink()
+    with desk.starts(*apps, "up"):
+        eventually((desk.folder / "stream.ended").exists, within_s=60)
+        eventually(lambda: desk.asks(*apps, "show", "stream", "1")["handle"] is None, within_s=30)

@@ -19,7 +19,10 @@ COMMANDS = (
         help="list submissions, the newest first, or look at one",
         module="ops.cli.commands.submissions",
     ),
+    Command(word="grid", help="a submission's apps by partition", module="ops.cli.commands.grid"),
     Command(word="cancel", help="stop a submission, or one job", module="ops.cli.commands.cancel"),
+    Command(word="pause", help="begin nothing more of a submission", module="ops.cli.commands.pause"),
+    Command(word="resume", help="let a paused submission go on", module="ops.cli.commands.resume"),
     Command(word="retry", help="run a job again that has ended", module="ops.cli.commands.retry"),
     Command(
         word="freshness",
@@ -30,7 +33,7 @@ COMMANDS = (
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),
     Group(
         word="apps",
-        help="look at the definitions: check, show",
+        help="look at the definitions, and keep them: check, show, sync, branches",
         commands=(
             Command(
                 word="check",
@@ -38,6 +41,30 @@ COMMANDS = (
                 module="ops.cli.commands.apps_check",
             ),
             Command(word="show", help="list the apps, or show one", module="ops.cli.commands.apps_show"),
+            Command(
+                word="sync", help="keep definitions as those of a branch", module="ops.cli.commands.apps_sync"
+            ),
+            Command(
+                word="branches",
+                help="list the branches, or one's apps",
+                module="ops.cli.commands.apps_branches",
+            ),
+        ),
+    ),
+    Group(
+        word="partitions",
+        help="what is there of the tables: ls, land",
+        commands=(
+            Command(
+                word="ls",
+                help="count them by table, or list one table's",
+                module="ops.cli.commands.partitions_ls",
+            ),
+            Command(
+                word="land",
+                help="say that some are there, which others have brought",
+                module="ops.cli.commands.partitions_land",
+            ),
         ),
     ),
     Group(

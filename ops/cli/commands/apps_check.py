@@ -17,6 +17,11 @@ def run(desk: Desk, _: Options) -> int:
     plural = "app" if len(apps) == 1 else "apps"
     timed = list(desk.catalogue.schedules)
     told = f", {len(timed)} {'schedule' if len(timed) == 1 else 'schedules'}" if timed else ""
+    tables = sorted(desk.catalogue.externals)
     document = {"apps": apps} | ({"schedules": timed} if timed else {})
-    desk.output.answer(document, Line(f"{len(apps)} {plural}{told}, no faults.", "green"))
+    lines = [Line(f"{len(apps)} {plural}{told}, no faults.", "green")]
+    if tables:  # One that is misspelled is among them.
+        document["externals"] = tables
+        lines.append(Line(f"Tables that no app fills: {', '.join(tables)}."))
+    desk.output.answer(document, *lines)
     return DONE

@@ -8,8 +8,10 @@ from msgspec.structs import asdict
 
 from jobs.app import App
 from jobs.chunking import Chunking, Dependency
+from jobs.partition_key import UNBOUNDED
 from jobs.policy import Policy
 from jobs.values import Values
+from ops.cli import partitioned
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
@@ -38,16 +40,20 @@ def _document(desk: Desk, app: App) -> dict[str, object]:
     return {
         "app": app.name,
         "job_type": app.job_type,
-        "job_id": None if app.chunking else app.template.text,
-        "identifiers": {} if app.chunking else {name: str(app.kind(name)) for name in app.template.names},
+        "job_id": app.template.text if app.is_keyed_by_template else None,
+        "identifiers": {name: str(app.kind(name)) for name in app.template.names}
+        if app.is_keyed_by_template
+        else {},
         "autofill_values": {name: _values(values) for name, values in app.autofill.items()},
         "chunks": app.chunking and _of_chunks(app.chunking),
+        "partitions": app.partitioning and partitioned.document_of(app.partitioning),
         "parents": [{"group": name, "apps": apps} for name, apps in _parents(app).items()],
         "children": _children(desk, app),
         "policy": _policy(app),
         "runs": app.bash_cmd or app.function_path,
         "origin": app.origin,
         "digest": app.digest,
+        "version": app.version or None,
     }
 
 
@@ -61,19 +67,33 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
     facts = {
         "type": app.job_type,
         "runs": app.bash_cmd or app.function_path,
-        "key": _key(app) if app.chunking else f"{app.template.text}, like {app.example_key}",
+        "key": f"{app.template.text}, like {app.example_key}" if app.is_keyed_by_template else _key(app),
         "parents": _needs(app),
         "children": ", ".join(_children(desk, app)),
-        **(_facts_of_chunks(app.chunking) if app.chunking else {}),
+        **_facts(app),
         "defined in": app.origin,
     }
     yield from (Line(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
     yield Line()
-    yield _dependencies(app.chunking) if app.chunking else _identifiers(app)
+    yield _needed(app)
     default = asdict(Policy())
     changed = {word: value for word, value in _policy(app).items() if value != default[word]}
     yield Line()
     yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
+
+
+def _facts(app: App) -> dict[str, str]:
+    """What there is to say of its way of keying jobs alone."""
+    if app.partitioning:
+        return partitioned.facts_of(app.partitioning, app.version)
+    return _facts_of_chunks(app.chunking) if app.chunking else {}
+
+
+def _needed(app: App) -> Block:
+    """What its keys are made of, or what its jobs need."""
+    if app.partitioning:
+        return partitioned.tables_of(app.partitioning)
+    return _dependencies(app.chunking) if app.chunking else _identifiers(app)
 
 
 def _identifiers(app: App) -> Block:
@@ -138,16 +158,21 @@ def _policy(app: App) -> dict[str, object]:
 
 
 def _key(app: App) -> str:
-    """A chunk's is made for it, so nobody has to write it."""
+    """A chunk's is made for it, so nobody has to write it; that of a step says which partitions it makes."""
+    if app.unbounded and app.partitioning:
+        return UNBOUNDED
+    if app.partitioning:
+        return partitioned.size_of(app.partitioning)
     if not app.chunking:
         return app.template.text
     return "one work ID" if app.chunking.size == 1 else f"up to {app.chunking.size:,} work IDs"
 
 
 def _parents(app: App) -> dict[str, list[str]]:
-    """Group → apps. Groups are alternatives, and each needs all of its apps; dependencies are one."""
-    if app.chunking:
-        return {"default": list(dict.fromkeys(app.parent_apps))} if app.chunking.dependencies else {}
+    """Group → apps. Groups are alternatives, and each needs all of its apps; dependencies and tables are one."""
+    if not app.is_keyed_by_template:
+        parents = list(dict.fromkeys(app.parent_apps))
+        return {"default": parents} if parents else {}
     return {
         group.name: list(dict.fromkeys(name for parents in group.all_of for name in parents.apps))
         for group in app.groups

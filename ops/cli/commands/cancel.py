@@ -7,7 +7,7 @@ from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
-from ops.cli.naming import recorded_job
+from ops.cli.meant import meant_job
 from ops.cli.page import Line
 from ops.words import command
 
@@ -23,7 +23,7 @@ def run(desk: Desk, options: Options) -> int:
         stopped = installation.client.cancel(options.target)
         what = f"Submission {options.target} is cancelled"
     else:
-        name, unknown = recorded_job(desk, options.target, options.key)
+        name, unknown = meant_job(desk, installation, options.target, options.key)
         stopped = installation.client.cancel_job(name)
         if not stopped:
             raise unknown or BadRequest(

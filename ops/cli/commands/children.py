@@ -9,6 +9,7 @@ from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.naming import job_options, related
 from ops.cli.page import Table
+from ops.cli.partition_relatives import is_of_partitions, partition_children
 from planner.keyspaces import keyspace_of
 
 
@@ -18,6 +19,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk, options: Options) -> int:
+    if is_of_partitions(desk.catalogue, options.app):
+        desk.output.answer(*partition_children(desk.catalogue, options.app, options.key, whole=options.all))
+        return DONE
     name = related(desk, options.app, options.key)
     app = desk.catalogue[name.app]
     found = list(keyspace_of(app, desk.catalogue).children(app, name.key))

@@ -2,6 +2,8 @@
 
 import argparse
 
+from msgspec.structs import asdict
+
 from jobs.errors import BadRequest
 from jobs.states import State
 from ledger.connection import Tx
@@ -41,16 +43,26 @@ def run(desk: Desk, options: Options) -> int:
     )
     found = Installation(desk).ask(lambda tx: _jobs(tx, wanted))
     desk.output.answer(
-        found,
+        [_document(job) for job in found],
         Table(
             ("app", "key", "state", "round", "since (UTC)"),
-            [(job.app, job.key, job.state, job.round, moment(job.changed_at)) for job in found],
+            [(job.app, job.key, _state(job), job.round, moment(job.changed_at)) for job in found],
             empty="No jobs.",
         ),
     )
     if found and len(found) == wanted.limit:
         desk.output.note(Line(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black"))
     return DONE
+
+
+def _document(job: listing.Listed) -> dict[str, object]:
+    """A step is told by its partitions besides."""
+    told = {word: value for word, value in asdict(job).items() if word != "place"}
+    return told if job.span is None else {**told, "span": job.span}
+
+
+def _state(job: listing.Listed) -> str:
+    return f"{job.state}, paused" if job.paused else job.state
 
 
 def _jobs(tx: Tx, wanted: listing.Filter) -> list[listing.Listed]:

@@ -13,6 +13,7 @@ from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.naming import job_options, related
 from ops.cli.page import Block, Line, Table
+from ops.cli.partition_relatives import is_of_partitions, partition_parents
 from ops.times import span
 from planner.keyspaces import keyspace_of
 
@@ -33,6 +34,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk, options: Options) -> int:
+    if is_of_partitions(desk.catalogue, options.app):
+        desk.output.answer(*partition_parents(desk.catalogue, options.app, options.key, whole=options.all))
+        return DONE
     name = related(desk, options.app, options.key)
     app = desk.catalogue[name.app]
     gates = keyspace_of(app, desk.catalogue).gates(app, name.key)

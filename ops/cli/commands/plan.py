@@ -20,11 +20,16 @@ from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.page import Block, Line, Table
 from ops.facts import Given, GivenPast, read_facts
+from ops.partition_preview import as_partition_document
 from ops.preview import as_document
 from ops.times import span
 from planner.chunk_keys import is_by_chunk
 from planner.chunks import chunk
+from planner.partitions import Layout
 from planner.preview import preview
+
+#: Of those that nobody would ask for, so many of one kind are named one by one.
+NAMED_MAX = 3
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +44,10 @@ def run(desk: Desk, options: Options) -> int:
     check(desk.catalogue, submission)
     given = read_facts(options.facts, desk.catalogue) if options.facts else None
     now = datetime.fromisoformat(options.now) if options.now else None
-    if is_by_chunk(desk.catalogue.app(submission.app), submission):
+    app = desk.catalogue.app(submission.app)
+    if app.partitioning:
+        document = _of_partitions(desk, submission, given, now)
+    elif is_by_chunk(app, submission):
         document = _of_chunks(desk, submission, given, now)
     else:
         document = _of_keys(desk, submission, given, now)
@@ -73,6 +81,18 @@ def _of_chunks(
     return as_chunk_document(found, paces_s, now=at)
 
 
+def _of_partitions(
+    desk: Desk, submission: Submission, given: Given | None, now: datetime | None
+) -> dict[str, Any]:
+    if given:
+        layout = Layout(desk.catalogue, submission, given.tables)
+        return as_partition_document(layout, {}, now=now or datetime.now(UTC))
+    from ops.cli.known import known_partitions  # noqa: PLC0415 - it takes longer than to plan on given facts
+
+    found, paces_s, at = known_partitions(desk, submission, now)
+    return as_partition_document(found, paces_s, now=at)
+
+
 class Row(NamedTuple):
     job: str
     key: str
@@ -81,9 +101,7 @@ class Row(NamedTuple):
 
 
 def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
-    jobs = [
-        Row(job["ref"], job["key"], State(job["state"]), _after(job["gates"])) for job in document["jobs"]
-    ]
+    jobs = [Row(job["ref"], _key(job), State(job["state"]), _after(job["gates"])) for job in document["jobs"]]
     rows = excerpt(
         jobs,
         alike=lambda row: (row.job.partition("#")[0], row.state),
@@ -93,7 +111,10 @@ def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
     yield Table(("job", "key", "state", "after"), list(rows), prose=True)
     again = (job for job in document["jobs"] if "why" in job and "work_ids" not in job)
     yield from _told(again, "runs again", "why", "yellow", whole=whole)
-    yield from _told(document["waits_for"], "is under way", "why", "cyan", whole=whole)
+    under_way = (job for job in document["waits_for"] if "table" not in job)
+    yield from _told(under_way, "is under way", "why", "cyan", whole=whole)
+    to_come = (job for job in document["waits_for"] if "table" in job)
+    yield from _told(to_come, "is awaited", "why", "cyan", whole=whole)
     yield from _told(document["satisfied"], "need not run", "why", "bright_black", whole=whole)
     yield from _told(document["errors"], "cannot run", "what", "red", whole=whole)
     would = "1 job would run" if len(jobs) == 1 else f"{len(jobs)} jobs would run"
@@ -106,8 +127,8 @@ def _told(
 ) -> Iterator[Block]:
     shown = excerpt(
         jobs,
-        alike=lambda job: (job["app"], job[reason]),
-        rest=lambda job, words: {"app": job["app"], "key": words, reason: job[reason]},
+        alike=lambda job: (_whose(job), job[reason]),
+        rest=lambda job, words: {"app": _whose(job), "key": words, reason: job[reason]},
         whole=whole,
     )
     for job in shown:
@@ -116,10 +137,24 @@ def _told(
 
 def _named(job: Mapping[str, Any]) -> str:
     if "ref" in job:
-        return f"{job['ref']} {job['key']}"
+        return f"{job['ref']} {_key(job)}"
     if "work_ids" in job:
         return f"{job['app']} {short_text_of(job['work_ids'])}"
+    if "span" in job:
+        return f"{_whose(job)} {_key(job)}"
     return job["what"] if "key" not in job else f"{job['app']}/{job['key']}"
+
+
+def _whose(job: Mapping[str, Any]) -> str:
+    return str(job["app"] if "app" in job else job["table"])
+
+
+def _key(job: Mapping[str, Any]) -> str:
+    """Of partitions, which: the version is that of the definitions at hand."""
+    if "span" not in job:
+        return str(job["key"])
+    first, last = job["span"]
+    return str(first if first == last else f"{first}..{last}")
 
 
 def _after(gates: list[dict[str, Any]]) -> str:
@@ -147,4 +182,14 @@ def _shortened(references: list[str]) -> str:
     for (app, _), members in runs:
         first, *rest = [number for _, (_, number) in members]
         told.append(f"{app}#{first}-{rest[-1]}" if rest else f"{app}#{first}")
-    return ", ".join(told + named)
+    return ", ".join([*told, *_folded(named)])
+
+
+def _folded(named: list[str]) -> Iterator[str]:
+    """``events/2024-04-03 … 2024-04-09 (7)`` where there are many of one table."""
+    for _, group in groupby(named, key=lambda name: name.partition("/")[0]):
+        first, *rest = group
+        if len(rest) < NAMED_MAX:
+            yield from (first, *rest)
+        else:
+            yield f"{first} … {rest[-1].partition('/')[2]} ({len(rest) + 1})"

@@ -1,10 +1,14 @@
 """``sluice retry``: run again what has ended: one job, or what of a submission did not end well.
 
-It is a submission like any other, so that the jobs are wanted by somebody and can be cancelled.
+It is a submission like any other, so that the jobs are wanted by somebody and can be cancelled. Of partitions, what is
+there stays: the rest is planned anew, and may be cut into other steps.
 """
 
 import argparse
 from collections.abc import Sequence
+
+from msgspec import convert
+from msgspec.structs import replace
 
 from jobs.errors import BadRequest
 from jobs.ref import JobName
@@ -12,13 +16,13 @@ from jobs.states import TERMINAL, State
 from jobs.submission import KEYS_MAX, Rerun, Submission, SubmissionState
 from ledger.reads import dossier, reruns
 from ledger.reads.pieces import Pieces, pieces
-from ledger.reads.reruns import Ran
+from ledger.reads.reruns import Asked, Ran
 from ops.cli.command import Options
 from ops.cli.commands.submit import ask
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE, FAILED
 from ops.cli.installation import Installation
-from ops.cli.naming import named_job
+from ops.cli.meant import meant_job
 from ops.cli.page import Table
 from ops.cli.same_code import require_same_code
 from ops.words import command
@@ -38,13 +42,15 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
+    rerun: Rerun = "downstream" if options.downstream else "job"
     if options.key is None:
-        found = _of_submission(installation, options.target)
+        found, wanted = _of_submission(installation, options.target, rerun)
     else:
-        found = [_of_job(installation, named_job(desk, options.target, options.key))]
+        job = _of_job(installation, _named(desk, installation, options.target, options.key))
+        found, wanted = [job], [_step(job, rerun)] if job.is_step else _submissions([job], rerun)
     if options.same_code and not options.force:
         require_same_code(desk, found)
-    first, *more = _submissions(found, "downstream" if options.downstream else "job")
+    first, *more = wanted
     if not more:
         return ask(desk, installation, first, wait=options.wait)
     return _ask_all(desk, installation, [first, *more], wait=options.wait)
@@ -63,6 +69,24 @@ def _submissions(found: Sequence[Ran], rerun: Rerun) -> list[Submission]:
     ]
 
 
+def _missing(asked: Asked, rerun: Rerun) -> list[Submission]:
+    """The same again, of which what is there stays as it is."""
+    if asked.state is SubmissionState.SUCCEEDED:
+        return []
+    if rerun == "downstream":
+        raise BadRequest(
+            "The submission is about partitions: what is missing of them is made, and no more.",
+            advice="To make them anew, and what is made from them, submit them with --rerun downstream.",
+        )
+    return [replace(convert(asked.request, Submission), id=None, rerun=None)]
+
+
+def _step(job: Ran, rerun: Rerun) -> Submission:
+    """Where it has not succeeded, some of its partitions may be there all the same, and are left alone."""
+    is_anew = rerun == "downstream" or job.state is State.SUCCEEDED
+    return Submission(app=job.app, key=job.key, rerun=rerun if is_anew else None)
+
+
 def _ask_all(desk: Desk, installation: Installation, wanted: Sequence[Submission], *, wait: bool) -> int:
     client = installation.client
     ids = client.submit_many(wanted)
@@ -74,23 +98,32 @@ def _ask_all(desk: Desk, installation: Installation, wanted: Sequence[Submission
     return DONE if good.issuperset(states) else FAILED
 
 
-def _of_submission(installation: Installation, id_: str) -> list[Ran]:
-    """What of it did not end well, of which something was asked for."""
-    status = installation.client.status(id_)
-    if status is None:
+def _of_submission(installation: Installation, id_: str, rerun: Rerun) -> tuple[list[Ran], list[Submission]]:
+    """What of it did not end well, and what asks for that again. BadRequest where it has not ended, or nothing has to
+    be run again."""
+    asked = installation.ask(lambda tx: reruns.asked(tx, id_))
+    if asked is None:
         raise BadRequest(
             f"There is no submission {id_}.",
             advice="`sluice submissions` lists what there is; for one job give its app and its key.",
         )
-    if status.is_open:
+    if asked.is_open:
         raise BadRequest(
-            f"Submission {id_} is {status.state}; only what has ended can be run again.",
+            f"Submission {id_} is {asked.state}; only what has ended can be run again.",
             advice=f"`sluice submissions {id_}` says how far it is.",
         )
     found = installation.ask(lambda tx: reruns.of_submission(tx, id_))
-    if not any(job.asked for job in found):
-        raise BadRequest(f"Submission {id_} is {status.state}: nothing of it has to be run again.")
-    return found
+    wanted = _missing(asked, rerun) if asked.of_partitions else _submissions(found, rerun)
+    if not wanted:
+        raise BadRequest(f"Submission {id_} is {asked.state}: nothing of it has to be run again.")
+    return found, wanted
+
+
+def _named(desk: Desk, installation: Installation, app: str, key: str) -> JobName:
+    name, unknown = meant_job(desk, installation, app, key)
+    if unknown:
+        raise unknown
+    return name
 
 
 def _of_job(installation: Installation, name: JobName) -> Ran:

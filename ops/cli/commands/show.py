@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from jobs.calendar import Calendar
 from jobs.states import State
 from jobs.work_ids import ids_of, short_text_of
-from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Parent, Round
+from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Job, Parent, Round
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.excerpt import all_option, excerpt
@@ -16,7 +17,7 @@ from ops.cli.installation import Installation
 from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, Table, colour
 from ops.cli.records import dossier_of
-from ops.dossier import as_document
+from ops.dossier import as_document, done
 from ops.times import moment, precise, span
 from ops.words import first_line
 
@@ -31,14 +32,25 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     found = dossier_of(desk, Installation(desk), options.app, options.key)
-    desk.output.answer(as_document(found), *_page(found, whole=options.all))
+    calendar = _calendar(desk, found.job.app)
+    desk.output.answer(as_document(found, calendar), *_page(found, calendar, whole=options.all))
     return DONE
 
 
-def _page(found: Dossier, *, whole: bool) -> Iterator[Block]:
+def _calendar(desk: Desk, app: str) -> Calendar | None:
+    partitioning = desk.catalogue[app].partitioning if desk.settings.apps and app in desk.catalogue else None
+    return partitioning.calendar if partitioning else None
+
+
+def _page(found: Dossier, calendar: Calendar | None, *, whole: bool) -> Iterator[Block]:
     job = found.job
-    yield Line(f"{job.name} {job.state} since {moment(job.changed_at)} UTC", f"bold {colour(job.state)}")
+    paused = ", paused by `sluice pause`," if job.is_held_back else ""
+    yield Line(
+        f"{job.name} {job.state}{paused} since {moment(job.changed_at)} UTC", f"bold {colour(job.state)}"
+    )
     yield from (Line(text, indent=2) for text in _facts(found))
+    if found.job.span and calendar:
+        yield Line(f"there already: {', '.join(done(found, calendar)) or 'nothing'}", indent=2)
     if found.rounds:
         yield from _part(
             ("round", "worker", "began (UTC)", "took", "ending", "error"), map(_round, found.rounds)
@@ -74,12 +86,23 @@ def _facts(found: Dossier) -> Iterator[str]:
         yield f"last run by code {code}"
     if job.handle is not None:
         yield f"its work elsewhere: {msgspec.json.encode(job.handle).decode()}"
+    yield from _looks(job)
     if found.half_of:
         yield f"half of {found.half_of.app}/{found.half_of.key}, which was split"
     if found.submissions:
         named = found.submissions[-SUBMISSIONS_MAX:]
         more = len(found.submissions) - len(named)
         yield f"wanted by {', '.join(named)}{f' and {more} before' if more else ''}"
+
+
+def _looks(job: Job) -> Iterator[str]:
+    if job.is_left:
+        every, at = span(job.watch_s), moment(job.watch_at)
+        yield f"looked at every {every}, next at {at} UTC; started again {job.round} times"
+    if job.is_to_be_ended:
+        yield f"that work is still to be ended{f', next try at {moment(job.watch_at)} UTC' if job.watch_at else ''}"
+    if job.said and (job.is_left or job.is_to_be_ended):
+        yield f"it said last: {first_line(job.said)}"
 
 
 def _part(headings: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[Block]:

@@ -26,7 +26,7 @@ def run(desk: Desk, options: Options) -> int:
 
 def _list(desk: Desk, limit: int) -> int:
     found = Installation(desk).ask(lambda tx: progress.recent(tx, max(limit, 0)))
-    rows = [(each.id, each.state, moment(each.received_at), _what(each)) for each in found]
+    rows = [(each.id, _state(each), moment(each.received_at), _what(each)) for each in found]
     headings = ("submission", "state", "received (UTC)", "asks for")
     desk.output.answer(found, Table(headings, rows, prose=True, empty="No submissions."))
     return DONE
@@ -42,9 +42,15 @@ def _one(desk: Desk, id_: str) -> int:
     return DONE
 
 
+def _state(status: progress.Status) -> str:
+    return f"{status.state}, paused" if status.is_paused else status.state
+
+
 def _what(status: progress.Status) -> str:
     if status.key is not None:
         asked = f"{status.app}/{status.key}"
+    elif status.start is not None:
+        asked = f"{status.app} from {status.start} to {status.end}"
     else:
         asked = f"{status.keys} jobs of {status.app}" if status.keys else status.app
     return f"{asked}: {status.reason}" if status.reason else asked

@@ -1,0 +1,43 @@
+"""Submissions that pause and go on, asked for by a message or by a client."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from actors.announce import announce
+from broker.messages import Message, Pause, Plan, Resume
+from jobs.catalogue import Catalogue
+from ledger import pausing
+from ledger.connection import Ledger, Tx
+
+
+class GoesOn(NamedTuple):
+    """``let_go`` is how many jobs were held back; ``messages`` are for those that may run at once, or for the planner
+    of a submission that was not planned yet."""
+
+    let_go: int
+    messages: Sequence[Message]
+
+
+def pause(ledger: Ledger, catalogue: Catalogue, message: Pause) -> Sequence[Message]:
+    ledger.transact(lambda tx: pausing.pause(tx, message.submission))
+    return []
+
+
+def resume(ledger: Ledger, catalogue: Catalogue, message: Resume) -> Sequence[Message]:
+    found = go_on(ledger, message.submission)
+    return found.messages if found else []
+
+
+def go_on(ledger: Ledger, submission: str) -> GoesOn | None:
+    """None where there is no such submission, or it is not paused."""
+    return ledger.transact(partial(_go_on, submission=submission))
+
+
+def _go_on(tx: Tx, *, submission: str) -> GoesOn | None:
+    resumed = pausing.resume(tx, submission)
+    if resumed is None:
+        return None
+    if not resumed.is_planned:
+        return GoesOn(0, [Plan(submissions=(submission,))])
+    return GoesOn(len(resumed.let_go) + len(resumed.ready), announce(tx, resumed.ready))

@@ -1,0 +1,128 @@
+"""Looks at work elsewhere that no worker stays with: how it stands, or, of jobs that are over, to end it.
+
+A look holds no claim and no lease. What it brings is written down under the claim that it was made for, and
+refused where that is over by then (see ``ledger.watching``).
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+
+from actors import executor
+from actors.holdings import Holdings
+from broker.delivery import Delivery
+from broker.messages import Message, Watch
+from jobs.catalogue import Catalogue
+from jobs.outcome import Outcome
+from jobs.ref import Claim
+from jobs.runners import looking
+from jobs.runners.looking import Maker
+from ledger import handles, watching
+from ledger.connection import Ledger
+from ledger.watching import Seen, Watched
+
+_LOG = logging.getLogger("sluice.executor")
+
+#: What looks have brought is written down together, but none waits longer than this for the others.
+WRITE_WITHIN_S = 0.1
+
+
+class Watching:
+    """``send`` publishes hints; it may fail without harm.
+
+    A manager that never answers holds one thread of each process, not one more with each look.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        catalogue: Callable[[], Catalogue],
+        holdings: Holdings,
+        send: Callable[[Sequence[Message]], None],
+    ) -> None:
+        self._ledger = ledger
+        self._catalogue = catalogue
+        self._holdings = holdings
+        self._send = send
+        self._looked_at: set[int] = set()
+        self._lock = Lock()
+
+    def watch(self, message: Watch, delivery: Delivery) -> None:
+        """Make the looks that a message is for. They are due again by themselves if this does not come to its end."""
+        if self._holdings.draining:
+            delivery.give_back()
+            return
+        app = self._catalogue().get(message.app)
+        if app is None or app.manager is None:
+            _LOG.warning("%s has no job manager here any more, so nobody asks after its work", message.app)
+            delivery.acknowledge()
+            return
+        with self._only_here(message.jobs) as mine:
+            taken = self._ledger.transact(lambda tx: watching.take(tx, message.app, mine))
+            delivery.acknowledge()
+            self._look_at(app.manager, taken)
+
+    @contextmanager
+    def _only_here(self, jobs: Sequence[int]) -> Iterator[list[int]]:
+        """Those of the jobs that no other thread of this process is looking at."""
+        with self._lock:
+            mine = [job for job in jobs if job not in self._looked_at]
+            self._looked_at.update(mine)
+        try:
+            yield mine
+        finally:
+            with self._lock:
+                self._looked_at.difference_update(mine)
+
+    def _look_at(self, make: Maker, jobs: Sequence[Watched]) -> None:
+        seen: list[Seen] = []
+        outcomes: dict[Claim, Outcome] = {}
+        written_at = time.monotonic()
+        for job in jobs:
+            if self._holdings.draining:
+                break
+            if job.is_over:
+                seen += self._end(make, job)
+            else:
+                look = looking.look(make, job.name, job.handle, misses=job.misses)
+                if look.outcome is not None:
+                    outcomes[job.right] = look.outcome
+                else:
+                    seen.append(_seen(job, look))
+            if time.monotonic() - written_at > WRITE_WITHIN_S:
+                self._write(seen, outcomes)
+                seen, outcomes, written_at = [], {}, time.monotonic()
+        self._write(seen, outcomes)
+
+    def _end(self, make: Maker, job: Watched) -> list[Seen]:
+        """Nothing where the work was ended: its handle is forgotten."""
+        trouble = looking.end(make, job.handle)
+        if trouble is None:
+            self._ledger.transact(lambda tx: handles.forget(tx, job.right, job.handle))
+            return []
+        _LOG.warning("%s is over, and its work is not: %s", job.name, trouble.partition("\n")[0])
+        said = looking.short(trouble)
+        return [Seen(right=job.right, is_over=True, missed=True, said=said, line=f"{said}\n")]
+
+    def _write(self, seen: list[Seen], outcomes: dict[Claim, Outcome]) -> None:
+        if seen:
+            self._ledger.transact(lambda tx: watching.note(tx, seen))
+        if not outcomes:
+            return
+        messages, refused = executor.record(self._ledger, outcomes)
+        for claim in refused:
+            _LOG.info("the work of job %d ended under claim %d, which is over", claim.job, claim.number)
+        self._send(messages)
+
+
+def _seen(job: Watched, look: looking.Look) -> Seen:
+    return Seen(
+        right=job.right,
+        is_over=False,
+        watch_s=look.poll_s,
+        missed=look.missed,
+        said=look.said,
+        line=look.line,
+    )

@@ -1,0 +1,49 @@
+"""``sluice apps branches``: which there are, or what one of them shares with the main branch."""
+
+import argparse
+
+from actors.branches import MAIN
+from jobs.errors import BadRequest
+from ledger import versions
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Table
+from ops.times import moment
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("branch", nargs="?", help="this one, app by app")
+
+
+def run(desk: Desk, options: Options) -> int:
+    installation = Installation(desk)
+    return _all(desk, installation) if options.branch is None else _one(desk, installation, options.branch)
+
+
+def _all(desk: Desk, installation: Installation) -> int:
+    found = installation.ask(versions.branches)
+    rows = [(each.branch, each.apps, moment(each.synced_at), each.synced_by or "") for each in found]
+    headings = ("branch", "apps", "synced (UTC)", "by")
+    table = Table(headings, rows, empty="There are no branches; `sluice apps sync` makes one.")
+    desk.output.answer(found, table)
+    return DONE
+
+
+def _one(desk: Desk, installation: Installation, branch: str) -> int:
+    apps = installation.ask(lambda tx: versions.of_branch(tx, branch))
+    main = {each.app: each.version for each in installation.ask(lambda tx: versions.of_branch(tx, MAIN))}
+    if not apps:
+        raise BadRequest(f"There is no branch {branch!r}.", advice="`sluice apps branches` lists them.")
+    shared = {each.app for each in apps if main.get(each.app) == each.version}
+    told = [
+        {"app": each.app, "version": each.version, "main": main.get(each.app), "shared": each.app in shared}
+        for each in apps
+    ]
+    rows = [
+        (each.app, each.version, "the same" if each.app in shared else main.get(each.app, "not there"))
+        for each in apps
+    ]
+    desk.output.answer(told, Table(("app", "version", MAIN), rows))
+    return DONE

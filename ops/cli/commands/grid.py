@@ -1,0 +1,127 @@
+"""``sluice grid``: how far a submission about partitions is, with a line for each app.
+
+Each app is shown from the first to the last partition that the submission asks for or needs, with what was there
+before and what others make between them. Several partitions share a column where there are too many for the line.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from jobs.calendar import Span
+from jobs.catalogue.tables import table_of
+from jobs.errors import BadRequest
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.reads import grid as reading
+from ledger.reads import progress
+from ledger.reads.partitions import Place
+from ledger.reads.progress import Status
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Block, Line, Spread, Table, colour
+from ops.cli.result import in_words
+from ops.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total
+from planner.partition_keys import partitioning_of
+
+#: So many columns where nothing limits a line; programs, which need not look at them, get more.
+COLUMNS, COLUMNS_OF_DOCUMENT = 100, 1000
+COLUMNS_MIN = 10
+
+Cells = Sequence[Mapping[State, int]]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("submission")
+    parser.add_argument(
+        "--columns", type=int, metavar="N", help="at most so many; as many as fit, by default"
+    )
+
+
+def run(desk: Desk, options: Options) -> int:
+    found = Installation(desk).ask(lambda tx: _read(tx, desk, options))
+    if found is None:
+        said = f"Submission {options.submission} has no partitions to show."
+        desk.output.answer({"apps": []}, Line(said, "bright_black"))
+        return DONE
+    along, shown = found
+    document = {"apps": [as_document(each, cells) for each, cells in shown]}
+    desk.output.answer(document, *_page(along, shown))
+    return DONE
+
+
+def _read(tx: Tx, desk: Desk, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
+    status = progress.status(tx, options.submission)
+    if status is None:
+        raise BadRequest(
+            f"There is no submission {options.submission}.",
+            advice="`sluice submissions` lists what there is.",
+        )
+    rows = sorted(_rows(tx, desk, status), key=lambda row: (desk.catalogue.rank(row.app), row.app))
+    if not rows:
+        return None
+    along = axis(rows, max(options.columns or _columns(desk, rows), COLUMNS_MIN))
+    strips = [strip(row, along) for row in rows]
+    return along, [(each, _cells(tx, each)) for each in strips]
+
+
+def _rows(tx: Tx, desk: Desk, status: Status) -> Iterator[Row]:
+    """Of apps that the definitions have; what was asked for is shown even where nothing of it had to be done."""
+    extents = {each.app: each for each in reading.extents(tx, status.id) if each.app in desk.catalogue}
+    for app, each in extents.items():
+        span = each.span
+        if app == status.app and (asked := _asked(desk, status)):
+            span = Span(min(span.first, asked.span.first), max(span.last, asked.span.last))
+        yield Row(app, each.place, partitioning_of(desk.catalogue[app]).calendar, span)
+    if status.app not in extents and (asked := _asked(desk, status)):
+        yield asked
+
+
+def _asked(desk: Desk, status: Status) -> Row | None:
+    app = desk.catalogue.get(status.app)
+    if app is None or app.partitioning is None or app.unbounded or not (status.start and status.end):
+        return None
+    table = table_of(desk.catalogue, app.partitioning.table)
+    try:
+        span = Span(table.calendar.read(status.start), table.calendar.read(status.end))
+    except ValueError:
+        return None  # Refused for it, or the definitions have changed since.
+    return Row(app.name, Place(table.name, table.version), table.calendar, span)
+
+
+def _columns(desk: Desk, rows: Sequence[Row]) -> int:
+    if desk.output.as_json:
+        return COLUMNS_OF_DOCUMENT
+    return (desk.output.width or COLUMNS) - _margin(rows)
+
+
+def _margin(rows: Sequence[Row]) -> int:
+    return max(len(row.app) for row in rows) + 2
+
+
+def _cells(tx: Tx, each: Strip) -> Cells:
+    begins = [stretch.first for stretch in each.stretches]
+    return reading.cells(tx, each.row.place, each.row.span, begins)
+
+
+def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
+    margin = _margin([each.row for each, _ in shown])
+    marks: list[Mark] = []
+    for each, cells in shown:
+        line = [mark(*cell) for cell in zip(each.stretches, cells, strict=True)]
+        marks += line
+        runs = [(one, "".join(each.sign for each in of)) for one, of in groupby(line)]
+        coloured = [(text, colour(one.state) if one.state else "bright_black") for one, text in runs]
+        yield Spread([(each.row.app.ljust(margin) + " " * each.before, ""), *coloured])
+    units = f"one {along.unit}" if along.size == 1 else f"{along.size} {along.unit}s"
+    legend = (f"{each.sign} {each.meaning}" for each in dict.fromkeys(marks))
+    yield Line(f"{'':{margin}}a column is {units}: {', '.join(legend)}", "bright_black")
+    yield Line()
+    rows = [(*_ends(each.row), len(each.row.span), in_words(total(cells))) for each, cells in shown]
+    yield Table(("app", "from", "to", "partitions", "came to"), rows, prose=True)
+
+
+def _ends(row: Row) -> tuple[str, str, str]:
+    return row.app, row.calendar.write(row.span.first), row.calendar.write(row.span.last)

@@ -1,0 +1,28 @@
+"""``sluice partitions land``: say that partitions of a table are there, which others have brought.
+
+Whoever waits for one of them goes on. To say it again changes nothing.
+"""
+
+import argparse
+
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Line
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("table")
+    parser.add_argument("partition", nargs="+", metavar="P", help="one, or several: 2024-04-01..2024-04-07")
+
+
+def run(desk: Desk, options: Options) -> int:
+    catalogue = desk.catalogue
+    new = Installation(desk).client.land(catalogue, options.table, options.partition)
+    what = "1 partition" if new == 1 else f"{new} partitions"
+    is_new = "is there now, and was" if new == 1 else "are there now, and were"
+    desk.output.answer(
+        {"table": options.table, "landed": new}, Line(f"{what} of {options.table} {is_new} not before.")
+    )
+    return DONE

@@ -1,0 +1,162 @@
+"""``sluice partitions ls``: what is there of each table, in the version of the definitions at hand; or one table's
+partitions, in runs that are there, under way or missing."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jobs.calendar import Calendar, Span
+from jobs.catalogue.tables import TableOf, table_of, tables_of
+from jobs.errors import BadRequest
+from jobs.ref import JobName
+from jobs.states import LIVE
+from ledger.reads import partitions
+from ledger.reads.partitions import Holding, Place, Run
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.excerpt import all_option, excerpt
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Block, Line, Table
+from ops.times import moment
+from planner.supply import ALL
+
+#: So many runs of a table are read at once.
+RUNS_MAX = 10_000
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("table", nargs="?", help="this one alone, with its runs of partitions")
+    parser.add_argument("--from", dest="first", metavar="P", help="of the table, from this partition on")
+    parser.add_argument("--to", dest="last", metavar="P", help="of the table, up to this one")
+    all_option(parser)
+
+
+def run(desk: Desk, options: Options) -> int:
+    if options.table is not None:
+        return _one(desk, table_of(desk.catalogue, options.table), options)
+    if options.first is not None or options.last is not None:
+        raise BadRequest(
+            "--from and --to are of one table.", advice="Name it: sluice partitions ls TABLE --from P"
+        )
+    tables = list(tables_of(desk.catalogue))
+    places = [Place(table.name, table.version) for table in tables]
+    found = Installation(desk).ask(lambda tx: partitions.holdings(tx, places, ALL))
+    rows = [_row(table, found.get(table.name)) for table in tables]
+    headings = ("table", "filled by", "unit", "first", "last", "there", "under way", "missing", "holes")
+    documents = [_document(table, found.get(table.name)) for table in tables]
+    desk.output.answer(documents, Table(headings, rows, empty="No app fills or reads a table."))
+    return DONE
+
+
+def _one(desk: Desk, table: TableOf, options: Options) -> int:
+    place, within = Place(table.name, table.version), _within(table, options)
+    installation = Installation(desk)
+    holding = installation.ask(lambda tx: partitions.holdings(tx, [place], within)).get(table.name)
+    found = installation.ask(lambda tx: partitions.runs(tx, place, within, limit=RUNS_MAX))
+    ends = Span(
+        within.first if options.first or not found else found[0].first,
+        within.last if options.last or not found else found[-1].last,
+    )
+    told = [_told(table.calendar, each) for each in _with_holes(found, ends)] if found else []
+    desk.output.answer({**_document(table, holding), "runs": told}, *_page(table, told, whole=options.all))
+    if len(found) == RUNS_MAX:
+        desk.output.note(Line("There may be more; --from says from where on.", "bright_black"))
+    return DONE
+
+
+def _within(table: TableOf, options: Options) -> Span:
+    try:
+        first = table.calendar.read(options.first) if options.first else ALL.first
+        last = table.calendar.read(options.last) if options.last else ALL.last
+    except ValueError as error:
+        raise BadRequest(f"It is not a partition of {table.name}: {error}.", where=table.name) from None
+    return Span(first, last)
+
+
+def _with_holes(found: Sequence[Run], ends: Span) -> Iterator[Run]:
+    """In order, and between them what nobody has made or is to make."""
+    ahead = ends.first
+    for each in found:
+        if each.first > ahead:
+            yield _hole(ahead, each.first - 1)
+        yield each
+        ahead = max(ahead, each.last + 1)
+    if ahead <= ends.last:
+        yield _hole(ahead, ends.last)
+
+
+def _hole(first: int, last: int) -> Run:
+    return Run(first=first, last=last, done=False, since=None, app=None, key=None, state=None, makers=0)
+
+
+def _told(calendar: Calendar, each: Run) -> dict[str, Any]:
+    """``missing`` has the job that was to make it and is dead, where there was one."""
+    is_to_come = not each.done and each.state in LIVE
+    told: dict[str, Any] = {
+        "span": [calendar.write(each.first), calendar.write(each.last)],
+        "partitions": each.last - each.first + 1,
+        "is": "there" if each.done else "under way" if is_to_come else "missing",
+    }
+    if each.since:
+        told["since"] = each.since
+    if each.makers > 1:
+        told["makers"] = each.makers
+    elif each.app and each.key:
+        told |= {"job": [each.app, each.key], "state": each.state}
+    elif each.done:
+        told["landed"] = True
+    return told
+
+
+def _document(table: TableOf, holding: Holding | None) -> dict[str, Any]:
+    document = {
+        "table": table.name,
+        "app": table.app.name if table.app else None,
+        "unit": table.calendar.unit,
+        "version": table.version,
+        "there": holding.there if holding else 0,
+        "under_way": holding.under_way if holding else 0,
+        "missing": holding.missing if holding else 0,
+        "holes": holding.holes if holding else 0,
+    }
+    if holding:
+        first, last = holding.span
+        document |= {"first": table.calendar.write(first), "last": table.calendar.write(last)}
+    return document
+
+
+def _row(table: TableOf, holding: Holding | None) -> tuple[object, ...]:
+    who = table.app.name if table.app else "others"
+    if holding is None:
+        return table.name, who, table.calendar.unit, "", "", 0, 0, 0, 0
+    ends = (table.calendar.write(each) for each in holding.span)
+    counts = holding.there, holding.under_way, holding.missing, holding.holes
+    return table.name, who, table.calendar.unit, *ends, *counts
+
+
+def _page(table: TableOf, told: Sequence[dict[str, Any]], *, whole: bool) -> Iterator[Block]:
+    rows = excerpt(
+        [(*_span(each), str(each["is"]), _whose(each), moment(each.get("since"))) for each in told],
+        alike=lambda row: row[2],
+        rest=lambda row, words: (words, "", row[2], "", ""),
+        whole=whole,
+    )
+    headings = ("partitions", "how many", "", "by", "since (UTC)")
+    yield Table(headings, list(rows), empty=f"Nothing of {table.name} is there or under way.")
+
+
+def _span(each: dict[str, Any]) -> tuple[str, str]:
+    first, last = each["span"]
+    return first if first == last else f"{first}..{last}", str(each["partitions"])
+
+
+def _whose(each: dict[str, Any]) -> str:
+    if "landed" in each:
+        return "others"
+    if "makers" in each:
+        return f"{each['makers']} jobs"
+    if "job" not in each:
+        return ""
+    name = JobName(*each["job"])
+    return str(name) if each["is"] == "there" else f"{name}, which is {each['state']}"

@@ -1,0 +1,64 @@
+"""Which job of the ledger a command is about, where its words may name partitions and not a job."""
+
+from collections.abc import Sequence
+
+from jobs.app import App
+from jobs.catalogue.tables import table_of
+from jobs.errors import BadRequest
+from jobs.partition_key import span_text
+from jobs.ref import JobName
+from ledger.connection import Tx
+from ledger.reads import dossier
+from ledger.reads.partitions import Makers, Place, makers
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.naming import Named, recorded_job
+from ops.words import command
+from planner.partition_keys import partitioning_of, read_key
+
+#: Of several jobs so many are named.
+NAMED_MAX = 3
+
+
+def meant_job(desk: Desk, installation: Installation, app: str, key: str) -> Named:
+    """The job of this name; where there is none, the one whose these partitions are. BadRequest where that is not one
+    job alone."""
+    named = recorded_job(desk, app, key)
+    found = desk.catalogue.get(named.name.app) if desk.settings.apps and not named.unknown else None
+    if found is None or found.partitioning is None or found.unbounded:
+        return named
+    return Named(installation.ask(lambda tx: _job(tx, desk, found, named.name)), None)
+
+
+def _job(tx: Tx, desk: Desk, app: App, name: JobName) -> JobName:
+    if dossier.job(tx, name) is not None:
+        return name
+    table = table_of(desk.catalogue, partitioning_of(app).table)
+    span = read_key(app, name.key)
+    found = makers(tx, Place(table.name, table.version), span, limit=NAMED_MAX + 1)
+    if len(found.jobs) > 1 or found.landed:
+        raise _not_one(app, span_text(table.calendar, span), found)
+    return found.jobs[0] if found.jobs else name
+
+
+def _not_one(app: App, span: str, found: Makers) -> BadRequest:
+    if not found.jobs:
+        return BadRequest(
+            f"No job made {span} of {app.name}: it came from elsewhere.",
+            where=app.name,
+            advice=f"`sluice submit {app.name} {span} --rerun job` makes it here.",
+        )
+    return BadRequest(
+        f"{span} of {app.name} is not the work of one job: {_listed(found.jobs)}{_landed(found)}.",
+        where=app.name,
+        advice=f"Name one of them, like `{command('show', found.jobs[0])}`.",
+    )
+
+
+def _listed(jobs: Sequence[JobName]) -> str:
+    named = ", ".join(job.key for job in jobs[:NAMED_MAX])
+    return f"{named} and more" if len(jobs) > NAMED_MAX else named
+
+
+def _landed(found: Makers) -> str:
+    return f", and {found.landed} came from elsewhere" if found.landed else ""

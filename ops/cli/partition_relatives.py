@@ -1,0 +1,89 @@
+"""What partitions are made from, and what is made from them: by the formula, each partition by itself, whatever there
+is. Into which steps they would be cut is known when they are planned."""
+
+from collections.abc import Iterable, Iterator
+
+from jobs.app import App
+from jobs.calendar import Span
+from jobs.catalogue import Catalogue
+from jobs.catalogue.tables import TableOf, table_of
+from jobs.errors import BadRequest
+from jobs.partition_key import UNBOUNDED, read_landing_key
+from jobs.ref import JobName
+from ops.cli.excerpt import excerpt
+from ops.cli.page import Block, Line, Table
+from planner.lineage import Relatives, children, parents
+from planner.partition_keys import partitioning_of, read_key
+
+_GATE = "default"
+
+
+def is_of_partitions(catalogue: Catalogue, name: str) -> bool:
+    """Of an app that is keyed by partition, or a table that others fill."""
+    return catalogue[name].partitioning is not None if name in catalogue else name in catalogue.externals
+
+
+def partition_parents(
+    catalogue: Catalogue, name: str, key: str, *, whole: bool
+) -> tuple[list[dict[str, object]], Block]:
+    """As a document, and for people. ``and_before`` has the tables that are read from their beginning."""
+    found = (
+        list(parents(catalogue, catalogue[name], _bounded(catalogue[name], key))) if name in catalogue else []
+    )
+    if not found:
+        return [], Line(f"{name}/{key} is made from no other partition.")
+    gate: dict[str, object] = {"group": _GATE, "jobs": sorted(_names(found))}
+    if unusual := {str(job): each.when for each in found if each.when != "succeeded" for job in each.names}:
+        gate["when"] = unusual
+    if endless := [each.table for each in found if each.endless]:
+        gate["and_before"] = endless
+    rows = [row for each in found for row in _rows(each, "and all before")]
+    shown = excerpt(
+        rows, alike=lambda row: (row[0], row[2]), rest=lambda row, words: (row[0], words, row[2]), whole=whole
+    )
+    return [gate], Table(("app", "key", "must have"), list(shown))
+
+
+def partition_children(
+    catalogue: Catalogue, name: str, key: str, *, whole: bool
+) -> tuple[list[JobName], Block]:
+    """Where all later ones belong to them, as a document the first alone."""
+    table, made = _made(catalogue, name, key)
+    found = list(children(catalogue, table, made))
+    if not found:
+        return [], Line(f"Nothing is made from {name}/{key}.")
+    rows = [(app, key) for each in found for app, key, _ in _rows(each, "and all later")]
+    shown = excerpt(rows, alike=lambda row: row[0], rest=lambda row, words: (row[0], words), whole=whole)
+    return sorted(_names(found)), Table(("app", "key"), list(shown))
+
+
+def _bounded(app: App, key: str) -> Span:
+    if app.unbounded:
+        raise BadRequest(
+            f"{app.name} never ends: no partition of it is made from certain others.",
+            advice=f"`sluice show {app.name} {UNBOUNDED}` tells what it waits for, and who waits for it.",
+        )
+    return read_key(app, key)
+
+
+def _made(catalogue: Catalogue, name: str, key: str) -> tuple[TableOf, Span]:
+    if name in catalogue:
+        app = catalogue[name]
+        return table_of(catalogue, partitioning_of(app).table), _bounded(app, key)
+    table = table_of(catalogue, name)
+    try:
+        partition, _ = read_landing_key(table.calendar, key)
+    except ValueError as error:
+        raise BadRequest(f"It is not a partition of {name}: {error}.", where=name) from None
+    return table, Span(partition, partition)
+
+
+def _names(found: Iterable[Relatives]) -> Iterator[JobName]:
+    return iter({job for each in found for job in each.names})
+
+
+def _rows(each: Relatives, endless: str) -> Iterator[tuple[str, str, str]]:
+    for job in each.names:
+        yield job.app, job.key, each.when
+    if each.endless:
+        yield each.app.name if each.app else each.table, endless, each.when

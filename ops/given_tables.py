@@ -1,0 +1,102 @@
+"""The partitions that facts tell of, as plans ask for them (``planner.partitions.Knowledge``)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from jobs.app import App
+from jobs.calendar import Calendar, Span
+from jobs.catalogue import Catalogue
+from jobs.catalogue.tables import TableOf, table_of
+from jobs.coverage import Extent, Held
+from jobs.known import Known
+from jobs.partition_key import read_span
+from jobs.states import LIVE, State
+from planner.partition_keys import ALWAYS, key_of, partitioning_of, read_key
+from planner.spans import in_both, places, united, without
+
+
+class GivenTables(Struct, frozen=True):
+    """By table, what is there or under way, in order. It is of whichever version is asked for."""
+
+    tables: Mapping[str, Sequence[Held]] = {}
+
+    def held(self, table: str, _version: str, within: Span) -> list[Held]:
+        held = self.tables.get(table, ())
+        met = (held[place] for place in places([each.span for each in held], within))
+        return [Held(in_both([each.span], [within])[0], each.by) for each in met]
+
+    def extent(self, table: str, _version: str) -> Extent:
+        held = self.tables.get(table, ())
+        there = [each.span.last for each in held if each.by is None]
+        return Extent(held[0].span.first if held else None, max(there, default=None))
+
+
+class Making(Struct, frozen=True):
+    """A job that makes partitions, or made them."""
+
+    app: App
+    span: Span
+    state: State
+
+    @property
+    def known(self) -> Known:
+        return Known(0, self.app.name, key_of(self.app, self.span), self.state)
+
+
+def making(app: App, span: tuple[str, str] | None, state: State | None) -> Making:
+    """ValueError where it does not say which partitions."""
+    if app.unbounded:
+        return Making(app, ALWAYS, state or State.RUNNING)
+    if span is None:
+        raise ValueError(
+            f"{app.name} is keyed by partition: its span is missing, the first and the last of them"
+        )
+    return Making(app, _read(partitioning_of(app).calendar, *span), state or State.RUNNING)
+
+
+def made(app: App, key: str, state: State) -> Making:
+    """By the key of the job."""
+    return Making(app, read_key(app, key), state)
+
+
+def given_tables(
+    catalogue: Catalogue, there: Mapping[str, Iterable[str]], makings: Iterable[Making]
+) -> GivenTables:
+    """What is there is nobody's to make any more; of two that make a partition, it belongs to the one told first."""
+    spans: dict[str, list[Span]] = defaultdict(list)
+    under_way: dict[str, list[Making]] = defaultdict(list)
+    for name, texts in there.items():
+        spans[name] += _spans(table_of(catalogue, name), texts)
+    for each in makings:
+        table = partitioning_of(each.app).table
+        if each.state is State.SUCCEEDED:
+            spans[table].append(each.span)
+        elif each.state in LIVE - {State.EXPECTED}:
+            under_way[table].append(each)
+    names = spans.keys() | under_way.keys()
+    return GivenTables({name: _held(united(spans[name]), under_way[name]) for name in names})
+
+
+def _held(there: list[Span], under_way: Iterable[Making]) -> list[Held]:
+    held = [Held(span) for span in there]
+    for each in under_way:
+        free = without([each.span], [other.span for other in held])
+        held = sorted([*held, *(Held(span, each.known) for span in free)], key=lambda held: held.span)
+    return held
+
+
+def _spans(table: TableOf, texts: Iterable[str]) -> Iterator[Span]:
+    for text in texts:
+        try:
+            yield read_span(table.calendar, text)
+        except ValueError as error:
+            raise ValueError(f"at {table.name}, {error}") from None
+
+
+def _read(calendar: Calendar, first: str, last: str) -> Span:
+    span = Span(calendar.read(first), calendar.read(last))
+    if span.last < span.first:
+        raise ValueError(f"{first!r} to {last!r} ends before it begins")
+    return span

@@ -1,0 +1,147 @@
+"""How partitions of several tables are laid side by side: one axis of time, cut into columns, and for each app the
+stretch of its partitions that falls into each column."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from msgspec import Struct
+
+from jobs.calendar import UNITS, Calendar, Span, Unit
+from jobs.states import DEAD, State
+from ledger.reads.partitions import Place
+
+#: So many of a unit make a column, if one would make too many; after that it is doubled.
+_SIZES: Mapping[Unit, Sequence[int]] = {"hour": (1, 2, 3, 6, 12, 24, 168), "day": (1, 7), "month": (1, 3, 12)}
+#: A partition of the unit at which a longer column begins; of the days a Monday.
+_ORIGINS: Mapping[Unit, int] = {"hour": -3 * 24, "day": -3, "month": 0}
+
+
+class Row(Struct, frozen=True):
+    """An app's partitions from the first to the last that is shown."""
+
+    app: str
+    place: Place
+    calendar: Calendar
+    span: Span
+
+
+class Axis(Struct, frozen=True):
+    """``starts_s`` are the moments at which the columns begin, and one at which the last one ends; each is ``size`` of
+    the unit."""
+
+    unit: Unit
+    size: int
+    starts_s: Sequence[int]
+
+
+class Strip(Struct, frozen=True):
+    """A row's part of the axis: ``before`` it come so many columns, then a stretch of partitions for each column."""
+
+    row: Row
+    before: int
+    stretches: Sequence[Span]
+
+
+def axis(rows: Iterable[Row], columns_max: int) -> Axis:
+    """Columns for these rows: each is one partition of the app that has the longest, or several where that would be too
+    many columns."""
+    calendars = [row.calendar for row in rows]
+    unit = max((each.unit for each in calendars), key=UNITS.index)
+    calendar = Calendar(unit)
+    first = calendar.at(min(row.calendar.start_s(row.span.first) for row in rows))
+    last = calendar.at(max(row.calendar.start_s(row.span.last + 1) for row in rows) - 1)
+    size = next(size for size in _sizes(unit) if _columns(unit, size, first, last) <= columns_max)
+    begin = _begin(unit, size, first)
+    columns = _columns(unit, size, first, last)
+    return Axis(unit, size, [calendar.start_s(begin + column * size) for column in range(columns + 1)])
+
+
+def strip(row: Row, axis: Axis) -> Strip:
+    stretches = []
+    before = 0
+    for start_s, end_s in pairwise(axis.starts_s):
+        first, last = row.calendar.at(start_s), row.calendar.at(end_s - 1)
+        if last < row.span.first:
+            before += 1
+        elif first <= row.span.last:
+            stretches.append(Span(max(first, row.span.first), min(last, row.span.last)))
+    return Strip(row, before, stretches)
+
+
+def total(cells: Iterable[Mapping[State, int]]) -> dict[State, int]:
+    counts: dict[State, int] = {}
+    for cell in cells:
+        for state, count in cell.items():
+            counts[state] = counts.get(state, 0) + count
+    return counts
+
+
+def as_document(strip: Strip, cells: Sequence[Mapping[State, int]]) -> dict[str, Any]:
+    """One app, in the words that programs rely on."""
+    row, write = strip.row, strip.row.calendar.write
+    return {
+        "app": row.app,
+        "unit": row.calendar.unit,
+        "first": write(row.span.first),
+        "last": write(row.span.last),
+        "counts": total(cells),
+        "cells": [
+            {"from": write(stretch.first), "to": write(stretch.last), "counts": counts}
+            for stretch, counts in zip(strip.stretches, cells, strict=True)
+        ],
+    }
+
+
+class Mark(Struct, frozen=True):
+    """What a cell looks like: a character, the state whose colour it has, and what it means."""
+
+    sign: str
+    state: State | None
+    meaning: str
+
+
+#: These did not succeed for reasons that are not their own.
+_FOR_OTHERS = {State.CANCELLED, State.UPSTREAM_FAILED}
+#: What most needs somebody's eye goes first.
+_MARKS = (
+    *((state, Mark("!", State.FAILED, "did not succeed")) for state in State if state in DEAD - _FOR_OTHERS),
+    (State.UPSTREAM_FAILED, Mark("^", State.UPSTREAM_FAILED, "lacks what it needs")),
+    *(
+        (state, Mark(">", State.RUNNING, "is being made"))
+        for state in (State.RUNNING, State.EXECUTED, State.SUSPENDED)
+    ),
+    (State.READY, Mark("+", State.READY, "may be made")),
+    *((state, Mark(".", State.WAITING, "waits")) for state in (State.WAITING, State.EXPECTED)),
+    (State.CANCELLED, Mark("x", State.CANCELLED, "was cancelled")),
+)
+THERE = Mark("#", State.SUCCEEDED, "is there")
+PARTLY = Mark("=", State.SUCCEEDED, "is there in part")
+NOTHING = Mark("-", None, "not asked for")
+
+
+def mark(stretch: Span, counts: Mapping[State, int]) -> Mark:
+    """Of several states the one that needs somebody's eye the most."""
+    if not counts:
+        return NOTHING
+    for state, mark in _MARKS:
+        if state in counts:
+            return mark
+    return THERE if sum(counts.values()) == len(stretch) else PARTLY
+
+
+def _sizes(unit: Unit) -> Iterator[int]:
+    size = 1
+    for size in _SIZES[unit]:
+        yield size
+    while True:
+        size *= 2
+        yield size
+
+
+def _begin(unit: Unit, size: int, first: int) -> int:
+    return first - (first - _ORIGINS[unit]) % size
+
+
+def _columns(unit: Unit, size: int, first: int, last: int) -> int:
+    return (last - _begin(unit, size, first)) // size + 1

@@ -1,0 +1,75 @@
+"""What a submission about partitions would come to, in the words of ``ops.preview``."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from operator import itemgetter
+from typing import Any
+
+from jobs.calendar import Calendar, Span
+from jobs.partition_key import ends_of, span_text
+from jobs.plan import PlannedJob, Standing
+from jobs.ref import JobName
+from ops.preview import as_document
+from planner.outlook import Outlook
+from planner.partitions import Layout
+from planner.preview import Preview
+from planner.spans import united
+from planner.supply import Supply
+
+
+def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
+    """The steps that would run; the jobs under way that they would share, and the partitions that others have to bring;
+    and, of what is there already, that it is. Of both of these the partitions that follow each other stand together."""
+    known = {job.name: job for supply in layout.supplies for job in supply.joined}
+    jobs = tuple(job for supply in layout.supplies for job in _jobs(layout, supply))
+    outlook = Outlook(jobs, {name: job.state for name, job in known.items()})
+    document = as_document(Preview(jobs=jobs, known=known, outlook=outlook), paces_s, now=now)
+    for told in [*document["jobs"], *document["waits_for"]]:
+        if (ends := ends_of(told["key"])) is not None:
+            told["span"] = list(ends)
+    document["satisfied"] += [told for supply in layout.supplies for told in _satisfied(supply)]
+    document["waits_for"] += [told for supply in layout.supplies for told in _to_come(supply)]
+    return document
+
+
+def _jobs(layout: Layout, supply: Supply) -> Iterator[PlannedJob]:
+    """In the order of their partitions, whether they are under way or would be made."""
+    steps = {step.first: job for step, job in zip(supply.steps, layout.jobs(supply), strict=True)}
+    joined = {
+        _first(supply.calendar, job.name): PlannedJob(name=job.name, standing=Standing.WANTED)
+        for job in supply.joined
+    }
+    return (job for _, job in sorted({**steps, **joined}.items(), key=itemgetter(0)))
+
+
+def _first(calendar: Calendar, name: JobName) -> int:
+    ends = ends_of(name.key)
+    return calendar.read(ends[0]) if ends else 0
+
+
+def _satisfied(supply: Supply) -> Iterator[dict[str, Any]]:
+    whose, why = (
+        ({"app": supply.app.name}, "it is there")
+        if supply.app
+        else ({"table": supply.table}, "it has landed")
+    )
+    for span in supply.satisfied:
+        yield {**whose, "span": _ends(supply.calendar, span), "why": why}
+
+
+def _to_come(supply: Supply) -> Iterator[dict[str, Any]]:
+    """What others have to bring. Gates have each of these partitions by its name: ``events/2024-04-03``."""
+    if supply.app is not None:
+        return
+    for span in united(step for step in supply.steps if step not in supply.or_later):
+        yield _awaited(supply, span, span_text(supply.calendar, span), "has not landed")
+    for span in sorted(supply.or_later):
+        yield _awaited(supply, span, supply.name_of(span).key, "neither it nor a later one has landed")
+
+
+def _awaited(supply: Supply, span: Span, key: str, why: str) -> dict[str, Any]:
+    return {"table": supply.table, "key": key, "span": _ends(supply.calendar, span), "why": why}
+
+
+def _ends(calendar: Calendar, span: Span) -> list[str]:
+    return [calendar.write(span.first), calendar.write(span.last)]

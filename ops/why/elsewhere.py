@@ -1,0 +1,46 @@
+"""Work elsewhere that no worker stays with, in words: it goes on, or is still to be ended."""
+
+from broker.messages import CONTROL
+from ledger.reads.dossier import Job
+from ledger.reads.obstacles import Obstacles
+from ops.times import moment, span
+from ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from ops.why.keepers import TIME, absent
+from ops.words import first_line
+
+
+def goes_on(job: Job, facts: Obstacles) -> Reason:
+    """Of a job that runs without a worker."""
+    said = f", which said last: {first_line(job.said)}" if job.said else ""
+    again = f", started {_times(job.round + 1)}" if job.round else ""
+    because = f"is running elsewhere{again}, and is looked at every {span(job.watch_s)}{said}"
+    stop = remedy("cancel", job.name, "stops it")
+    return Reason(because, _look(job, facts, "the next look"), [*_nobody_looks(job, facts), stop])
+
+
+def still_to_end(job: Job, facts: Obstacles) -> Reason:
+    """What is to be added to how the job ended."""
+    said = f", for {first_line(job.said)}" if job.said else ""
+    because = f"; its work elsewhere is still to be ended{said}"
+    return Reason(because, _look(job, facts, "its work elsewhere to be ended"), _nobody_looks(job, facts))
+
+
+def _look(job: Job, facts: Obstacles, what: str) -> list[WaitsFor]:
+    if job.watch_at is None:
+        return []
+    left_s = (job.watch_at - facts.now).total_seconds()
+    when = f"in {span(left_s)}" if left_s > 0 else "due now"
+    return [WaitsFor(kind="look", what=f"{what}, at {moment(job.watch_at)} UTC, {when}")]
+
+
+def _nobody_looks(job: Job, facts: Obstacles) -> list[Remedy]:
+    if facts.crew is None or facts.crew.workers:
+        return [*absent(facts, *TIME)]
+    # One that serves everything serves the system's queues too.
+    queues = "" if len(facts.unserved) == len(CONTROL) else f" --queues {job.app}"
+    looks = Remedy(f"python -m actors.worker{queues}", "serves its queue: nobody does, so nobody looks")
+    return [*absent(facts, *TIME), looks]
+
+
+def _times(count: int) -> str:
+    return {2: "twice"}.get(count, f"{count} times")

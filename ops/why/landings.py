@@ -1,0 +1,44 @@
+"""Partitions that others have to bring, in words. Of a step, what nobody has asked for is one of these."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from shlex import quote
+
+from jobs.partition_key import OR_LATER
+from jobs.ref import JobName
+from ledger.reads.upstream import Unsettled
+from ops.why.answer import Remedy, WaitsFor
+
+
+def counted(count: int) -> str:
+    return f"{count} partitions that have not landed" if count > 1 else "1 partition that has not landed"
+
+
+def awaited(parent: Unsettled) -> WaitsFor:
+    return WaitsFor(
+        kind="landing",
+        what=f"{in_words(parent.name)} to land",
+        since=parent.since,
+        app=parent.app,
+        key=parent.key,
+        state=parent.state,
+    )
+
+
+def remedies(parents: Sequence[Unsettled]) -> Iterator[Remedy]:
+    """How each table is told of what has come."""
+    names = sorted(parent.name for parent in parents)
+    for table, names_of in groupby(names, key=lambda name: name.app):
+        yield land(table, [name.key for name in names_of])
+
+
+def land(table: str, keys: Sequence[str]) -> Remedy:
+    named = " ".join(quote(key.removesuffix(OR_LATER)) for key in keys)
+    said = "says that it is there" if len(keys) == 1 else "says that they are there"
+    return Remedy(f"sluice partitions land {quote(table)} {named}", said)
+
+
+def in_words(name: JobName) -> str:
+    """``events/2024-04-07, or any later one,``."""
+    is_any = name.key.endswith(OR_LATER)
+    return f"{name.app}/{name.key.removesuffix(OR_LATER)}{', or a later one,' if is_any else ''}"

@@ -1,0 +1,34 @@
+"""Pauses in words: what they hold back, and who lets it go on."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from shlex import quote
+
+from ledger.reads.askers import Pauser
+from ops.why.answer import Reason, Remedy, WaitsFor
+
+
+def held_back(paused_by: Sequence[Pauser], otherwise: Reason) -> Reason:
+    """Of a job that all who want it have paused, and that waits for something else besides. Any one of them lets it go
+    on."""
+    first = paused_by[0]
+    user = f" of {first.user}" if first.user else ""
+    more = f" and {len(paused_by) - 1} more" if len(paused_by) > 1 else ""
+    also = f", and {otherwise.because}" if otherwise.because else ""
+    return Reason(
+        f"is paused with submission {first.id}{user}{more}{also}",
+        [*(to_be_resumed(each.id, each.paused_at) for each in paused_by), *otherwise.waits_for],
+        [resumes(first.id), *otherwise.remedies],
+    )
+
+
+def to_be_resumed(id_: str, paused_at: datetime) -> WaitsFor:
+    return WaitsFor(
+        kind="pause",
+        what=f"submission {id_} to be resumed, which was paused by `sluice pause`",
+        since=paused_at,
+    )
+
+
+def resumes(id_: str) -> Remedy:
+    return Remedy(f"sluice resume {quote(id_)}", "lets what was paused go on")

@@ -1,0 +1,177 @@
+"""Lineages of tables for scenarios, and what the ledger says of their partitions, in short words.
+
+Steps are named without their versions: ``group_by/2024-04-01..2024-04-07``.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from actors import executor
+from actors.landing import land
+from broker.messages import Execute, Turn
+from jobs.calendar import Calendar, Span
+from jobs.outcome import Ending, Outcome
+from jobs.partition_key import read_span, without_version
+from jobs.states import State
+from ledger import partitions
+from ledger.claims import Claimed
+from tests.world import World
+
+_DAYS = Calendar("day")
+_NEEDS = """
+SELECT child.app, child.key, parent.app, parent.key
+FROM need JOIN job child ON child.id = need.child JOIN job parent ON parent.id = need.parent
+"""
+_PARTITIONS = """
+SELECT partition.partition, partition.done_at IS NOT NULL, job.app, job.key
+FROM partition LEFT JOIN job ON job.id = partition.job
+WHERE partition.place = %(place)s AND partition.version = %(version)s ORDER BY partition.partition
+"""
+_SUCCESSES = f"""
+SELECT job.key FROM transition JOIN job ON job.id = transition.job
+WHERE job.app = %(app)s AND transition.target = '{State.SUCCEEDED}'
+"""
+
+
+def lineage(text: str, **words: Any) -> dict[str, Any]:
+    """``"a, b*7: a-90"``: apps, each of which fills a table by day, in steps of so many, and reads others from so many
+    days back. ``words`` go to every app."""
+    apps: dict[str, Any] = {}
+    for part in text.split(", "):
+        name, _, reads = part.partition(": ")
+        name, _, size = name.partition("*")
+        tables = [table.partition("-") for table in reads.split()]
+        apps[name] = {
+            "bash_cmd": "true",
+            "partition": "day",
+            "step_size": int(size or 1),
+            "table_dependencies": [
+                {"table": table, "start_offset": int(back or 0)} for table, _, back in tables
+            ],
+        } | words
+    return apps
+
+
+def ask(world: World, app: str, first: str, last: str | None = None, **words: Any) -> str:
+    """Submit a range, and have it planned; the submission's id."""
+    return world.submit(app, None, start=first, end=last or first, **words)
+
+
+def named(world: World, step: str) -> str:
+    """As the ledger has it."""
+    version = world.catalogue[step.partition("/")[0]].version
+    return f"{step}@{version}"
+
+
+def states(world: World, app: str = "") -> dict[str, State]:
+    return {without_version(name)[0]: state for name, state in world.states().items() if name.startswith(app)}
+
+
+def ready(world: World) -> set[str]:
+    return {name for name, state in states(world).items() if state is State.READY}
+
+
+def needs(world: World) -> dict[str, set[str]]:
+    """Whom each step was planned to wait for."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for child, key, parent, of in world.ledger.transact(lambda tx: tx.rows(_NEEDS)):
+        found[f"{child}/{without_version(key)[0]}"].add(f"{parent}/{without_version(of)[0]}")
+    return found
+
+
+def there(world: World, app: str) -> list[str]:
+    """The partitions of its table that are there."""
+    return [text for text, is_there, _ in _partitions(world, app) if is_there]
+
+
+def owners(world: World, app: str) -> dict[str, str]:
+    """Whose each partition of its table is; those that came from elsewhere are nobody's."""
+    return {text: step for text, _, step in _partitions(world, app) if step}
+
+
+def times_made(world: World, app: str) -> Counter[str]:
+    """How often each partition has been in a step that succeeded."""
+    calendar = _calendar(world, app)
+    made: Counter[str] = Counter()
+    for key in world.ledger.transact(lambda tx: tx.column(_SUCCESSES, app=app)):
+        made.update(map(calendar.write, _each(read_span(calendar, without_version(key)[0]))))
+    return made
+
+
+def take(world: World, step: str) -> Claimed:
+    """Have it running."""
+    claimed = world.claim(named(world, step))
+    assert claimed is not None, f"{step} is {states(world)[step]}"
+    return claimed
+
+
+def acknowledge(world: World, claimed: Claimed, *texts: str) -> list[bool]:
+    calendar = _calendar(world, claimed.app)
+    return [
+        world.ledger.transact(
+            lambda tx, text=text: partitions.acknowledge(tx, claimed.right, calendar.read(text))
+        )
+        for text in texts
+    ]
+
+
+def end(world: World, step: str, ending: Ending = Ending.DONE) -> None:
+    world.finish(named(world, step), ending)
+
+
+def work_off(world: World, *, failing: Collection[str] = (), only: str = "") -> None:
+    """Run whatever becomes ready to its end, all that is ready at once; the failing ones to theirs."""
+    while steps := sorted(name for name in world.ready() if name.startswith(only)):
+        world.beat(world.worker)
+        for app in sorted({step.partition("/")[0] for step in steps}):
+            _run(world, app, [step for step in steps if step.partition("/")[0] == app], failing)
+
+
+def have_landed(world: World, table: str, *texts: str) -> int:
+    landing = land(world.ledger, world.catalogue, table, texts)
+    world.queue.extend(landing.messages)
+    world.deliver()
+    return landing.new
+
+
+def days(first: str, last: str) -> list[str]:
+    """All of them, both ends included."""
+    return [*map(_DAYS.write, _each(read_span(_DAYS, f"{first}..{last}")))]
+
+
+def _run(world: World, app: str, steps: list[str], failing: Collection[str]) -> None:
+    turns = tuple(Turn(world.known(step).id, world.round(step)) for step in steps)
+    claimed, messages = executor.claim(
+        world.ledger, world.catalogue, Execute(app=app, jobs=turns), world.worker
+    )
+    world.queue.extend(messages)
+    outcomes = {each.right: _outcome(f"{app}/{without_version(each.key)[0]}" in failing) for each in claimed}
+    world.queue.extend(executor.record(world.ledger, outcomes)[0])
+    world.deliver()
+    world.offered.clear()
+
+
+def _outcome(fails: bool) -> Outcome:
+    return Outcome(ending=Ending.ERROR, error="it broke") if fails else Outcome(ending=Ending.DONE)
+
+
+def _partitions(world: World, app: str) -> list[tuple[str, bool, str]]:
+    """Each that anything is known of: its text, whether it is there, and whose it is."""
+    calendar = _calendar(world, app)
+    place, version = world.catalogue[app].partitioning.table, world.catalogue[app].version
+    rows = world.ledger.transact(lambda tx: tx.rows(_PARTITIONS, place=place, version=version))
+    return [
+        (calendar.write(each), is_there, f"{of}/{without_version(key)[0]}" if of else "")
+        for each, is_there, of, key in rows
+    ]
+
+
+def _calendar(world: World, app: str) -> Calendar:
+    partitioning = world.catalogue[app].partitioning
+    assert partitioning is not None
+    return partitioning.calendar
+
+
+def _each(span: Span) -> Iterable[int]:
+    return range(span.first, span.last + 1)

@@ -1,0 +1,161 @@
+"""Partitions that a running step acknowledges one by one: they stay, whatever becomes of the rest."""
+
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger.claims import Claimed
+from tests.ledger.lineages import (
+    acknowledge,
+    ask,
+    days,
+    have_landed,
+    lineage,
+    named,
+    needs,
+    ready,
+    states,
+    take,
+    there,
+    work_off,
+)
+from tests.world import LEASE_S, World
+
+STEP = "g/2024-04-01..2024-04-04"
+DAYS = days("2024-04-01", "2024-04-04")
+
+
+def _running(world: World, **words: object) -> Claimed:
+    world.define(lineage("g*4, j: g", **words))
+    ask(world, "g", "2024-04-01", "2024-04-04")
+    return take(world, STEP)
+
+
+def _left(world: World, claimed: Claimed) -> list[str]:
+    calendar = world.catalogue["g"].partitioning.calendar
+    return [*map(calendar.write, claimed.partitions or ())]
+
+
+def test_a_first_claim_has_all_of_its_partitions_to_make(world: World) -> None:
+    assert _left(world, _running(world)) == DAYS
+
+
+def test_an_acknowledged_partition_is_there_before_the_rest(world: World) -> None:
+    claimed = _running(world)
+    assert acknowledge(world, claimed, "2024-04-02") == [True]
+    assert there(world, "g") == ["2024-04-02"]
+    ask(world, "j", "2024-04-01", "2024-04-02")
+    assert ready(world) == {"j/2024-04-02"}
+    assert needs(world)["j/2024-04-01"] == {STEP}
+
+
+def test_to_acknowledge_twice_changes_nothing(world: World) -> None:
+    claimed = _running(world)
+    acknowledge(world, claimed, "2024-04-02")
+    world.tick(after_s=1)
+    assert acknowledge(world, claimed, "2024-04-02") == [True]
+    assert there(world, "g") == ["2024-04-02"]
+
+
+def test_what_is_not_its_own_cannot_be_acknowledged(world: World) -> None:
+    claimed = _running(world)
+    ask(world, "g", "2024-04-05")
+    assert acknowledge(world, claimed, "2024-04-05", "2024-04-06") == [False, False]
+    assert there(world, "g") == []
+
+
+def test_the_next_round_gets_what_is_left(world: World) -> None:
+    claimed = _running(world, max_fails=1)
+    acknowledge(world, claimed, "2024-04-01", "2024-04-02")
+    world.record(claimed, Ending.ERROR, error="it broke")
+    again = take(world, STEP)
+    assert _left(world, again) == ["2024-04-03", "2024-04-04"]
+    assert acknowledge(world, claimed, "2024-04-03") == [False]
+    world.record(again)
+    assert there(world, "g") == DAYS
+
+
+def test_after_a_lost_lease_the_next_worker_gets_what_is_left_and_the_late_one_is_refused(
+    world: World,
+) -> None:
+    claimed = _running(world)
+    acknowledge(world, claimed, "2024-04-01")
+    world.tick(after_s=LEASE_S + 1)
+    assert acknowledge(world, claimed, "2024-04-02") == [False]
+    world.worker = world.hire()
+    again = take(world, STEP)
+    assert acknowledge(world, claimed, "2024-04-02") == [False]
+    assert _left(world, again) == DAYS[1:]
+    assert acknowledge(world, again, "2024-04-02") == [True]
+    assert there(world, "g") == DAYS[:2]
+
+
+def test_what_was_handed_back_goes_on_where_it_was(world: World) -> None:
+    claimed = _running(world)
+    acknowledge(world, claimed, *DAYS[:3])
+    world.record(claimed, Ending.HANDED_BACK)
+    assert _left(world, take(world, STEP)) == DAYS[3:]
+
+
+def test_after_a_failure_for_good_the_next_plan_makes_what_is_left(world: World) -> None:
+    claimed = _running(world)
+    acknowledge(world, claimed, "2024-04-02")
+    world.record(claimed, Ending.ERROR, error="it broke")
+    assert states(world)[STEP] is State.FAILED
+    id_ = ask(world, "g", "2024-04-01", "2024-04-04")
+    assert ready(world) == {"g/2024-04-01", "g/2024-04-03..2024-04-04"}
+    work_off(world)
+    assert there(world, "g") == DAYS
+    assert world.submission(id_) is SubmissionState.SUCCEEDED
+
+
+def test_after_a_cancellation_what_was_acknowledged_stays(world: World) -> None:
+    world.define(lineage("g*4"))
+    id_ = ask(world, "g", "2024-04-01", "2024-04-04")
+    claimed = take(world, STEP)
+    acknowledge(world, claimed, "2024-04-01")
+    world.cancel(id_)
+    assert acknowledge(world, claimed, "2024-04-02") == [False]
+    ask(world, "g", "2024-04-01", "2024-04-04")
+    assert ready(world) == {"g/2024-04-02..2024-04-04"}
+
+
+def test_a_step_with_nothing_left_is_claimed_with_nothing_to_make(world: World) -> None:
+    claimed = _running(world, max_fails=1)
+    acknowledge(world, claimed, *DAYS)
+    world.record(claimed, Ending.ERROR, error="it broke at the very end")
+    again = take(world, STEP)
+    assert again.partitions == []
+    world.record(again)
+    assert states(world)[STEP] is State.SUCCEEDED
+
+
+def test_who_waited_for_a_step_that_had_made_what_he_needs_is_served_by_the_next_plan(world: World) -> None:
+    claimed = _running(world)
+    waiting = ask(world, "j", "2024-04-01")
+    acknowledge(world, claimed, *DAYS)
+    world.record(claimed, Ending.ERROR, error="it broke at the very end")
+    assert world.submission(waiting) is SubmissionState.FAILED
+    ask(world, "j", "2024-04-01")
+    assert ready(world) == {"j/2024-04-01"}
+
+
+def test_what_lands_meanwhile_is_not_left_to_make(world: World) -> None:
+    world.define(lineage("g*4"))
+    ask(world, "g", "2024-04-01", "2024-04-04")
+    have_landed(world, "g", "2024-04-02..2024-04-03")
+    claimed = take(world, STEP)
+    assert _left(world, claimed) == ["2024-04-01", "2024-04-04"]
+    assert acknowledge(world, claimed, "2024-04-02") == [True]
+    world.record(claimed)
+    assert there(world, "g") == DAYS
+
+
+def test_a_job_that_makes_no_partitions_has_none(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    assert claimed.partitions is None
+    world.define(lineage("g"))
+    ask(world, "g", "2024-04-01")
+    assert world.field(named(world, "g/2024-04-01"), "place") == "g"

@@ -1,0 +1,217 @@
+"""A paused submission: nothing begins that it alone wants, and all of it goes on where it stood."""
+
+from datetime import timedelta
+
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import Submission, SubmissionState
+from ledger import pausing, submissions
+from ledger.reads.idle import idle
+from tests.world import LEASE_S, World
+
+
+def test_what_was_ready_waits_and_goes_on_where_it_stood(world: World) -> None:
+    world.apps("a -> b")
+    submission = world.submit("b")
+    world.pause(submission)
+    assert world.states() == {"a": State.WAITING, "b": State.WAITING}
+    world.tick(after_s=100)
+    assert world.ready() == set()
+    world.offered.clear()
+    world.resume(submission)
+    assert world.ready() == {"a"}
+    assert [turn.job for execute in world.offered for turn in execute.jobs] == [world.known("a").id]
+    world.finish("a")
+    world.finish("b")
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_what_runs_ends_and_what_follows_waits(world: World) -> None:
+    world.apps("a -> b, a -> c")
+    submission = world.submit("b")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.pause(submission)
+    assert world.record(claimed)
+    assert world.states() == {"a": State.SUCCEEDED, "b": State.WAITING, "c": State.WAITING}
+    world.resume(submission)
+    assert world.ready() == {"b", "c"}
+
+
+def test_what_is_pushed_while_it_is_paused_waits(world: World) -> None:
+    world.apps("a -> b")
+    submission = world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.pause(submission)
+    world.record(claimed)
+    assert world.states() == {"a": State.SUCCEEDED, "b": State.WAITING}
+    world.resume(submission)
+    assert world.ready() == {"b"}
+
+
+def test_a_hint_that_comes_late_claims_nothing(world: World) -> None:
+    world.apps("a")
+    world.pause(world.submit("a"))
+    assert world.claim("a") is None
+
+
+def test_another_try_waits(world: World) -> None:
+    world.apps("a", max_fails=1, max_timeouts=1)
+    submission = world.submit("a")
+    for ending in (Ending.ERROR, Ending.TIMED_OUT, Ending.HANDED_BACK):
+        claimed = world.claim("a")
+        assert claimed is not None
+        world.pause(submission)
+        assert world.record(claimed, ending)
+        world.tick(after_s=1)
+        assert world.state("a") is State.WAITING
+        world.resume(submission)
+        assert world.state("a") is State.READY
+
+
+def test_a_job_of_a_lost_worker_waits(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.claim("a")
+    world.pause(submission)
+    world.tick(after_s=LEASE_S + 1)
+    assert world.state("a") is State.WAITING
+    world.resume(submission)
+    assert world.state("a") is State.READY
+
+
+def test_what_another_submission_wants_goes_on(world: World) -> None:
+    world.apps("a -> b, a -> c")
+    first, _ = world.submit("b"), world.submit("c", push="wanted")
+    world.pause(first)
+    assert world.ready() == {"a"}
+    world.finish("a")
+    assert world.states() == {"a": State.SUCCEEDED, "b": State.WAITING, "c": State.READY}
+
+
+def test_it_waits_once_all_who_want_it_are_paused_and_until_one_is_resumed(world: World) -> None:
+    world.apps("a")
+    first, second = world.submit("a"), world.submit("a")
+    world.pause(first)
+    assert world.ready() == {"a"}
+    world.pause(second)
+    assert world.ready() == set()
+    world.resume(first)
+    assert world.ready() == {"a"}
+
+
+def test_whoever_asks_for_it_anew_sets_it_going(world: World) -> None:
+    world.apps("a -> b, a -> c")
+    first = world.submit("b")
+    world.pause(first)
+    world.submit("c")
+    assert world.states() == {"a": State.READY, "b": State.WAITING, "c": State.WAITING}
+
+
+def test_it_waits_when_the_last_that_was_not_paused_is_cancelled(world: World) -> None:
+    world.apps("a")
+    first, second = world.submit("a"), world.submit("a")
+    world.pause(first)
+    world.cancel(second)
+    assert world.state("a") is State.WAITING
+    world.resume(first)
+    assert world.state("a") is State.READY
+
+
+def test_one_that_is_not_planned_yet_stays_so(world: World) -> None:
+    world.apps("a")
+    world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(id="s", app="a", key="1")]))
+    world.pause("s")
+    world.tick(after_s=60)
+    assert world.submission("s") is SubmissionState.RECEIVED
+    world.resume("s")
+    assert world.ready() == {"a"}
+
+
+def test_a_paused_one_can_be_cancelled_and_expires(world: World) -> None:
+    world.apps("a, b")
+    first = world.submit("a")
+    until = (world.now + timedelta(seconds=30)).isoformat()
+    second = world.submit("b", policy={"end_before": until})
+    world.pause(first)
+    world.pause(second)
+    world.cancel(first)
+    world.tick(after_s=31)
+    assert world.states() == {"a": State.CANCELLED, "b": State.EXPIRED}
+    assert world.submission(second) is SubmissionState.FAILED
+
+
+def test_one_that_has_ended_lets_go_what_it_pushed(world: World) -> None:
+    world.apps("a -> c, b -> c")
+    pushing = world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.pause(pushing)
+    world.record(claimed)
+    assert world.submission(pushing) is SubmissionState.SUCCEEDED
+    world.submit("b", push="wanted")
+    world.finish("b")
+    assert world.state("c") is State.WAITING
+    world.resume(pushing)
+    assert world.state("c") is State.READY
+
+
+def test_what_runs_again_by_a_paused_submission_alone_waits(world: World) -> None:
+    world.apps("a -> b")
+    submission = world.submit("b")
+    world.finish("a", Ending.ERROR)
+    assert world.state("b") is State.UPSTREAM_FAILED
+    again = world.submit("a", rerun="job", push="wanted")
+    world.pause(again)
+    assert world.states() == {"a": State.WAITING, "b": State.WAITING}
+    assert world.submission(submission) is SubmissionState.FAILED
+    world.resume(again)
+    assert world.ready() == {"a"}
+
+
+def test_the_halves_of_what_is_split_wait(world: World) -> None:
+    world.define({"c": {"chunk_size": 4, "bash_cmd": "true", "on_failure": "bisect"}})
+    submission = world.submit("c", None, work_ids=[1, 2, 3, 4])
+    (whole,) = world.states()
+    claimed = world.claim(whole)
+    assert claimed is not None
+    world.pause(submission)
+    world.record(claimed, Ending.ERROR, error="poison")
+    assert sorted(world.states().values()) == [State.SPLIT, State.WAITING, State.WAITING]
+    world.resume(submission)
+    assert sorted(world.states().values()) == [State.READY, State.READY, State.SPLIT]
+
+
+def test_pausing_and_resuming_say_what_there_was_to_do(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    transact = world.ledger.transact
+    assert transact(lambda tx: pausing.resume(tx, submission)) is None
+    assert transact(lambda tx: pausing.pause(tx, submission)) == [world.known("a").id]
+    assert transact(lambda tx: pausing.pause(tx, submission)) == []
+    assert transact(lambda tx: pausing.pause(tx, "nobody")) is None
+    resumed = transact(lambda tx: pausing.resume(tx, submission))
+    assert resumed is not None
+    assert [ready.app for ready in resumed.ready] == ["a"]
+    world.finish("a")
+    assert transact(lambda tx: pausing.pause(tx, submission)) is None
+
+
+def test_nobody_waits_for_what_is_paused_to_happen_by_itself(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.pause(submission)
+    assert world.ledger.transact(lambda tx: idle(tx, []))
+    world.resume(submission)
+    assert not world.ledger.transact(lambda tx: idle(tx, []))
+
+
+def test_the_time_of_the_first_pause_stands(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.pause(submission)
+    first = world.ledger.transact(lambda tx: tx.rows("SELECT paused_at FROM submission"))
+    world.now += timedelta(hours=1)
+    world.pause(submission)
+    assert world.ledger.transact(lambda tx: tx.rows("SELECT paused_at FROM submission")) == first

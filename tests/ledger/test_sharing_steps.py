@@ -1,0 +1,254 @@
+"""Submissions that ask for partitions which are there, or which another is having made: the union is made, and the
+intersection once."""
+
+import pytest
+
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import SubmissionState
+from tests.ledger.lineages import (
+    ask,
+    days,
+    end,
+    have_landed,
+    lineage,
+    named,
+    needs,
+    owners,
+    ready,
+    states,
+    take,
+    there,
+    times_made,
+    work_off,
+)
+from tests.world import World
+
+WEEKLY = lineage("g*7, j: g")
+#: Another version of the same app.
+OTHERWISE = WEEKLY | {"g": WEEKLY["g"] | {"bash_cmd": "true again"}}
+
+
+def test_what_is_there_parts_the_steps(world: World) -> None:
+    world.define(WEEKLY)
+    have_landed(world, "g", "2024-04-05")
+    ask(world, "g", "2024-04-01", "2024-04-15")
+    assert sorted(states(world)) == [
+        "g/2024-04-01..2024-04-04",
+        "g/2024-04-06..2024-04-12",
+        "g/2024-04-13..2024-04-15",
+    ]
+
+
+def test_what_is_there_is_not_waited_for(world: World) -> None:
+    world.define(WEEKLY)
+    have_landed(world, "g", "2024-04-08..2024-04-10")
+    ask(world, "j", "2024-04-01", "2024-04-30")
+    assert sorted(states(world, "g")) == [
+        "g/2024-04-01..2024-04-07",
+        "g/2024-04-11..2024-04-17",
+        "g/2024-04-18..2024-04-24",
+        "g/2024-04-25..2024-04-30",
+    ]
+    assert ready(world) - states(world, "g").keys() == {"j/2024-04-08", "j/2024-04-09", "j/2024-04-10"}
+
+
+def test_of_what_is_all_there_nothing_is_made(world: World) -> None:
+    world.define(WEEKLY)
+    have_landed(world, "j", "2024-04-01..2024-04-30")
+    id_ = ask(world, "j", "2024-04-01", "2024-04-30")
+    assert states(world) == {}
+    assert world.submission(id_) is SubmissionState.SUCCEEDED
+
+
+def test_nobody_looks_behind_what_is_there(world: World) -> None:
+    world.define(WEEKLY)
+    have_landed(world, "j", "2024-04-01")
+    ask(world, "j", "2024-04-01", "2024-04-02")
+    assert states(world).keys() == {"j/2024-04-02", "g/2024-04-02"}
+
+
+def test_of_two_that_overlap_the_later_makes_the_rest(world: World) -> None:
+    world.define(WEEKLY)
+    first = ask(world, "g", "2024-04-01", "2024-04-10")
+    take(world, "g/2024-04-01..2024-04-07")
+    take(world, "g/2024-04-08..2024-04-10")
+    second = ask(world, "j", "2024-04-05", "2024-04-20")
+    assert states(world, "g").keys() == {
+        "g/2024-04-01..2024-04-07",
+        "g/2024-04-08..2024-04-10",
+        "g/2024-04-11..2024-04-17",
+        "g/2024-04-18..2024-04-20",
+    }
+    waits = needs(world)
+    assert waits["j/2024-04-05"] == {"g/2024-04-01..2024-04-07"}
+    assert waits["j/2024-04-10"] == {"g/2024-04-08..2024-04-10"}
+    assert waits["j/2024-04-11"] == {"g/2024-04-11..2024-04-17"}
+    world.tick(after_s=16)
+    world.worker = world.hire()
+    work_off(world)
+    assert times_made(world, "g") == dict.fromkeys(days("2024-04-01", "2024-04-20"), 1)
+    assert world.submission(first) is world.submission(second) is SubmissionState.SUCCEEDED
+
+
+def test_of_two_that_overlap_the_later_makes_what_lies_on_both_sides(world: World) -> None:
+    world.define(WEEKLY)
+    ask(world, "g", "2024-04-01", "2024-04-10")
+    before = states(world).keys()
+    ask(world, "g", "2024-03-25", "2024-04-20")
+    assert states(world).keys() - before == {
+        "g/2024-03-25..2024-03-31",
+        "g/2024-04-11..2024-04-17",
+        "g/2024-04-18..2024-04-20",
+    }
+
+
+def test_a_range_within_another_waits_for_what_it_needs_of_it(world: World) -> None:
+    world.define(WEEKLY)
+    first = ask(world, "g", "2024-04-01", "2024-04-10")
+    before = states(world)
+    second = ask(world, "g", "2024-04-03", "2024-04-06")
+    assert states(world) == before
+    end(world, "g/2024-04-01..2024-04-07")
+    assert world.submission(second) is SubmissionState.SUCCEEDED
+    assert world.submission(first) is SubmissionState.ACTIVE
+
+
+def test_a_range_of_which_all_is_under_way_is_not_made_again(world: World) -> None:
+    world.define(WEEKLY)
+    ids = [ask(world, "j", "2024-04-01", "2024-04-10") for _ in range(3)]
+    assert len(states(world, "g")) == 2
+    work_off(world)
+    assert {world.submission(id_) for id_ in ids} == {SubmissionState.SUCCEEDED}
+    assert set(times_made(world, "g").values()) == set(times_made(world, "j").values()) == {1}
+
+
+def test_who_waits_for_a_step_of_another_fails_with_it(world: World) -> None:
+    world.define(WEEKLY)
+    first = ask(world, "g", "2024-04-01", "2024-04-07")
+    second = ask(world, "j", "2024-04-03", "2024-04-04")
+    end(world, "g/2024-04-01..2024-04-07", Ending.ERROR)
+    assert set(states(world, "j").values()) == {State.UPSTREAM_FAILED}
+    assert world.submission(first) is world.submission(second) is SubmissionState.FAILED
+
+
+def test_another_version_shares_nothing(world: World) -> None:
+    world.define(WEEKLY)
+    ask(world, "g", "2024-04-01", "2024-04-07")
+    (before,) = world.states()
+    world.define(OTHERWISE)
+    ask(world, "g", "2024-04-05", "2024-04-06")
+    assert world.states().keys() == {before, named(world, "g/2024-04-05..2024-04-06")}
+    work_off(world)
+    assert there(world, "g") == ["2024-04-05", "2024-04-06"]
+    world.define(WEEKLY)
+    assert there(world, "g") == days("2024-04-01", "2024-04-07")
+
+
+def test_a_change_further_up_makes_another_version_and_a_revert_the_old_one(world: World) -> None:
+    world.define(WEEKLY)
+    ask(world, "j", "2024-04-01")
+    work_off(world)
+    world.define(OTHERWISE)
+    ask(world, "j", "2024-04-01")
+    assert len(world.ready()) == 1
+    work_off(world)
+    assert len(world.states()) == 4
+    world.define(WEEKLY)
+    again = ask(world, "j", "2024-04-01")
+    assert len(world.states()) == 4
+    assert world.submission(again) is SubmissionState.SUCCEEDED
+
+
+def test_how_often_it_is_tried_makes_no_other_version(world: World) -> None:
+    world.define(WEEKLY)
+    ask(world, "g", "2024-04-01", "2024-04-07")
+    work_off(world)
+    world.define(WEEKLY | {"g": WEEKLY["g"] | {"max_fails": 5, "step_size": 3}})
+    again = ask(world, "g", "2024-04-01", "2024-04-08")
+    assert states(world).keys() == {"g/2024-04-01..2024-04-07", "g/2024-04-08"}
+    assert world.field(named(world, "g/2024-04-08"), "max_fails") == 5
+    assert world.submission(again) is SubmissionState.ACTIVE
+
+
+def test_after_a_failure_only_what_is_not_there_is_made(world: World) -> None:
+    world.define(lineage("s, g*2: s, j: g"))
+    failed = ask(world, "j", "2024-04-01", "2024-04-04")
+    work_off(world, failing=["s/2024-04-03"])
+    assert world.submission(failed) is SubmissionState.FAILED
+    again = ask(world, "j", "2024-04-01", "2024-04-04")
+    assert ready(world) == {"s/2024-04-03"}
+    assert states(world)["g/2024-04-01..2024-04-02"] is State.SUCCEEDED
+    work_off(world)
+    assert world.submission(again) is SubmissionState.SUCCEEDED
+    assert set(times_made(world, "s").values()) == set(times_made(world, "j").values()) == {1}
+
+
+def test_a_dead_step_asked_for_again_begins_anew_and_keeps_its_history(world: World) -> None:
+    world.define(lineage("s, g*2: s", max_fails=1))
+    ask(world, "g", "2024-04-01", "2024-04-02")
+    work_off(world, failing=["g/2024-04-01..2024-04-02"])
+    step = named(world, "g/2024-04-01..2024-04-02")
+    assert world.field(step, "fails") == 2
+    ask(world, "g", "2024-04-01", "2024-04-02", policy={"priority": 4})
+    assert world.state(step) is State.READY
+    assert (world.field(step, "fails"), world.field(step, "priority")) == (0, 4)
+    assert world.history(step).count(State.FAILED) == 1
+    assert needs(world)["g/2024-04-01..2024-04-02"] == set()
+    work_off(world)
+    assert there(world, "g") == ["2024-04-01", "2024-04-02"]
+
+
+def test_a_dead_step_whose_inputs_are_gone_waits_for_them(world: World) -> None:
+    world.define(lineage("s, g*2: s"))
+    ask(world, "g", "2024-04-01", "2024-04-02")
+    work_off(world, failing=["s/2024-04-02"])
+    ask(world, "g", "2024-04-01", "2024-04-02")
+    assert needs(world)["g/2024-04-01..2024-04-02"] == {"s/2024-04-02"}
+    assert ready(world) == {"s/2024-04-02"}
+
+
+def test_what_a_dead_step_was_to_make_goes_to_another(world: World) -> None:
+    world.define(WEEKLY)
+    ask(world, "g", "2024-04-01", "2024-04-07")
+    end(world, "g/2024-04-01..2024-04-07", Ending.ERROR)
+    ask(world, "g", "2024-04-03", "2024-04-12")
+    assert owners(world, "g") == {
+        **dict.fromkeys(days("2024-04-01", "2024-04-02"), "g/2024-04-01..2024-04-07"),
+        **dict.fromkeys(days("2024-04-03", "2024-04-09"), "g/2024-04-03..2024-04-09"),
+        **dict.fromkeys(days("2024-04-10", "2024-04-12"), "g/2024-04-10..2024-04-12"),
+    }
+    work_off(world)
+    ask(world, "g", "2024-04-01", "2024-04-12")
+    assert ready(world) == {"g/2024-04-01..2024-04-02"}
+
+
+def test_a_cancelled_step_asked_for_again_begins_anew(world: World) -> None:
+    world.define(lineage("s, g*2: s"))
+    world.cancel(ask(world, "g", "2024-04-01", "2024-04-02"))
+    assert set(states(world).values()) == {State.CANCELLED}
+    again = ask(world, "g", "2024-04-01", "2024-04-02")
+    work_off(world)
+    assert world.submission(again) is SubmissionState.SUCCEEDED
+
+
+def test_what_two_readers_of_one_plan_need_is_packed_together(world: World) -> None:
+    world.define(lineage("s*4, a: s, b: s-2, c: a b"))
+    ask(world, "c", "2024-04-03", "2024-04-04")
+    assert states(world, "s").keys() == {"s/2024-04-01..2024-04-04"}
+    assert needs(world)["b/2024-04-04"] == needs(world)["a/2024-04-03"] == {"s/2024-04-01..2024-04-04"}
+
+
+@pytest.mark.parametrize("asked", [{"keys": []}, {"keys": [], "rerun": "downstream"}], ids=["", "again"])
+def test_no_keys_are_nothing_to_do(world: World, asked: dict[str, object]) -> None:
+    world.define(WEEKLY)
+    assert world.submission(world.submit("g", None, **asked)) is SubmissionState.SUCCEEDED
+
+
+def test_a_policy_that_cannot_be_used_is_refused_and_nothing_is_made(world: World) -> None:
+    world.define(WEEKLY)
+    id_ = ask(world, "g", "2024-04-01", policy={"max_fails": "many"})
+    assert world.submission(id_) is SubmissionState.REFUSED
+    assert "max_fails" in world.reason(id_)
+    assert states(world) == {}
+    assert owners(world, "g") == {}

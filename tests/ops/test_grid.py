@@ -1,0 +1,161 @@
+"""``sluice grid``: a submission's apps by partition."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from jobs.calendar import Calendar, Span, Unit
+from jobs.outcome import Ending
+from jobs.states import State
+from ledger.reads.partitions import Place
+from ops.cli.main import main
+from ops.grid import NOTHING, PARTLY, THERE, Row, axis, mark, strip
+from tests.ops.site import Site
+from tests.ops.weeks import APPS, WEEK, asked_for, finish, land
+
+
+def test_each_app_has_a_line_of_its_partitions(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    asked_for(site)
+    finish(site, "staging", "2024-03-30", "2024-03-31", "2024-04-01")
+    site.world.claim(next(name for name in site.world.ready() if "2024-04-02" in name))
+    assert main(["grid", "week"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "staging  ###>+++++",
+        "grouped    .......",
+        "joined     .......",
+        "         a column is one day: # is there, > is being made, + may be made, . waits",
+        "",
+        "app      from        to          partitions  came to",
+        "staging  2024-03-30  2024-04-07  9           3 succeeded, 5 ready, 1 running",
+        "grouped  2024-04-01  2024-04-07  7           7 waiting",
+        "joined   2024-04-01  2024-04-07  7           7 waiting",
+    ]
+
+
+def test_a_document_counts_states_by_cell(site: Site) -> None:
+    asked_for(site)
+    finish(site, "staging", "2024-04-01", ending=Ending.ERROR)
+    staging, grouped, _ = site.says("grid", "week")["apps"]
+    assert (staging["app"], staging["unit"], staging["first"], staging["last"]) == (
+        "staging",
+        "day",
+        "2024-03-30",
+        "2024-04-07",
+    )
+    assert staging["counts"] == {State.READY: 8, State.FAILED: 1}
+    assert staging["cells"][2] == {"from": "2024-04-01", "to": "2024-04-01", "counts": {State.FAILED: 1}}
+    assert grouped["counts"] == {State.UPSTREAM_FAILED: 7}
+
+
+def test_several_partitions_share_a_column_where_there_are_too_many(site: Site) -> None:
+    site.define(APPS)
+    site.world.submit("staging", None, start="2024-01-01", end="2024-04-30", id="long")
+    finish(site, "staging", "2024-01-02")
+    (staging,) = site.says("grid", "long", "--columns", "20")["apps"]
+    assert [cell["from"] for cell in staging["cells"][:3]] == ["2024-01-01", "2024-01-08", "2024-01-15"]
+    assert staging["cells"][0]["counts"] == {State.READY: 6, State.SUCCEEDED: 1}
+    assert (staging["cells"][-1]["from"], staging["cells"][-1]["to"]) == ("2024-04-29", "2024-04-30")
+    assert sum(sum(cell["counts"].values()) for cell in staging["cells"]) == 121
+
+
+def test_what_was_there_before_and_what_others_make_is_shown_too(site: Site) -> None:
+    site.define(APPS)
+    site.says("partitions", "land", "staging", "2024-04-01..2024-04-02")
+    site.world.submit("staging", None, start="2024-04-03", end="2024-04-03")
+    site.world.submit("staging", None, start="2024-04-01", end="2024-04-04", id="all")
+    (staging,) = site.says("grid", "all")["apps"]
+    assert [cell["counts"] for cell in staging["cells"]] == [
+        *[{State.SUCCEEDED: 1}] * 2,
+        *[{State.READY: 1}] * 2,
+    ]
+
+
+def test_where_all_was_there_that_is_shown(site: Site) -> None:
+    site.define(APPS)
+    site.says("partitions", "land", "staging", WEEK)
+    site.world.submit("staging", None, start="2024-04-01", end="2024-04-07", id="none")
+    (staging,) = site.says("grid", "none")["apps"]
+    assert staging["counts"] == {State.SUCCEEDED: 7}
+
+
+def test_a_failed_partition_that_another_submission_made_is_there(site: Site) -> None:
+    site.define(APPS)
+    days = {"start": "2024-04-01", "end": "2024-04-02"}
+    site.world.submit("staging", None, id="first", **days)
+    finish(site, "staging", "2024-04-01", ending=Ending.ERROR)
+    site.world.submit("staging", None, id="second", **days)
+    finish(site, "staging", "2024-04-01", "2024-04-02")
+    (staging,) = site.says("grid", "first")["apps"]
+    assert staging["counts"] == {State.SUCCEEDED: 2}
+
+
+def test_a_submission_without_partitions_has_no_grid(site: Site) -> None:
+    site.chain("a")
+    site.world.submit("a", id="one")
+    assert site.says("grid", "one") == {"apps": []}
+    assert site.says("grid", "two", code=2)["error"]["what"] == "There is no submission two."
+
+
+def test_external_tables_have_no_line(site: Site) -> None:
+    asked_for(site)
+    land(site, WEEK)
+    assert [each["app"] for each in site.says("grid", "week")["apps"]] == ["staging", "grouped", "joined"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "unit", "size", "count"),
+    [
+        ([("day", "2024-04-01", "2024-04-30")], 30, "day", 1, 30),
+        ([("day", "2024-04-01", "2024-04-30")], 29, "day", 7, 5),
+        ([("hour", "2024-04-01-00", "2024-04-03-23")], 72, "hour", 1, 72),
+        ([("hour", "2024-04-01-00", "2024-04-03-23")], 30, "hour", 3, 24),
+        ([("hour", "2024-04-01-00", "2024-04-03-23"), ("day", "2024-04-01", "2024-04-02")], 72, "day", 1, 3),
+        ([("day", "2024-04-15", "2024-06-02"), ("month", "2024-04", "2024-05")], 72, "month", 1, 3),
+        ([("month", "2020-01", "2024-12")], 10, "month", 12, 5),
+        ([("day", "1824-01-01", "2024-01-01")], 100, "day", 7 * 128, 83),
+    ],
+)
+def test_columns_are_as_long_as_the_longest_partitions_or_longer(
+    rows: Iterable[tuple[Unit, str, str]], columns: int, unit: Unit, size: int, count: int
+) -> None:
+    shown = [_row(*row) for row in rows]
+    found = axis(shown, columns)
+    assert (found.unit, found.size, len(found.starts_s) - 1) == (unit, size, count)
+    for row in shown:
+        laid = strip(row, found)
+        assert sum(map(len, laid.stretches)) == len(row.span)
+        assert laid.before + len(laid.stretches) <= count
+
+
+def test_hours_stand_below_their_days() -> None:
+    days, hours = _row("day", "2024-04-01", "2024-04-03"), _row("hour", "2024-04-02-05", "2024-04-03-04")
+    laid = strip(hours, axis([days, hours], 80))
+    assert (laid.before, [len(each) for each in laid.stretches]) == (1, [19, 5])
+
+
+@pytest.mark.parametrize(
+    ("counts", "sign"),
+    [
+        ({}, NOTHING.sign),
+        ({State.SUCCEEDED: 2}, THERE.sign),
+        ({State.SUCCEEDED: 1}, PARTLY.sign),
+        ({State.SUCCEEDED: 1, State.WAITING: 1}, "."),
+        ({State.READY: 1, State.WAITING: 1}, "+"),
+        ({State.RUNNING: 1, State.READY: 1}, ">"),
+        ({State.TIMED_OUT: 1, State.RUNNING: 1}, "!"),
+        ({State.UPSTREAM_FAILED: 1, State.SUCCEEDED: 1}, "^"),
+        ({State.CANCELLED: 1, State.SUCCEEDED: 1}, "x"),
+    ],
+)
+def test_a_cell_shows_what_needs_an_eye_the_most(counts: dict[State, int], sign: str) -> None:
+    assert mark(Span(1, 2), counts).sign == sign
+
+
+def test_every_state_has_a_sign_of_its_own_kind() -> None:
+    signs = {state: mark(Span(1, 1), {state: 1}) for state in State if state is not State.SPLIT}
+    assert [state for state, its in signs.items() if its is THERE] == [State.SUCCEEDED]
+
+
+def _row(unit: Unit, first: str, last: str) -> Row:
+    calendar = Calendar(unit)
+    return Row("app", Place("table", "version"), calendar, Span(calendar.read(first), calendar.read(last)))

@@ -1,0 +1,286 @@
+"""What an operator sees of partitions: what is there, whose they are, what is missing, and what would help."""
+
+from threading import Event
+
+import pytest
+
+from actors.acknowledging import Acknowledging
+from jobs.calendar import Calendar
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ops.cli.main import main
+from tests.ops.site import Site
+from tests.ops.weeks import APPS, WEEK, asked_for, finish, job, land, stage
+
+
+class TestOneJob:
+    def test_a_partition_is_the_job_that_makes_it(self, site: Site) -> None:
+        asked_for(site)
+        whole = site.says("show", "grouped", "2024-04-03")
+        assert (whole["key"], whole["span"], whole["done"]) == (
+            job(site, "grouped", WEEK).partition("/")[2],
+            ["2024-04-01", "2024-04-07"],
+            [],
+        )
+        assert site.says("show", "grouped", WEEK) == whole
+        assert site.says("show", "grouped", "2024-04-02..2024-04-05") == whole
+
+    def test_what_is_there_of_a_step_is_told(self, site: Site) -> None:
+        asked_for(site)
+        stage(site)
+        land(site, WEEK)
+        claimed = site.world.claim(job(site, "grouped", WEEK))
+        assert claimed is not None
+        acknowledging = Acknowledging(site.world.ledger, claimed.right, Calendar("day"), Event())
+        for day in ("2024-04-01", "2024-04-02", "2024-04-05"):
+            acknowledging.acknowledge(day)
+        assert site.says("show", "grouped", "2024-04-03")["done"] == ["2024-04-01..2024-04-02", "2024-04-05"]
+        told = site.in_words("grouped/2024-04-03", "show")
+        assert "there already: 2024-04-01..2024-04-02, 2024-04-05" in told
+
+    def test_partitions_of_several_jobs_are_not_one_job(self, site: Site) -> None:
+        asked_for(site)
+        error = site.says("show", "joined", "2024-04-01..2024-04-02", code=2)["error"]
+        assert error["what"].startswith(
+            "2024-04-01..2024-04-02 of joined is not the work of one job: 2024-04-01@"
+        )
+
+    def test_what_came_from_elsewhere_is_nobodys_work(self, site: Site) -> None:
+        site.define(APPS)
+        assert site.says("partitions", "land", "grouped", "2024-04-01")["landed"] == 1
+        error = site.says("show", "grouped", "2024-04-01", code=2)["error"]
+        assert error["what"] == "No job made 2024-04-01 of grouped: it came from elsewhere."
+
+    def test_a_listing_has_the_partitions_of_steps_alone(self, site: Site) -> None:
+        asked_for(site)
+        (grouped,) = site.says("ls", "--app", "grouped")
+        assert grouped["span"] == ["2024-04-01", "2024-04-07"]
+        assert "span" not in site.says("ls", "--app", "events")[0]
+
+    def test_cancel_and_retry_go_by_a_partition_too(self, site: Site) -> None:
+        asked_for(site)
+        assert site.says("cancel", "grouped", "2024-04-03")["cancelled"] == 1
+        assert site.world.state(job(site, "grouped", WEEK)) is State.CANCELLED
+        assert site.says("retry", "grouped", "2024-04-03")["state"] == SubmissionState.RECEIVED
+        site.world.tick(after_s=60)
+        assert site.world.state(job(site, "grouped", WEEK)) is State.WAITING
+
+    def test_a_key_of_another_version_finds_the_job_it_names(self, site: Site) -> None:
+        asked_for(site)
+        old = job(site, "grouped", WEEK).partition("/")[2]
+        site.define(APPS | {"staging": APPS["staging"] | {"bash_cmd": "false"}})
+        assert site.says("show", "grouped", old)["state"] == State.WAITING
+        assert "is of version" in site.says("show", "grouped", "2024-04-03@0000", code=2)["error"]["what"]
+        assert "has no job" in site.says("show", "grouped", "2024-04-03", code=2)["error"]["what"]
+
+
+class TestWhy:
+    def test_what_has_not_landed_is_named_with_how_to_land_it(self, site: Site) -> None:
+        asked_for(site)
+        stage(site)
+        land(site, "2024-04-01..2024-04-05")
+        why = site.why("grouped/2024-04-03")
+        assert why["because"].endswith("waits for 2 partitions that have not landed")
+        assert [each["what"] for each in why["waits_for"]] == [
+            "events/2024-04-06 to land",
+            "events/2024-04-07 to land",
+        ]
+        assert why["remedies"] == [
+            {
+                "command": "sluice partitions land events 2024-04-06 2024-04-07",
+                "effect": "says that they are there",
+            }
+        ]
+
+    def test_from_below_the_cause_is_found_and_from_itself_too(self, site: Site) -> None:
+        asked_for(site)
+        stage(site)
+        land(site, "2024-04-01..2024-04-06")
+        below = site.why("joined/2024-04-03")
+        assert below["waits_for"][-1]["what"].startswith(
+            "events/2024-04-07, which is a partition that others bring"
+        )
+        assert below["remedies"][0]["command"] == "sluice partitions land events 2024-04-07"
+        itself = site.why("events/2024-04-07")
+        assert "has not landed; grouped/" in itself["because"]
+        assert main(itself["remedies"][0]["command"].split()[1:]) == 0
+        site.world.tick(after_s=60)
+        assert site.world.state(job(site, "grouped", WEEK)) is State.READY
+
+    def test_any_later_one_of_a_table_that_has_all_the_past(self, site: Site) -> None:
+        site.define(
+            {"g": {"bash_cmd": "true", "table_dependencies": [{"table": "users", "cumulative": True}]}}
+        )
+        site.world.submit("g", None, start="2024-04-03", end="2024-04-03")
+        why = site.why("g/2024-04-03")
+        assert why["waits_for"][0]["what"] == "users/2024-04-03, or a later one, to land"
+        assert why["remedies"][0]["command"] == "sluice partitions land users 2024-04-03"
+
+    def test_other_jobs_that_nobody_asked_for_have_nothing_to_do_with_it(self, site: Site) -> None:
+        site.chain("a -> b")
+        site.world.submit("b", "1", push="wanted")
+        assert "land" not in str(site.why("b"))
+
+
+class TestRetryingASubmission:
+    def test_what_is_missing_is_made_and_what_is_there_stays(self, site: Site) -> None:
+        asked_for(site)
+        stage(site)
+        land(site, WEEK)
+        finish(site, "grouped", WEEK)
+        days = [f"2024-04-{day:02}" for day in range(1, 8)]
+        finish(site, "joined", *days[:5])
+        finish(site, "joined", *days[5:], ending=Ending.ERROR)
+        again = site.says("retry", "week")["submission"]
+        site.world.tick(after_s=60)
+        assert site.world.ready() == {job(site, "joined", day) for day in days[5:]}
+        finish(site, "joined", *days[5:])
+        assert site.world.submission(again) is SubmissionState.SUCCEEDED
+        error = site.says("retry", again, code=2)["error"]
+        assert error["what"] == f"Submission {again} is succeeded: nothing of it has to be run again."
+
+    def test_it_is_asked_for_in_the_same_words_but_for_a_rerun(self, site: Site) -> None:
+        site.define(APPS)
+        words = {"start": "2024-04-01", "end": "2024-04-02", "rerun": "job", "user": "ann"}
+        site.world.submit("staging", None, id="two", **words)
+        site.world.cancel("two")
+        assert "--rerun downstream" in site.says("retry", "two", "--downstream", code=2)["error"]["advice"]
+        again = site.says("retry", "two")["submission"]
+        rows = site.world.ledger.transact(
+            lambda tx: tx.column("SELECT request FROM submission WHERE id = %(id)s", id=again)
+        )
+        assert {word: rows[0].get(word) for word in words} == words | {"rerun": None}
+
+    def test_a_job_that_succeeded_is_made_anew(self, site: Site) -> None:
+        site.define(APPS)
+        site.world.submit("staging", None, start="2024-04-01", end="2024-04-01")
+        finish(site, "staging", "2024-04-01")
+        site.says("retry", "staging", "2024-04-01")
+        site.world.tick(after_s=60)
+        assert site.world.ready() == {job(site, "staging", "2024-04-01")}
+
+
+class TestListing:
+    def test_tables_with_what_is_there_under_way_and_missing(self, site: Site) -> None:
+        asked_for(site)
+        finish(site, "staging", "2024-03-30", "2024-04-01")
+        finish(site, "staging", "2024-04-03", ending=Ending.ERROR)
+        land(site, "2024-04-01..2024-04-02", "2024-04-05", "2024-04-09")
+        said = {each["table"]: each for each in site.says("partitions", "ls")}
+        assert [*said] == ["events", "staging", "grouped", "joined"]
+        told = "app", "first", "last", "there", "under_way", "missing", "holes"
+        assert [said["events"].get(word) for word in told] == [None, "2024-04-01", "2024-04-09", 4, 0, 5, 2]
+        assert [said["staging"].get(word) for word in told] == [
+            *("staging", "2024-03-30", "2024-04-07"),
+            *(2, 6, 1, 1),
+        ]
+        assert [said["grouped"].get(word) for word in told] == ["grouped", None, None, 0, 0, 0, 0]
+
+    def test_one_table_in_runs(self, site: Site) -> None:
+        asked_for(site)
+        finish(site, "staging", "2024-03-30", "2024-03-31")
+        finish(site, "staging", "2024-04-02", ending=Ending.ERROR)
+        told = site.says("partitions", "ls", "staging", "--from", "2024-03-29", "--to", "2024-04-03")
+        runs = [(*run["span"], run["is"], run.get("makers"), run.get("state")) for run in told["runs"]]
+        assert runs == [
+            ("2024-03-29", "2024-03-29", "missing", None, None),
+            ("2024-03-30", "2024-03-31", "there", 2, None),
+            ("2024-04-01", "2024-04-01", "under way", None, State.READY),
+            ("2024-04-02", "2024-04-02", "missing", None, State.FAILED),
+            ("2024-04-03", "2024-04-03", "under way", None, State.READY),
+        ]
+        assert (told["there"], told["under_way"], told["missing"]) == (2, 2, 1)
+        assert told["runs"][3]["job"] == ["staging", job(site, "staging", "2024-04-02").partition("/")[2]]
+
+    def test_what_came_from_elsewhere_is_told_apart(self, site: Site) -> None:
+        site.define(APPS)
+        land(site, "2024-04-01", "2024-04-03")
+        runs = site.says("partitions", "ls", "events")["runs"]
+        assert [(run["span"][0], run["is"], run.get("landed")) for run in runs] == [
+            ("2024-04-01", "there", True),
+            ("2024-04-02", "missing", None),
+            ("2024-04-03", "there", True),
+        ]
+
+    def test_of_another_version_nothing_is_there(self, site: Site) -> None:
+        site.define(APPS)
+        site.says("partitions", "land", "staging", "2024-04-01")
+        assert site.says("partitions", "ls", "staging")["there"] == 1
+        site.define(APPS | {"staging": APPS["staging"] | {"bash_cmd": "false"}})
+        assert site.says("partitions", "ls", "staging")["runs"] == []
+
+    @pytest.mark.parametrize(
+        ("words", "what"),
+        [
+            (("ls", "event"), "No app fills or reads a table 'event' (did you mean events?)."),
+            (("ls", "events", "--from", "April"), "It is not a partition of events: 'April' is no day"),
+            (("ls", "--to", "2024-04-01"), "--from and --to are of one table."),
+            (("land", "events", "2024-04-07..2024-04-01"), "It is not a partition of events:"),
+        ],
+    )
+    def test_what_cannot_be_read(self, site: Site, words: tuple[str, ...], what: str) -> None:
+        site.define(APPS)
+        assert site.says("partitions", *words, code=2)["error"]["what"].startswith(what)
+
+
+def test_to_land_again_lands_nothing(site: Site) -> None:
+    site.define(APPS)
+    assert land(site, "2024-04-01..2024-04-03", "2024-04-03") == 3
+    assert land(site, "2024-04-03", "2024-04-04") == 1
+
+
+class TestRelatives:
+    def test_parents_are_the_partitions_that_one_is_made_from(self, site: Site) -> None:
+        site.define(APPS)
+        assert site.says("parents", "grouped", "2024-04-01..2024-04-02") == [
+            {
+                "group": "default",
+                "jobs": [
+                    ["events", "2024-04-01"],
+                    ["events", "2024-04-02"],
+                    ["staging", "2024-03-30"],
+                    ["staging", "2024-03-31"],
+                    ["staging", "2024-04-01"],
+                    ["staging", "2024-04-02"],
+                ],
+            }
+        ]
+        assert site.says("parents", "staging", "2024-04-01") == []
+
+    def test_children_are_those_that_are_made_from_it(self, site: Site) -> None:
+        site.define(APPS)
+        days = "2024-04-01", "2024-04-02", "2024-04-03"
+        assert site.says("children", "staging", "2024-04-01") == [["grouped", day] for day in days]
+        assert site.says("children", "events", "2024-04-01") == [["grouped", "2024-04-01"]]
+        assert site.says("children", "joined", "2024-04-01") == []
+
+    def test_what_has_no_end_is_said_to_have_none(self, site: Site) -> None:
+        reads = [{"table": "events", "start_offset": None}]
+        site.define({"g": {"bash_cmd": "true", "table_dependencies": reads}})
+        (gate,) = site.says("parents", "g", "2024-04-01")
+        assert (gate["jobs"], gate["and_before"]) == ([["events", "2024-04-01"]], ["events"])
+        assert "and all later" in site.in_words("events/2024-04-01", "children")
+
+
+def test_a_schedule_asks_for_the_day_before(site: Site) -> None:
+    nightly = {
+        "app": "staging",
+        "cron": "0 2 * * *",
+        "start": "{due-1d:%Y-%m-%d}",
+        "end": "{due-1d:%Y-%m-%d}",
+    }
+    site.define(APPS | {"schedules": {"nightly": nightly}})
+    fired = site.says("schedules", "fire", "nightly", "--due", "2024-04-02T02:00:00Z")["submission"]
+    site.world.tick(after_s=60)
+    assert site.world.ready() == {job(site, "staging", "2024-04-01")}
+    (told,) = site.says("submissions")
+    assert (told["id"], told["start"], told["end"]) == (fired, "2024-04-01", "2024-04-01")
+
+
+def test_a_submission_by_range_is_listed_with_it(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    asked_for(site)
+    (told,) = site.says("submissions")
+    assert (told["start"], told["end"]) == ("2024-04-01", "2024-04-07")
+    assert main(["submissions"]) == 0
+    assert "joined from 2024-04-01 to 2024-04-07" in capfd.readouterr().out

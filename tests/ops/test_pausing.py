@@ -1,0 +1,82 @@
+"""``sluice pause`` and ``resume``, and how what is paused is shown."""
+
+import pytest
+
+from jobs.submission import Submission
+from ledger import submissions
+from ops.cli.main import main
+from tests.ops.site import WORDS, Site
+
+
+def test_a_submission_is_paused_and_resumed(site: Site) -> None:
+    site.chain("a -> b")
+    site.world.submit("b", id="nightly")
+    assert site.says("pause", "nightly") == {"paused": "nightly", "held_back": 2}
+    assert site.world.ready() == set()
+    assert site.says("pause", "nightly") == {"paused": "nightly", "held_back": 0}
+    assert site.says("resume", "nightly") == {"resumed": "nightly", "let_go": 2}
+    assert site.world.ready() == {"a"}
+
+
+def test_what_cannot_be_paused_or_resumed_is_said(site: Site) -> None:
+    site.chain("a")
+    site.world.submit("a", id="nightly")
+    assert "no open submission nobody" in site.says("pause", "nobody", code=2)["error"]["what"]
+    assert "no paused submission nightly" in site.says("resume", "nightly", code=2)["error"]["what"]
+
+
+def test_one_job_cannot_be_resumed_yet(site: Site) -> None:
+    site.chain("a")
+    site.world.submit("a", id="batch/0")
+    for words in (("a", "1"), ("a/1",)):
+        assert "not available yet" in site.says("resume", *words, code=2)["error"]["what"]
+    site.says("pause", "batch/0")
+    assert site.says("resume", "batch/0") == {"resumed": "batch/0", "let_go": 1}
+
+
+def test_what_is_paused_is_shown(site: Site) -> None:
+    site.chain("a -> b")
+    site.world.submit("b", id="nightly")
+    site.says("pause", "nightly")
+    assert {job["paused"] for job in site.says("ls")} == {True}
+    assert site.says("show", "a", "1")["paused"] is True
+    assert "a/1 waiting, paused by `sluice pause`, since" in site.in_words("a", "show")
+    assert site.says("submissions")[0]["paused_at"]
+    assert site.says("submissions", "nightly")["paused_at"]
+
+
+def test_why_says_whom_to_resume(site: Site) -> None:
+    site.chain("a -> b")
+    site.world.submit("b", id="nightly", user="ana")
+    site.world.pause("nightly")
+    said = site.why("a")
+    assert said["because"] == "a/1 is paused with submission nightly of ana"
+    assert [each["kind"] for each in said["waits_for"]] == ["pause"]
+    assert said["remedies"][0]["command"] == "sluice resume nightly"
+    child = site.why("b")
+    assert child["because"].startswith("b/1 is paused with submission nightly of ana, and waits for 1 parent")
+    assert "a/1, which is paused with submission nightly of ana" in [
+        each["what"] for each in child["waits_for"]
+    ]
+    assert child["remedies"][0]["command"] == "sluice resume nightly"
+
+
+def test_why_of_what_a_paused_submission_is_yet_to_be_planned_for(site: Site) -> None:
+    site.define({"a": WORDS})
+    asked = Submission(id="nightly", app="a", key="1")
+    site.world.ledger.transact(lambda tx: submissions.receive(tx, [asked]))
+    site.world.pause("nightly")
+    said = site.why("a")
+    assert "is not planned yet: it is paused" in said["because"]
+    assert said["remedies"][0]["command"] == "sluice resume nightly"
+
+
+def test_what_came_of_a_paused_submission_says_so(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    site.chain("a")
+    site.world.submit("a", id="nightly")
+    site.world.pause("nightly")
+    assert main(["submissions", "nightly"]) == 0
+    told = " ".join(capfd.readouterr().out.split())
+    assert "by `sluice pause`. `sluice resume nightly` lets it go on." in told
+    assert main(["submissions"]) == 0
+    assert "active, paused" in capfd.readouterr().out

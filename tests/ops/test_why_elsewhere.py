@@ -1,0 +1,81 @@
+"""Why a job is in its state whose work is elsewhere, without a worker that stays with it."""
+
+from datetime import timedelta
+
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from jobs.states import State
+from ledger import handles
+from ledger.reads.fleet import Crew
+from ledger.reads.obstacles import obstacles
+from ops.why.answer import Answer
+from ops.why.explain import explain
+from tests.ops.test_why import NOW, answer
+from tests.world import World
+
+BUSY = Crew(workers=1, threads=4, busy=4)
+NOBODY = Crew(workers=0, threads=0, busy=0)
+
+
+def _told(said: Answer) -> tuple[str, list[str], list[str]]:
+    return (
+        said.because,
+        [each.what for each in said.waits_for],
+        [each.command for each in said.remedies],
+    )
+
+
+def test_what_goes_on_says_how_it_stands_and_when_that_is_looked_at() -> None:
+    said = answer(
+        {"crew": BUSY},
+        state=State.RUNNING,
+        handle="w1",
+        watch_at=NOW + timedelta(seconds=3),
+        watch_s=5.0,
+        round=2,
+        said="at offset 7",
+    )
+    assert _told(said) == (
+        "b/1 is running elsewhere, started 3 times, and is looked at every 5 s, which said last: at offset 7",
+        ["the next look, at 2026-01-01 12:00:03 UTC, in 3 s"],
+        ["sluice cancel b 1"],
+    )
+
+
+def test_what_nobody_looks_at_says_who_would() -> None:
+    said = answer({"crew": NOBODY}, state=State.RUNNING, handle="w1", watch_at=NOW, watch_s=5.0)
+    assert _told(said) == (
+        "b/1 is running elsewhere, and is looked at every 5 s",
+        ["the next look, at 2026-01-01 12:00:00 UTC, due now"],
+        ["python -m actors.worker --queues b", "sluice cancel b 1"],
+    )
+
+
+def test_what_is_over_says_that_its_work_is_not() -> None:
+    said = answer(
+        {"crew": BUSY},
+        state=State.CANCELLED,
+        handle="w1",
+        watch_at=NOW + timedelta(seconds=40),
+        said="cancel() failed: 503",
+    )
+    assert _told(said) == (
+        "b/1 was cancelled by name; its work elsewhere is still to be ended, for cancel() failed: 503",
+        ["its work elsewhere to be ended, at 2026-01-01 12:00:40 UTC, in 40 s"],
+        ["sluice submit b 1"],
+    )
+
+
+def test_the_ledger_brings_the_facts(world: World) -> None:
+    world.apps("a")
+    world.submit("a", id="s")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.ledger.transact(lambda tx: handles.keep(tx, claimed.right, "w1"))
+    world.record(claimed, Ending.HANDED_BACK)
+    world.cancel("s")
+    name = JobName("a", "1")
+    facts = world.ledger.transact(lambda tx: obstacles(tx, name, control=[]))
+    said = explain(name, facts)
+    assert "its work elsewhere is still to be ended" in said.because
+    assert [each.kind for each in said.waits_for] == ["look"]

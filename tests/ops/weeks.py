@@ -1,0 +1,52 @@
+"""A join over a grouping over a staging query and a table that others fill, for a week in April."""
+
+from typing import Any
+
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from tests.ops.site import Site
+
+APPS: dict[str, Any] = {
+    "staging": {"partition": "day", "bash_cmd": "true"},
+    "grouped": {
+        "partition": "day",
+        "step_size": 7,
+        "bash_cmd": "true",
+        "table_dependencies": [{"table": "staging", "start_offset": 2}, {"table": "events"}],
+    },
+    "joined": {
+        "partition": "day",
+        "bash_cmd": "true",
+        "table_dependencies": [{"table": "grouped"}],
+    },
+}
+WEEK = "2024-04-01..2024-04-07"
+
+
+def asked_for(site: Site) -> str:
+    """The id of a submission of the join for the week."""
+    site.define(APPS)
+    return site.world.submit("joined", None, start="2024-04-01", end="2024-04-07", id="week")
+
+
+def job(site: Site, app: str, partitions: str) -> str:
+    """As the world names it."""
+    return str(JobName(app, f"{partitions}@{site.world.catalogue[app].version}"))
+
+
+def finish(site: Site, app: str, *partitions: str, ending: Ending = Ending.DONE) -> None:
+    for each in partitions:
+        site.world.finish(job(site, app, each), ending)
+
+
+def stage(site: Site) -> None:
+    """All that the grouping reads of the staging query."""
+    march = [f"2024-03-{day}" for day in (30, 31)]
+    finish(site, "staging", *march, *(f"2024-04-{day:02}" for day in range(1, 8)))
+
+
+def land(site: Site, *partitions: str) -> int:
+    """What the command says to have landed, with the news delivered."""
+    landed = site.says("partitions", "land", "events", *partitions)["landed"]
+    site.world.tick(after_s=60)
+    return int(landed)
