@@ -68,6 +68,17 @@ def layers() -> Apps:
     return apps
 
 
+def backfill(step_size: int) -> Apps:
+    """Fifty apps by the hour: one that two read, two that read each of those, and a report that reads the last ones."""
+    hourly = {"partition": "hour", "step_size": step_size, "bash_cmd": "true"}
+    numbers = range(49)
+    apps: Apps = {f"table{number}": dict(hourly) for number in numbers}
+    for number in numbers[1:]:
+        apps[f"table{number}"]["table_dependencies"] = [{"table": f"table{(number - 1) // 2}"}]
+    unread = [f"table{number}" for number in numbers if 2 * number + 1 >= len(numbers)]
+    return {**apps, "report": {**hourly, "table_dependencies": [{"table": name} for name in unread]}}
+
+
 def chunks() -> Apps:
     """A million work IDs in ten thousand chunks, and three apps that have to be fresh on them, each cut otherwise."""
     lag = {"max_lag": "6h"}

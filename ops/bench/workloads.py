@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 from msgspec import Struct
 
 from actors import planner
@@ -19,9 +20,11 @@ from jobs.submission import Submission
 from ledger import submissions
 from ledger.connection import Ledger
 from ledger.scratch import remember
-from ops.bench.pipelines import Apps, chunks, grid, layers, many_apps, scattered_ids
+from ops.bench.pipelines import Apps, backfill, chunks, grid, layers, many_apps, scattered_ids
 from ops.bench.sample import Figures
 from planner.keyspaces import keyspace_of
+
+_YEAR = {"start": "2025-01-01-00", "end": "2025-12-31-23"}
 
 
 class Workload(Struct, frozen=True):
@@ -76,11 +79,20 @@ def _plan_chunks_on_past(ledger_url: str) -> Figures:
     return _plan(ledger_url, apps, "report")
 
 
-def _plan(ledger_url: str, apps: Apps, app: str) -> Figures:
-    """One submission for every job of an app: from received to planned, in this process's time and memory."""
+def _plan_backfill(ledger_url: str) -> Figures:
+    return _plan(ledger_url, backfill(step_size=1), "report", **_YEAR)
+
+
+def _plan_backfill_by_day(ledger_url: str) -> Figures:
+    return _plan(ledger_url, backfill(step_size=24), "report", **_YEAR)
+
+
+def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
+    """One submission, for every job of an app where it says no more: from received to planned, in this process's time
+    and memory."""
     catalogue = _catalogue(apps)
     ledger = Ledger(ledger_url)
-    wanted = Submission(app=app, id="bench")
+    wanted = msgspec.convert({"app": app, "id": "bench", **words}, Submission)
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
     idle_mb, cpu_s, began = _peak_mb(), time.process_time(), time.perf_counter()
     planner.plan(ledger, catalogue, Plan(submissions=("bench",)))
@@ -117,6 +129,10 @@ WORKLOADS: Mapping[str, Workload] = {
     "parents": Workload("the parents of one job, in process: three of them, and 100,000", _parents),
     "plan": Workload("one submission of 100,000 jobs, each needing three of 650 others", _plan_grid),
     "plan-layers": Workload("one submission pulls five layers of 20,000 jobs, by four each", _plan_layers),
+    "plan-backfill": Workload(
+        "one submission of a year by the hour of 50 apps, a job for each partition", _plan_backfill
+    ),
+    "plan-backfill-by-day": Workload("the same, a job for each day", _plan_backfill_by_day),
     "plan-chunks": Workload(
         "one submission of 1,000,000 work IDs, 10,000 chunks that need three apps", _plan_chunks
     ),
