@@ -18,6 +18,7 @@ def assign(app: App, job: Claimed) -> Assignment:
     return Assignment(
         name=job.name,
         ids={} if app.chunking or partitioning else app.read_key(job.key),
+        **(_versions(app, partitioning) if partitioning else {}),
         **(_step(app, partitioning, job) if partitioning and not app.unbounded else {}),
         work_ids=None if job.work_ids is None else tuple(ids_of(job.work_ids)),
         kwargs=job.kwargs or {},
@@ -29,6 +30,12 @@ def assign(app: App, job: Claimed) -> Assignment:
     )
 
 
+def _versions(app: App, partitioning: Partitioning) -> dict[str, Any]:
+    """Work that never ends reads tables too, if not by partition."""
+    read = {each.table: each.version for each in partitioning.dependencies if each.version}
+    return {"version": app.version, "input_versions": read}
+
+
 def _step(app: App, partitioning: Partitioning, job: Claimed) -> dict[str, Any]:
     """What is to be made, and of what; BadRequest where the definitions have another version of the app."""
     write = partitioning.calendar.write
@@ -38,6 +45,5 @@ def _step(app: App, partitioning: Partitioning, job: Claimed) -> dict[str, Any]:
         "span": (write(span.first), write(span.last)),
         "partitions": tuple(map(write, left)),
         "table": partitioning.table,
-        "version": app.version,
         "inputs": inputs_of(partitioning, Span(left[0], left[-1])) if left else {},
     }

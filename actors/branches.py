@@ -9,15 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from actors.assembly import open_ledger
-from actors.definitions import BRANCH
 from actors.settings import Settings
 from actors.versions import catalogue_of, kept, texts_of
 from jobs.app import App
 from jobs.catalogue import Catalogue
-from jobs.catalogue.remote import Stored, Unread
+from jobs.catalogue.lineage import stamped
+from jobs.catalogue.remote import BRANCH, Stored, Unread
 from jobs.errors import BadRequest, DefinitionError, SluiceError
 from ledger import versions
 from ledger.connection import Ledger, Tx
@@ -88,7 +87,7 @@ def stored(settings: Settings, address: str) -> Stored | Unread:
 
 def _stamped(catalogue: Catalogue, of: Mapping[str, str]) -> Catalogue:
     """By the versions that they were kept as: the code that this process has may be another."""
-    return catalogue.revised([replace(app, version=of[app.name]) for app in catalogue.values()])
+    return catalogue.revised([stamped(app, of) for app in catalogue.values()])
 
 
 def sync(

@@ -7,26 +7,23 @@ from functools import cache
 from actors.settings import Settings
 from jobs.address import without_password
 from jobs.catalogue import Catalogue, load
-from jobs.catalogue.remote import Fetch, Stored, Unread
+from jobs.catalogue.remote import BRANCH, Fetch, Stored, Unread
 from jobs.catalogue.snapshot import Snapshot, imported, snapshot
 from jobs.errors import DefinitionError, Fault
-
-#: What the address of a branch begins with; its name follows.
-BRANCH = "branch://"
 
 _LOG = logging.getLogger("sluice.definitions")
 
 
 def fetcher(settings: Settings) -> Fetch:
     """Reads what lies at a ``redis://`` address, or is the branch of a ``branch://`` one. The drivers are imported for
-    those who have such; most processes read files alone."""
+    those who have such."""
 
     def fetch(address: str) -> Stored | Unread:
         if address.startswith(BRANCH):
-            from actors import branches  # noqa: PLC0415 - see above
+            from actors import branches  # noqa: PLC0415 - most processes read files alone
 
             return branches.stored(settings, address)
-        from broker.redis import definitions  # noqa: PLC0415 - see above
+        from broker.redis import definitions  # noqa: PLC0415 - most processes read files alone
 
         return definitions.fetch(address)
 

@@ -25,7 +25,7 @@ def claim(
     The message has done its work once this returns.
     """
     turns = [(turn.job, turn.round) for turn in message.jobs]
-    app = catalogue[message.app] if message.app in catalogue else None
+    app = catalogue.get(message.app)
     digest, unbounded = (app.digest, app.unbounded) if app else ("", False)
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:

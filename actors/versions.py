@@ -6,6 +6,7 @@ it has another, the step is left to others.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,7 @@ from jobs.catalogue import Catalogue, load
 from jobs.errors import DefinitionError, SluiceError
 from jobs.partition_key import without_version
 from jobs.ref import JobName
+from jobs.submission import JSON
 from ledger import versions
 from ledger.connection import Ledger, Tx
 from ledger.versions import Kept
@@ -34,7 +36,22 @@ def keep(tx: Tx, apps: Iterable[App]) -> None:
 def kept(app: App) -> Kept | None:
     if app.words is None:
         return None
-    return Kept(app=app.name, version=app.version, code=app.code, words=app.words)
+    return Kept(app=app.name, version=app.version, code=app.code, words=_by_itself(app, app.words))
+
+
+def _by_itself(app: App, words: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """The words with the versions of what it reads, which nobody can reckon who has not the definitions of these."""
+    read = app.partitioning.dependencies if app.partitioning else ()
+    if not any(each.version for each in read):
+        return words
+    written: Any = words["table_dependencies"]
+    return {
+        **words,
+        "table_dependencies": [
+            {**mapping, **({"version": each.version} if each.version else {})}
+            for mapping, each in zip(written, read, strict=True)
+        ],
+    }
 
 
 def texts_of(of: Iterable[Kept], confs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Every message there is. A message names jobs and rounds; it never carries state.
 
 ``Submit``, ``SubmitMany``, ``Cancel``, ``Pause``, ``Resume`` and ``Landed`` are the exceptions: they bring news, and
-exist nowhere else until the ledger has admitted or refused it. The former two keep each submission as it came, so that one that
-cannot be read is refused alone.
+exist nowhere else until the ledger has admitted or refused it. The former two keep each submission as it came, so that
+one that cannot be read is refused alone.
 """
 
 from typing import ClassVar, NamedTuple

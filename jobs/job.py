@@ -38,7 +38,8 @@ class Claimed(Struct, frozen=True, kw_only=True):
 
     ``claim`` is the fencing number; ``token`` the idempotency key for the outside world, the same
     over all rounds and recoveries of one job (``idempotency_token``). ``partitions`` are those of the ``span`` of the
-    ``table`` that are still to be made, ``inputs`` what these need of each table (``jobs.partitioning.inputs_of``).
+    ``table`` that are still to be made, ``inputs`` what these need of each table (``jobs.partitioning.inputs_of``),
+    ``input_versions`` whose these are.
     """
 
     name: JobName
@@ -49,6 +50,7 @@ class Claimed(Struct, frozen=True, kw_only=True):
     table: str | None = None
     version: str | None = None
     inputs: Mapping[str, tuple[str | None, str | None]] = {}
+    input_versions: Mapping[str, str] = {}
     kwargs: Mapping[str, JSON] = {}
     round: int
     claim: int
@@ -151,6 +153,11 @@ class Job:
         """By table, the first and last partition to read for these: from the earliest there is where the first is
         None, and any from the first on, where the last is."""
         return self._claimed.inputs
+
+    @property
+    def input_versions(self) -> Mapping[str, str]:
+        """By table, the ``version`` that it was made in, of those that apps fill."""
+        return self._claimed.input_versions
 
     @property
     def kwargs(self) -> Mapping[str, JSON]:

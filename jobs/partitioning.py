@@ -37,7 +37,8 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     From ``start_offset`` before the output's start to ``end_offset`` before its end, and within the moments
     ``start_cutoff_s`` and ``end_cutoff_s``. Without a ``start_offset`` it reads from the cut-off on, or all there is. A
     ``cumulative`` table has all of the past in each partition, so any one will do that is not older than the last
-    that is needed. ``calendar`` is the table's; ``producer`` the app that fills it, None for one that others fill.
+    that is needed. ``calendar`` is the table's; ``producer`` the app that fills it, None for one that others fill;
+    ``version`` that of this app.
     """
 
     table: str
@@ -48,6 +49,7 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     cumulative: bool = False
     calendar: Calendar = Calendar()
     producer: str | None = None
+    version: str = ""
 
     def needed_for(self, output: Span, own: Calendar) -> Reach | None:
         """What of the table this range of output needs; None where that is nothing.

@@ -76,5 +76,5 @@ def _work(verb: Verb) -> str:
     if verb.target in TERMINAL:
         grace = f"CASE WHEN job.worker IS NULL THEN 0 ELSE {ENDS_ITSELF_S} END"
         when = f"CASE WHEN job.handle IS NOT NULL THEN {NOW} + make_interval(secs => {grace}) END"
-        return f"watch_at = {when}, misses = 0, announcements = 0"
+        return f"watch_at = {when}, misses = 0, said = NULL, announcements = 0"
     return "watch_at = NULL" if State.RUNNING in verb.sources else ""

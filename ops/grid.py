@@ -104,7 +104,7 @@ class Mark(Struct, frozen=True):
 #: These did not succeed for reasons that are not their own.
 _FOR_OTHERS = {State.CANCELLED, State.UPSTREAM_FAILED}
 #: What most needs somebody's eye goes first.
-_MARKS = (
+MARKS = (
     *((state, Mark("!", State.FAILED, "did not succeed")) for state in State if state in DEAD - _FOR_OTHERS),
     (State.UPSTREAM_FAILED, Mark("^", State.UPSTREAM_FAILED, "lacks what it needs")),
     *(
@@ -124,7 +124,7 @@ def mark(stretch: Span, counts: Mapping[State, int]) -> Mark:
     """Of several states the one that needs somebody's eye the most."""
     if not counts:
         return NOTHING
-    for state, mark in _MARKS:
+    for state, mark in MARKS:
         if state in counts:
             return mark
     return THERE if sum(counts.values()) == len(stretch) else PARTLY

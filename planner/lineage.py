@@ -113,14 +113,20 @@ def _readers(dependency: TableDependency, own: Partitioning, made: Span) -> tupl
     first = _first(own, dependency.end_offset, begin_s + 1, after=True)
     if begin_s >= end_s or (cut_s is not None and cut_s <= begin_s):
         return first, first - 1
+    lasts = [*_lasts(dependency, own, end_s)]
+    return _trimmed(dependency, own, Span(first, min(lasts))) if lasts else (first, None)
+
+
+def _lasts(dependency: TableDependency, own: Partitioning, end_s: int) -> Iterator[int]:
+    """No output later than these needs anything of what ends at this moment."""
+    cut_s = dependency.end_cutoff_s
     if dependency.cumulative:
-        is_cut = cut_s is not None and cut_s <= end_s
-        return first, None if is_cut else _first(own, dependency.end_offset, end_s + 1, after=True) - 1
-    if dependency.start_offset is None:
-        return first, None
-    return _trimmed(
-        dependency, own, Span(first, _first(own, dependency.start_offset, min(end_s, cut_s or end_s)) - 1)
-    )
+        if cut_s is None or cut_s > end_s:
+            yield _first(own, dependency.end_offset, end_s + 1, after=True) - 1
+    else:
+        cut_s = end_s if cut_s is None else min(end_s, cut_s)
+    if dependency.start_offset is not None and cut_s is not None:
+        yield _first(own, dependency.start_offset, cut_s) - 1
 
 
 def _trimmed(dependency: TableDependency, own: Partitioning, span: Span) -> tuple[int, int]:

@@ -10,12 +10,12 @@ Pure: ``Knowledge`` says what there is.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from jobs.app import App
 from jobs.calendar import Calendar, Span
 from jobs.catalogue import Catalogue, parse_policy
-from jobs.coverage import Extent, Held
+from jobs.coverage import Extent
 from jobs.errors import BadRequest
 from jobs.gate import Gate, Need
 from jobs.partitioning import TableDependency
@@ -26,22 +26,12 @@ from jobs.submission import JSON, Submission
 from planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
 from planner.restating import touched
 from planner.spans import steps, united
-from planner.supply import ALL, Supply, jobs_in
+from planner.supply import ALL, Knowledge, Supply, jobs_in
 from planner.walk import JOBS_MAX
 
 #: The jobs of one submission may need others so often, all together.
 NEEDS_MAX = 10_000_000
 _GATE = "default"
-
-
-class Knowledge(Protocol):
-    """What a plan needs to know of the tables. The version of one that no app fills is the unit of its partitions."""
-
-    def held(self, table: str, version: str, within: Span) -> Sequence[Held]:
-        """What of this span is there or under way, in order."""
-        ...
-
-    def extent(self, table: str, version: str) -> Extent: ...
 
 
 class _Terms(NamedTuple):
@@ -89,6 +79,9 @@ class Layout:
     def is_even(self) -> bool:
         """Whether no job of it is more urgent than another, so that none has anything to lend to its own."""
         policies = [self._terms_of(supply.app).policy for supply in self.supplies if supply.app]
+        lands = len(policies) < len(self.supplies)
+        if lands and self.priority > Policy().priority:
+            return False
         return all(each.end_before is None and each.priority == self.priority for each in policies)
 
     @property

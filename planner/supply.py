@@ -2,15 +2,26 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Protocol
 
 from jobs.app import App
 from jobs.calendar import Calendar, Span
-from jobs.coverage import Held
+from jobs.coverage import Extent, Held
 from jobs.known import Known
 from jobs.partition_key import landing_key
 from jobs.ref import JobName
 from planner.partition_keys import key_of
 from planner.spans import in_both, meeting, places, united, without
+
+
+class Knowledge(Protocol):
+    """What a plan needs to know of the tables. The version of one that no app fills is the unit of its partitions."""
+
+    def held(self, table: str, version: str, within: Span) -> Sequence[Held]:
+        """What of this span is there or under way, in order."""
+        ...
+
+    def extent(self, table: str, version: str) -> Extent: ...
 
 
 class Supply:

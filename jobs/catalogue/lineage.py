@@ -38,7 +38,18 @@ def with_versions(apps: Mapping[str, App]) -> dict[str, App]:
     versions: dict[str, str] = {}
     for name in sorted(order, key=order.__getitem__):
         versions[name] = _version(apps[name].digest, reads[name], versions)
-    return {name: replace(app, version=versions.get(name, "")) for name, app in apps.items()}
+    return {name: stamped(app, versions) for name, app in apps.items()}
+
+
+def stamped(app: App, versions: Mapping[str, str]) -> App:
+    """The app with its version, and with those of the apps that fill what it reads."""
+    if app.partitioning is None:
+        return app
+    read = tuple(
+        replace(each, version=versions[each.producer]) if each.producer else each
+        for each in app.partitioning.dependencies
+    )
+    return replace(app, version=versions[app.name], partitioning=replace(app.partitioning, dependencies=read))
 
 
 class _Linking:

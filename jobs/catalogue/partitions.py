@@ -6,7 +6,8 @@ step_size          = a whole number from 1 on: so many partitions in a row make 
 table_dependencies = [{table: text, partition: calendar, cumulative: bool,
                        start_offset, end_offset: so many of the app's own partitions, or "12h",
                        offset: both of them at once,
-                       start_cutoff, end_cutoff: partition, the first and the last to read} …]
+                       start_cutoff, end_cutoff: partition, the first and the last to read,
+                       version: that of the app that fills it, in a definition that was kept by itself} …]
 modes              = {name: {word of a policy: value} …}
 
 Which calendar a table has is known once all apps are (``lineage``). ``start_offset: null`` reads all there is; left
@@ -169,7 +170,7 @@ def _submitted(value: object) -> JSON:
 #: Each word, the field of ``Partitioning`` it sets, and how its value is read.
 _WORDS: Words = {"output_table": ("table", _table), "step_size": ("step_size", _step)}
 #: The same for ``TableDependency``.
-_PLAIN_WORDS: Words = {"table": ("table", _table), "cumulative": ("cumulative", truth)}
+_PLAIN_WORDS: Words = {"table": ("table", _table), "cumulative": ("cumulative", truth), "version": ("version", _table)}
 _OFFSET_WORDS: Words = {word: (word, _offset) for word in ("start_offset", "end_offset", "offset")}
 _AS_SUBMITTED: Words = {word: (word, _submitted) for word in POLICY_WORDS}
 _READING_WORDS = (*_PLAIN_WORDS, *_OFFSET_WORDS, "start_cutoff", "end_cutoff", "partition")

@@ -5,6 +5,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+#: What the address of a branch that the ledger keeps begins with; its name follows.
+BRANCH = "branch://"
+
 #: JSON: one text as it would stand in a file, or one for each word at the top of it.
 Stored: TypeAlias = str | Mapping[str, str]
 

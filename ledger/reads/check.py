@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from jobs.firing import FiringOutcome
-from jobs.states import LIVE, SPLIT, STOPPABLE, State, sql_list
+from jobs.states import LIVE, REVIVE, SPLIT, STOPPABLE, WANT, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
 from ledger.counts import VERDICT
@@ -93,6 +93,22 @@ _RULES = {
         SELECT id FROM job WHERE job.{SPLIT.guard} AND {divisible("job")}
           AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)
     """,
+    "a partition belongs to a job that there is, and that makes partitions of its table": """
+        SELECT partition.partition FROM partition LEFT JOIN job ON job.id = partition.job
+        WHERE partition.job IS NOT NULL AND partition.place IS DISTINCT FROM job.place
+    """,
+    "what a step was to make is there once it has succeeded": f"""
+        SELECT job.id FROM partition JOIN job ON job.id = partition.job
+        WHERE job.state = '{State.SUCCEEDED}' AND partition.done_at IS NULL
+    """,
+    "a step that is yet to run has partitions to make": f"""
+        SELECT job.id FROM job WHERE job.place IS NOT NULL AND job.state IN ({_LIVE})
+          AND NOT EXISTS (SELECT 1 FROM partition WHERE partition.job = job.id)
+          AND NOT EXISTS (
+              SELECT 1 FROM transition ran WHERE ran.job = job.id AND ran.target = '{State.RUNNING}' AND ran.id > (
+                  SELECT max(anew.id) FROM transition anew
+                  WHERE anew.job = job.id AND anew.verb IN ('{WANT.name}', '{REVIVE.name}')))
+    """,
     "a due time that was fired has its submission": f"""
         SELECT number FROM firing WHERE outcome = '{FiringOutcome.FIRED}'
           AND NOT EXISTS (SELECT 1 FROM submission WHERE submission.id = firing.submission)
@@ -101,6 +117,10 @@ _RULES = {
         SELECT submission.number FROM submission JOIN schedule ON schedule.id = split_part(submission.id, ':', 2)
         WHERE starts_with(submission.id, 'schedule:')
           AND NOT EXISTS (SELECT 1 FROM firing WHERE firing.submission = submission.id)
+    """,
+    "what is elsewhere and held by no worker is to be looked at, or ended, and nothing else is": f"""
+        SELECT id FROM job WHERE (watch_at IS NOT NULL) <> (handle IS NOT NULL
+          AND (state NOT IN ({_LIVE}) OR state = '{State.RUNNING}' AND worker IS NULL))
     """,
     "needs and wants name jobs that exist": """
         SELECT child FROM need WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.parent)

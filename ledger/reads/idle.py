@@ -9,8 +9,8 @@ from ledger.connection import Tx
 from ledger.sql import NOW
 
 # A job whose gates are shut moves only if a parent does; then that parent is what is left to do. What is paused moves
-# only when somebody resumes it. Work that goes on until it is stopped is not waited for once it has begun, even where it
-# fails and is started again; nor is work that is to be ended, once that has been tried in vain.
+# only when somebody resumes it. Work that goes on until it is stopped is not waited for once it has begun, even where
+# it fails and is started again; nor is work that is to be ended, once that has been tried in vain.
 _BUSY = f"""
 SELECT EXISTS (SELECT 1 FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL)
     OR EXISTS (SELECT 1 FROM owed)

@@ -39,18 +39,18 @@ FROM unnest(%(places)s::text[], %(versions)s::text[]) AS given (place, version)
            AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))) held
 GROUP BY given.place
 """
-# What is there stands together whoever made it, what is not by the job that is to make it, or was.
+# What is there stands together whoever made it; what is not, by the state of the jobs that are to make it, or were.
 _RUNS = f"""
 SELECT min(partition) AS first, max(partition) AS last, bool_and(done) AS done, max(done_at) AS since,
        min(app) AS app, min(key) AS key, min(state) AS state, count(DISTINCT coalesce(job, 0)) AS makers
 FROM (
     SELECT partition.partition, job.id AS job, job.app, job.key, job.state, done_at, done_at IS NOT NULL AS done,
            partition.partition - row_number() OVER (
-               PARTITION BY CASE WHEN done_at IS NULL THEN partition.job END, done_at IS NULL
+               PARTITION BY done_at IS NULL, CASE WHEN done_at IS NULL THEN job.state END
                ORDER BY partition.partition) AS island
     FROM partition LEFT JOIN job ON job.id = partition.job
     WHERE {_OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s) each
-GROUP BY CASE WHEN NOT done THEN job END, done, island ORDER BY 1 LIMIT %(limit)s
+GROUP BY done, CASE WHEN NOT done THEN state END, island ORDER BY 1 LIMIT %(limit)s
 """
 
 

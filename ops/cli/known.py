@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from actors.branches import branch_of
+from jobs.catalogue import Catalogue
 from jobs.known import Known
 from jobs.ref import JobName
 from jobs.selecting import Selected
@@ -46,13 +48,18 @@ def known_chunks(
     return Installation(desk).ask(look)
 
 
+def known_branch(desk: Desk, branch: str) -> Catalogue:
+    """The definitions that a branch has."""
+    return Installation(desk).ask(lambda tx: branch_of(tx, branch))
+
+
 def known_partitions(
-    desk: Desk, submission: Submission, now: datetime | None
+    desk: Desk, catalogue: Catalogue, submission: Submission, now: datetime | None
 ) -> tuple[Layout, Mapping[str, float], datetime]:
-    """The same of a submission about partitions."""
+    """The same of a submission about partitions, by these definitions."""
 
     def look(tx: Tx) -> tuple[Layout, Mapping[str, float], datetime]:
-        layout = Layout(desk.catalogue, submission, partitions.Tables(tx))
+        layout = Layout(catalogue, submission, partitions.Tables(tx))
         apps = [supply.app.name for supply in layout.supplies if supply.app]
         return layout, judging.paces_s(tx, apps), now or tx.instant()
 

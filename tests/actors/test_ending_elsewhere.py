@@ -4,6 +4,7 @@ from contextlib import closing
 
 import pytest
 
+from jobs.managed import Status
 from jobs.outcome import Ending
 from jobs.states import State
 from ledger import handles
@@ -61,10 +62,13 @@ def test_an_ordinary_job_that_is_handed_back_to_one_that_is_long_running_now_is_
 
 
 def test_it_is_stopped_by_whoever_serves_its_app(started: Site) -> None:
+    started.answer(Status("running", "at offset 7"))
+    started.passes(POLL_S)
     started.world.cancel("s")
     assert (started.world.state("far"), started.field("handle")) == (State.CANCELLED, "w1")
+    assert started.field("said") is None, "it does not say why it is not ended"
     started.passes(0)
-    assert started.asked == ["run", "cancel"]
+    assert started.asked == ["run", "check", "cancel"]
     assert (started.field("handle"), started.field("watch_at")) == (None, None)
 
 

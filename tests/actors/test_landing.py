@@ -58,7 +58,9 @@ def test_any_later_partition_of_a_cumulative_table_will_do(world: World) -> None
 
 
 def test_what_an_app_would_make_may_have_been_there_before_it(world: World) -> None:
-    world.define({"a": {"bash_cmd": "true", "output_table": "t"}, "b": {"table_dependencies": [{"table": "t"}]}})
+    world.define(
+        {"a": {"bash_cmd": "true", "output_table": "t"}, "b": {"table_dependencies": [{"table": "t"}]}}
+    )
     world.land("t", "2024-04-01")
     world.submit("b", None, start="2024-04-01", end="2024-04-02")
     assert set(_keys(world)) == {"b/2024-04-01", "b/2024-04-02", "a/2024-04-02"}
@@ -70,3 +72,48 @@ def test_an_unknown_table_and_what_is_no_partition_are_refused(world: World) -> 
         world.land("event", "2024-04-01")
     with pytest.raises(BadRequest, match="not a partition of events"):
         world.land("events", "2024-04-31")
+
+
+def test_what_was_asked_for_when_partitions_were_counted_otherwise_stops_no_landing(world: World) -> None:
+    world.define(READER)
+    world.submit("report", None, start="2024-04-01", end="2024-04-02")
+    reading = {"table": "events", "partition": "hour"}
+    world.define({"report": READER["report"] | {"table_dependencies": [reading]}})
+    assert world.land("events", "2024-04-01-03") == 1
+    assert State.READY not in _keys(world).values()
+
+
+def test_a_landing_tells_everybody_who_waits_for_it(world: World) -> None:
+    world.define(
+        {name: {"bash_cmd": "true", "table_dependencies": [{"table": "events"}]} for name in ("one", "two")}
+    )
+    world.submit("one", None, start="2024-04-01", end="2024-04-01")
+    world.submit("two", None, start="2024-04-01", end="2024-04-02")
+    world.land("events", "2024-04-01")
+    assert _keys(world) == {
+        "events/2024-04-01": State.SUCCEEDED,
+        "events/2024-04-02": State.EXPECTED,
+        "one/2024-04-01": State.READY,
+        "two/2024-04-01": State.READY,
+        "two/2024-04-02": State.WAITING,
+    }
+
+
+def test_a_hole_is_waited_for_though_later_ones_are_there(world: World) -> None:
+    world.define(READER)
+    world.land("events", "2024-04-01..2024-04-02", "2024-04-04..2024-04-30")
+    world.submit("report", None, start="2024-04-01", end="2024-04-06")
+    states = _keys(world)
+    assert states["report/2024-04-03..2024-04-04"] is State.WAITING
+    assert states["report/2024-04-05..2024-04-06"] is State.READY
+
+
+def test_who_joins_a_step_that_waits_for_a_landing_goes_on_with_it(world: World) -> None:
+    world.define(READER | {"summary": {"bash_cmd": "true", "table_dependencies": [{"table": "report"}]}})
+    first = world.submit("report", None, start="2024-04-01", end="2024-04-02")
+    second = world.submit("summary", None, start="2024-04-02", end="2024-04-02")
+    world.cancel(first)
+    world.land("events", "2024-04-01..2024-04-02")
+    world.finish(next(iter(world.ready())))
+    world.finish(next(iter(world.ready())))
+    assert world.submission(second) == "succeeded"

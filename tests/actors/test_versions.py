@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.assign import assign
 from actors.versions import NotHere, Versions
 from jobs.catalogue import load
 from jobs.outcome import Ending
@@ -61,3 +62,26 @@ def test_a_step_whose_version_a_worker_has_not_waits_for_another(world: World) -
     assert world.ledger.transact(breaches) == []
     world.finish(step)
     assert world.state(step) is State.SUCCEEDED
+
+
+READING = {
+    "days": {"bash_cmd": "true", "partition": "day"},
+    "sums": {"bash_cmd": "true", "table_dependencies": [{"table": "days"}, {"table": "landed"}]},
+}
+
+
+def test_a_run_knows_the_versions_that_its_step_was_planned_to_read(world: World) -> None:
+    world.define(READING)
+    world.land("landed", "2024-04-01")
+    world.submit("sums", None, **DAY)
+    before = world.catalogue["days"].version
+    step = next(iter(world.ready()))
+    world.finish(step)
+    (sums,) = world.ready()
+    world.define(READING | {"days": {"bash_cmd": "false", "partition": "day"}})
+    claimed = world.claim(sums)
+    assert claimed is not None
+    app = Versions(world.ledger).of(world.catalogue, claimed.name)
+    assert world.catalogue["days"].version != before
+    assert assign(app, claimed).input_versions == {"days": before}
+    assert assign(app, claimed).version == app.version != world.catalogue["sums"].version

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from actors import executor
-from actors.landing import land
 from broker.messages import Execute, Turn
 from jobs.calendar import Calendar, Span
 from jobs.outcome import Ending, Outcome
@@ -126,13 +125,6 @@ def work_off(world: World, *, failing: Collection[str] = (), only: str = "") -> 
         world.beat(world.worker)
         for app in sorted({step.partition("/")[0] for step in steps}):
             _run(world, app, [step for step in steps if step.partition("/")[0] == app], failing)
-
-
-def have_landed(world: World, table: str, *texts: str) -> int:
-    landing = land(world.ledger, world.catalogue, table, texts)
-    world.queue.extend(landing.messages)
-    world.deliver()
-    return landing.new
 
 
 def days(first: str, last: str) -> list[str]:

@@ -8,7 +8,6 @@ from tests.ledger.lineages import (
     acknowledge,
     ask,
     days,
-    have_landed,
     lineage,
     named,
     needs,
@@ -142,7 +141,7 @@ def test_who_waited_for_a_step_that_had_made_what_he_needs_is_served_by_the_next
 def test_what_lands_meanwhile_is_not_left_to_make(world: World) -> None:
     world.define(lineage("g*4"))
     ask(world, "g", "2024-04-01", "2024-04-04")
-    have_landed(world, "g", "2024-04-02..2024-04-03")
+    world.land("g", "2024-04-02..2024-04-03")
     claimed = take(world, STEP)
     assert _left(world, claimed) == ["2024-04-01", "2024-04-04"]
     assert acknowledge(world, claimed, "2024-04-02") == [True]

@@ -12,7 +12,6 @@ from tests.ledger.lineages import (
     ask,
     days,
     end,
-    have_landed,
     lineage,
     named,
     needs,
@@ -161,7 +160,7 @@ def test_a_step_that_has_made_all_of_it_and_still_runs_is_left_to_its_end(
 
 def test_what_came_from_elsewhere_is_made_anew_by_the_app(world: World) -> None:
     world.define(CHAIN)
-    have_landed(world, "a", *days("2024-04-01", "2024-04-03"))
+    world.land("a", *days("2024-04-01", "2024-04-03"))
     ask(world, "a", "2024-04-02", rerun="job")
     assert ready(world) == {"a/2024-04-02"}
     work_off(world)
@@ -170,7 +169,7 @@ def test_what_came_from_elsewhere_is_made_anew_by_the_app(world: World) -> None:
 
 def test_of_what_others_fill_nothing_is_made_anew(world: World) -> None:
     world.define(lineage("b*2: elsewhere"))
-    have_landed(world, "elsewhere", "2024-04-01..2024-04-02")
+    world.land("elsewhere", "2024-04-01..2024-04-02")
     ask(world, "b", "2024-04-01", "2024-04-02")
     work_off(world)
     ask(world, "b", "2024-04-01", "2024-04-02", rerun="downstream")

@@ -10,7 +10,6 @@ from tests.ledger.lineages import (
     ask,
     days,
     end,
-    have_landed,
     lineage,
     named,
     needs,
@@ -31,7 +30,7 @@ OTHERWISE = WEEKLY | {"g": WEEKLY["g"] | {"bash_cmd": "true again"}}
 
 def test_what_is_there_parts_the_steps(world: World) -> None:
     world.define(WEEKLY)
-    have_landed(world, "g", "2024-04-05")
+    world.land("g", "2024-04-05")
     ask(world, "g", "2024-04-01", "2024-04-15")
     assert sorted(states(world)) == [
         "g/2024-04-01..2024-04-04",
@@ -42,7 +41,7 @@ def test_what_is_there_parts_the_steps(world: World) -> None:
 
 def test_what_is_there_is_not_waited_for(world: World) -> None:
     world.define(WEEKLY)
-    have_landed(world, "g", "2024-04-08..2024-04-10")
+    world.land("g", "2024-04-08..2024-04-10")
     ask(world, "j", "2024-04-01", "2024-04-30")
     assert sorted(states(world, "g")) == [
         "g/2024-04-01..2024-04-07",
@@ -55,7 +54,7 @@ def test_what_is_there_is_not_waited_for(world: World) -> None:
 
 def test_of_what_is_all_there_nothing_is_made(world: World) -> None:
     world.define(WEEKLY)
-    have_landed(world, "j", "2024-04-01..2024-04-30")
+    world.land("j", "2024-04-01..2024-04-30")
     id_ = ask(world, "j", "2024-04-01", "2024-04-30")
     assert states(world) == {}
     assert world.submission(id_) is SubmissionState.SUCCEEDED
@@ -63,7 +62,7 @@ def test_of_what_is_all_there_nothing_is_made(world: World) -> None:
 
 def test_nobody_looks_behind_what_is_there(world: World) -> None:
     world.define(WEEKLY)
-    have_landed(world, "j", "2024-04-01")
+    world.land("j", "2024-04-01")
     ask(world, "j", "2024-04-01", "2024-04-02")
     assert states(world).keys() == {"j/2024-04-02", "g/2024-04-02"}
 
@@ -252,3 +251,24 @@ def test_a_policy_that_cannot_be_used_is_refused_and_nothing_is_made(world: Worl
     assert "max_fails" in world.reason(id_)
     assert states(world) == {}
     assert owners(world, "g") == {}
+
+
+def test_a_step_that_was_paused_when_it_was_cancelled_begins_anew_for_the_next(world: World) -> None:
+    world.define(lineage("g*2"))
+    id_ = ask(world, "g", "2024-04-01", "2024-04-02")
+    world.pause(id_)
+    assert states(world) == {"g/2024-04-01..2024-04-02": State.WAITING}
+    world.cancel(id_)
+    ask(world, "g", "2024-04-01", "2024-04-02")
+    assert ready(world) == {"g/2024-04-01..2024-04-02"}
+
+
+def test_a_paused_step_goes_on_for_whoever_joins_it(world: World) -> None:
+    world.define(lineage("s, g*2: s, j: g"))
+    id_ = ask(world, "g", "2024-04-01", "2024-04-02")
+    world.pause(id_)
+    assert not ready(world)
+    second = ask(world, "j", "2024-04-01")
+    assert ready(world) == {"s/2024-04-01", "s/2024-04-02"}
+    work_off(world)
+    assert world.submission(second) is SubmissionState.SUCCEEDED

@@ -19,7 +19,6 @@ from tests.ledger.lineages import (
     acknowledge,
     ask,
     days,
-    have_landed,
     lineage,
     states,
     take,
@@ -124,7 +123,7 @@ def _a_plan_and_a_cancellation_while_the_inputs_wait(world: World) -> tuple[Act,
 
 def _a_plan_and_a_landing(world: World) -> tuple[Act, Act]:
     world.define(lineage("g*2: s, j: g"))
-    have_landed(world, "s", "2024-04-01", "2024-04-03")
+    world.land("s", "2024-04-01", "2024-04-03")
     return plan(world, "j", "2024-04-01", "2024-04-03"), land(world, "s", "2024-04-02")
 
 

@@ -1,6 +1,7 @@
 """``sluice grid``: a submission's apps by partition."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from jobs.outcome import Ending
 from jobs.states import State
 from ledger.reads.partitions import Place
 from ops.cli.main import main
-from ops.grid import NOTHING, PARTLY, THERE, Row, axis, mark, strip
+from ops.grid import MARKS, NOTHING, PARTLY, THERE, Row, axis, mark, strip
 from tests.ops.site import Site
 from tests.ops.weeks import APPS, WEEK, asked_for, finish, land
 
@@ -154,6 +155,12 @@ def test_a_cell_shows_what_needs_an_eye_the_most(counts: dict[State, int], sign:
 def test_every_state_has_a_sign_of_its_own_kind() -> None:
     signs = {state: mark(Span(1, 1), {state: 1}) for state in State if state is not State.SPLIT}
     assert [state for state, its in signs.items() if its is THERE] == [State.SUCCEEDED]
+
+
+def test_the_page_on_partitions_has_every_sign() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "partitions.md").read_text()
+    signs = {each.sign for _, each in MARKS} | {THERE.sign, PARTLY.sign, NOTHING.sign}
+    assert [sign for sign in sorted(signs) if f"`{sign}`" not in page] == []
 
 
 def _row(unit: Unit, first: str, last: str) -> Row:

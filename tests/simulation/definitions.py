@@ -7,6 +7,12 @@ import msgspec
 
 from broker.messages import Cancel, Message, Submit
 from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
+from tests.simulation.partitions import (
+    drawn_landing,
+    drawn_partition_apps,
+    drawn_partition_words,
+    is_by_partition,
+)
 
 KEYS = ("1", "2")
 #: Mostly long after everything has ended; now and then in the middle of it.
@@ -18,12 +24,12 @@ def drawn_apps(rng: random.Random) -> dict[str, Any]:
     apps: dict[str, Any] = {}
     for place in range(rng.randint(2, 6)):
         apps[f"app{place}"] = _drawn_app(rng, [*apps], apps)
-    return apps | drawn_chunk_apps(rng)
+    return apps | drawn_chunk_apps(rng) | drawn_partition_apps(rng)
 
 
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     """The same apps with the same keys, but one of them needs others than it did, and does something else."""
-    earlier = [name for name in apps if "chunk_size" not in apps[name]]
+    earlier = [name for name in apps if "job_id" in apps[name]]
     name = rng.choice(earlier)
     app = {**apps[name], "bash_cmd": "true again"}
     parents = [parent for parent in earlier[: earlier.index(name)] if rng.random() < 0.5]
@@ -45,16 +51,24 @@ def drawn_wish(rng: random.Random, apps: dict[str, Any], number: int, known: lis
     if drawn < 0.25:
         return _submit(id_, rng.choice(({"app": "nobody"}, {"app": "app0", "key": "a_b_c"}, {"key": 7})))
     app = rng.choice([*apps])
-    if "chunk_size" in apps[app]:
-        return _submit(id_, drawn_chunk_words(rng, app))
-    words: dict[str, Any] = {"app": app, "key": _drawn_key(rng, apps[app])}
+    if is_by_partition(apps[app]) and rng.random() < 0.25:
+        return drawn_landing(rng, apps)
+    return _submit(id_, _drawn_words(rng, app, apps[app]))
+
+
+def _drawn_words(rng: random.Random, name: str, app: dict[str, Any]) -> dict[str, Any]:
+    if "chunk_size" in app:
+        return drawn_chunk_words(rng, name)
+    if is_by_partition(app):
+        return drawn_partition_words(rng, name)
+    words: dict[str, Any] = {"app": name, "key": _drawn_key(rng, app)}
     if rng.random() < 0.3:
         words["push"] = "wanted"
     if rng.random() < 0.25:
         words["rerun"] = rng.choice(("job", "downstream"))
     if policy := _drawn_urgency(rng):
         words["policy"] = policy
-    return _submit(id_, words)
+    return words
 
 
 def _drawn_urgency(rng: random.Random) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from actors import executor
@@ -10,7 +11,7 @@ from broker.messages import Execute, Message
 from jobs.catalogue import Catalogue
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
-from ledger import workers
+from ledger import partitions, workers
 from ledger.claims import Claimed
 from ledger.connection import Ledger
 from tests.simulation.crashing import Crash
@@ -56,7 +57,12 @@ class Worker:
             self._send(told)
         for claimed in taken:
             self._held.add(claimed.right)
-            self._agenda.after(self._duration_s(), self._mortal(lambda claimed=claimed: self._end(claimed)))
+            duration_s = self._duration_s()
+            for partition in claimed.partitions or ():
+                if self._rng.random() < 0.3:
+                    note = partial(self._acknowledge, claimed.right, partition)
+                    self._agenda.after(self._rng.random() * duration_s, self._mortal(note))
+            self._agenda.after(duration_s, self._mortal(lambda claimed=claimed: self._end(claimed)))
 
     def kill(self) -> None:
         self.alive = False
@@ -75,6 +81,10 @@ class Worker:
         self._held.discard(claimed.right)
         for message in messages:
             self._send(message)
+
+    def _acknowledge(self, right: Claim, partition: int) -> None:
+        if self.alive and self._agenda.now >= self.frozen_until:
+            self._ledger.transact(lambda tx: partitions.acknowledge(tx, right, partition))
 
     def _beat(self) -> None:
         if not self.alive:

@@ -15,7 +15,8 @@ from planner.keyspaces import keyspace_of
 from tests.simulation.chunks import twice_at_once, unaccounted
 from tests.simulation.definitions import drawn_apps
 from tests.simulation.faults import Faults, drawn
-from tests.simulation.world import FAULTY_S, PATIENCE_S, World
+from tests.simulation.pauses import begun, held_back
+from tests.simulation.world import PATIENCE_S, RESUMED_S, World
 from tests.world import catalogue_of
 
 _OPEN_SUBMISSIONS = f"""
@@ -71,23 +72,31 @@ def simulate(url: str, seed: int, faults: Faults | None = None) -> int:
 
 
 def _run(world: World) -> None:
-    seen = 0
+    seen, held = 0, set[int]()
     while True:
         world.step()
         moved = world.plain.transact(lambda tx: tx.column(_MOVES)[0])
+        if not world.watch.is_idle:
+            wrong = world.plain.transact(lambda tx, since=seen: world.watch.look(tx, since))
+            assert not wrong, wrong
         if moved != seen:
+            began = held and held & world.plain.transact(lambda tx, since=seen: begun(tx, since))
+            assert not began, f"begun though only paused submissions want them: {began}"
             seen = moved
             broken = world.plain.transact(breaches)
             assert not broken, broken
             twice = world.plain.transact(twice_at_once)
             assert not twice, f"at once: {twice}"
-        if world.elapsed_s > FAULTY_S and world.plain.transact(_at_rest):
+        held = world.plain.transact(held_back)
+        if world.elapsed_s > RESUMED_S and world.plain.transact(_at_rest):
             missing = world.plain.transact(lambda tx: _not_pushed(tx, world.catalogues))
             assert not missing, f"nobody planned {missing}"
             left_out = world.plain.transact(unaccounted)
             assert not left_out, f"not accounted for: {left_out}"
+            absent = world.plain.transact(world.watch.left_out)
+            assert not absent, f"asked for, and not there: {absent}"
             return
-        assert world.elapsed_s < FAULTY_S + PATIENCE_S, world.plain.transact(_left)
+        assert world.elapsed_s < RESUMED_S + PATIENCE_S, world.plain.transact(_left)
 
 
 def _at_rest(tx: Tx) -> bool:

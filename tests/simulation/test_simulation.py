@@ -7,8 +7,10 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from actors import planner
-from ledger import claims, counts, freshness, grooming, planning, splitting, workers
+from jobs.states import LIVE, sql_list
+from ledger import claims, counts, freshness, grooming, partitions, pausing, planning, splitting, workers
 from ledger.connection import Ledger
+from planner.partitions import Layout
 from tests.simulation.__main__ import run_seeds
 from tests.simulation.faults import NONE
 from tests.simulation.run import Violation, simulate
@@ -78,6 +80,8 @@ MUTANTS = {
         planning.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"
     ),
     "nobody cancels": _code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"),
+    "a pause leaves what is ready": _code(pausing, "_HOLD_BACK_READY", "SELECT 1 WHERE false"),
+    "a pause forgets what is pushed later": _code(pausing, "follow", lambda tx, jobs: []),
     "nobody looks what others have under way": _code(freshness.Past, "busy", lambda past, apps: []),
     "what succeeded is not fresh": _code(freshness, "record", lambda tx, jobs: None),
     "whoever waits to be planned is forgotten": _sql(
@@ -85,6 +89,15 @@ MUTANTS = {
     ),
     "halves are nobody's": _code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"),
     "nobody splits": _code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"),
+    "nobody looks what partitions others make": _sql(
+        partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""
+    ),
+    "what a step has made is not there": _code(partitions, "made", lambda tx, jobs: None),
+    "a landing is news to nobody": _code(partitions, "land_jobs", lambda tx, jobs: []),
+    "who joins a step wants nothing of what it waits for": _code(
+        partitions, "_WITH_ANCESTORS", "SELECT unnest(%(jobs)s::bigint[])"
+    ),
+    "a plan looks for no inputs": _code(Layout, "gates", lambda layout, app, step: ()),
     "skipped and failed parents are forgotten": _code(counts, "strand", lambda tx, jobs: []),
 }
 

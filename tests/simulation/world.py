@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from actors.handlers import handle
-from broker.messages import Execute, Message, Tick
+from broker.messages import Execute, Landed, Message, Resume, Tick
 from jobs.catalogue import Catalogue
 from ledger.connection import Ledger
 from tests.simulation.crashing import Crash, CrashingLedger
@@ -13,12 +13,16 @@ from tests.simulation.definitions import changed_apps, drawn_wish
 from tests.simulation.faults import NONE, Faults
 from tests.simulation.fleet import Worker
 from tests.simulation.network import Agenda
+from tests.simulation.partitions import Watch, all_landed
+from tests.simulation.pauses import drawn_pauses
 from tests.world import catalogue_of, empty
 
 #: Wishes and faults stop here; what is left to do then has to come to an end.
 FAULTY_S = 60.0
 #: A healed world that has not come to rest by now never will.
 PATIENCE_S = 4000.0
+#: Whatever was paused is resumed then; by now no pause is under way any more.
+RESUMED_S = FAULTY_S + 30.0
 TICK_S = 1.0
 
 
@@ -37,6 +41,7 @@ class World:
         self._apps = apps
         self.catalogue = catalogue
         self.catalogues = [catalogue]
+        self.watch = Watch(catalogue)
         self._workers: list[Worker] = []
         self._submitted: list[str] = []
         self._wishes = rng.randint(1, 6)
@@ -70,9 +75,14 @@ class World:
             self._hire(name)
         for number in range(self._wishes):
             wish = drawn_wish(self._rng, self._apps, number, self._submitted)
+            if isinstance(wish, Landed):
+                self.watch.hear(wish)
             self.agenda.after(
                 self._rng.random() * FAULTY_S * 0.7, lambda wish=wish: self.send([wish], reliably=True)
             )
+        for at_s, message in drawn_pauses(self._rng, self._submitted, FAULTY_S):
+            self.agenda.after(at_s, lambda message=message: self.send([message], reliably=True))
+        self.agenda.after(RESUMED_S, self._resume)
         self.agenda.after(TICK_S, self._tick)
         self.agenda.after(FAULTY_S, self._heal)
         if self._rng.random() < 0.3:
@@ -82,6 +92,13 @@ class World:
 
     def _heal(self) -> None:
         self.faults = self._ledger.faults = NONE
+
+    def _resume(self) -> None:
+        """What is waited for comes to pass: whoever is paused goes on, and what others make has landed."""
+        landings = all_landed(self.catalogue)
+        for landing in landings:
+            self.watch.hear(landing)
+        self.send([*(Resume(submission=id_) for id_ in self._submitted), *landings], reliably=True)
 
     def _edit(self) -> None:
         """All processes at once take up a changed definition."""

@@ -79,6 +79,9 @@ ALTER TABLE job ADD CONSTRAINT job_worker CHECK (worker IS NULL OR state = 'runn
 ALTER TABLE job ADD CONSTRAINT job_looked_after
     CHECK (state <> 'running' OR worker IS NOT NULL OR watch_at IS NOT NULL);
 CREATE INDEX job_watch ON job (watch_at) WHERE watch_at IS NOT NULL;
+-- Until now nobody ended the work of these.
+UPDATE job SET watch_at = clock_timestamp() WHERE handle IS NOT NULL AND state IN
+    ('succeeded', 'failed', 'fatal', 'timed_out', 'expired', 'skipped', 'cancelled', 'upstream_failed', 'split');
 """
 
 _PAUSES = """

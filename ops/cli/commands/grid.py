@@ -69,7 +69,7 @@ def _read(tx: Tx, desk: Desk, options: Options) -> tuple[Axis, list[tuple[Strip,
 
 def _rows(tx: Tx, desk: Desk, status: Status) -> Iterator[Row]:
     """Of apps that the definitions have; what was asked for is shown even where nothing of it had to be done."""
-    extents = {each.app: each for each in reading.extents(tx, status.id) if each.app in desk.catalogue}
+    extents = {each.app: each for each in reading.extents(tx, status.id) if _is_bounded(desk, each.app)}
     for app, each in extents.items():
         span = each.span
         if app == status.app and (asked := _asked(desk, status)):
@@ -77,6 +77,11 @@ def _rows(tx: Tx, desk: Desk, status: Status) -> Iterator[Row]:
         yield Row(app, each.place, partitioning_of(desk.catalogue[app]).calendar, span)
     if status.app not in extents and (asked := _asked(desk, status)):
         yield asked
+
+
+def _is_bounded(desk: Desk, app: str) -> bool:
+    """Work that never ends makes no partitions."""
+    return app in desk.catalogue and not desk.catalogue[app].unbounded
 
 
 def _asked(desk: Desk, status: Status) -> Row | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from jobs.catalogue import Catalogue
 from jobs.selecting import select
 from jobs.states import State
 from jobs.submission import Submission
@@ -25,6 +26,7 @@ from ops.preview import as_document
 from ops.times import span
 from planner.chunk_keys import is_by_chunk
 from planner.chunks import chunk
+from planner.confs import meant
 from planner.partitions import Layout
 from planner.preview import preview
 
@@ -41,18 +43,29 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     submission = replace(submission_of(options), id="preview")
-    check(desk.catalogue, submission)
-    given = read_facts(options.facts, desk.catalogue) if options.facts else None
+    catalogue = _catalogue(desk, submission)
+    given = read_facts(options.facts, catalogue) if options.facts else None
     now = datetime.fromisoformat(options.now) if options.now else None
-    app = desk.catalogue.app(submission.app)
+    submission = meant(catalogue, submission)
+    app = catalogue.app(submission.app)
     if app.partitioning:
-        document = _of_partitions(desk, submission, given, now)
+        document = _of_partitions(desk, catalogue, submission, given, now)
     elif is_by_chunk(app, submission):
         document = _of_chunks(desk, submission, given, now)
     else:
         document = _of_keys(desk, submission, given, now)
     desk.output.answer(document, *_page(document, whole=options.all))
     return DONE
+
+
+def _catalogue(desk: Desk, submission: Submission) -> Catalogue:
+    """The definitions that it is planned by."""
+    if submission.branch is None:
+        check(desk.catalogue, submission)
+        return desk.catalogue
+    from ops.cli.known import known_branch  # noqa: PLC0415 - it takes longer than to plan on given facts
+
+    return known_branch(desk, submission.branch)
 
 
 def _of_keys(desk: Desk, submission: Submission, given: Given | None, now: datetime | None) -> dict[str, Any]:
@@ -82,14 +95,14 @@ def _of_chunks(
 
 
 def _of_partitions(
-    desk: Desk, submission: Submission, given: Given | None, now: datetime | None
+    desk: Desk, catalogue: Catalogue, submission: Submission, given: Given | None, now: datetime | None
 ) -> dict[str, Any]:
     if given:
-        layout = Layout(desk.catalogue, submission, given.tables)
+        layout = Layout(catalogue, submission, given.tables)
         return as_partition_document(layout, {}, now=now or datetime.now(UTC))
     from ops.cli.known import known_partitions  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    found, paces_s, at = known_partitions(desk, submission, now)
+    found, paces_s, at = known_partitions(desk, catalogue, submission, now)
     return as_partition_document(found, paces_s, now=at)
 
 

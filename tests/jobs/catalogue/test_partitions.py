@@ -90,6 +90,7 @@ def test_every_kind_of_source_says_it_alike(source: str, text: str) -> None:
                 end_offset=Offset(seconds=43_200),
                 end_cutoff_s=begin_s("2025-01-01"),
                 producer="staging",
+                version=catalogue["staging"].version,
             ),
             TableDependency(table="logs", start_offset=None, cumulative=True, calendar=Calendar("hour")),
         ),

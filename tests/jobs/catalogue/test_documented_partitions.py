@@ -1,0 +1,31 @@
+"""The definitions on docs/partitions.md can be loaded, as the page shows them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jobs.catalogue import load
+from jobs.catalogue.partitions import PARTITION_WORDS
+from tests.jobs.catalogue.sources import write
+
+pytestmark = pytest.mark.usefixtures("here")
+
+PAGE = (Path(__file__).parents[3] / "docs" / "partitions.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_can_be_loaded() -> None:
+    declared, scheduled = (text for language, text in BLOCKS if language == "yaml")
+    (decorated,) = (text for language, text in BLOCKS if language == "python")
+    write("acme/__init__.py", "")
+    write("acme/grouped.py", "def fill(job): ...")
+    found = load([write("apps.yaml", f"{declared}\n{scheduled}"), write("archived.py", decorated)])
+    sizes = {name: app.partitioning and app.partitioning.step_size for name, app in found.items()}
+    assert sizes == {"staging": 1, "grouped": 7, "joined": 1, "archived": 90}
+    assert [*found.schedules] == ["nightly"]
+    assert sorted(found.externals) == ["customers", "events"]
+
+
+def test_the_page_names_every_word() -> None:
+    assert [word for word in PARTITION_WORDS if f"`{word}`" not in PAGE] == []

@@ -1,0 +1,111 @@
+"""Work that goes on until it is stopped: a run starts it and leaves; a look brings what a run would."""
+
+import pytest
+from msgspec.structs import replace
+
+from jobs.job import Job
+from jobs.managed import Keeper, Status
+from jobs.outcome import Ending, Outcome
+from jobs.ref import JobName
+from jobs.runners import looking, managed
+from jobs.runners.looking import Look
+from tests.jobs.runners.elsewhere import Place, Tie
+from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
+
+NAME = JobName("etl", "20140101_7")
+
+
+@pytest.fixture(autouse=True)
+def _no_pause_between_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(managed, "POLL_S", 0.0)
+
+
+def _run(bench: Bench, place: Place, tie: Tie | None) -> Outcome:
+    app = replace(managed_app(place.grid), unbounded=True)
+    return bench.run(bench.assign(app), attachment=tie)
+
+
+def _look(place: Place, *, misses: int = 0) -> Look:
+    return looking.look(place.grid, NAME, "w1", misses=misses)
+
+
+def _error(look: Look) -> str:
+    assert look.outcome is not None
+    return error_of(look.outcome)
+
+
+# Running.
+
+
+def test_it_is_started_and_left_with_what_was_said(bench: Bench) -> None:
+    def start(job: Job) -> str:
+        job.log.info("starting %s", job.key)
+        return "w1"
+
+    place, tie = Place("running", handle=start), Tie()
+    assert _run(bench, place, tie).ending is Ending.GOES_ON
+    assert (place.calls, tie.kept) == (["run"], ["w1"])
+    ((every_s, said),) = tie.left
+    assert every_s == 0.01
+    assert "starting 20140101_7" in said
+
+
+def test_what_an_earlier_claim_has_started_is_left_without_a_start(bench: Bench) -> None:
+    place, tie = Place("running"), Tie(handle="w7")
+    assert _run(bench, place, tie).ending is Ending.GOES_ON
+    assert (place.calls, tie.kept, len(tie.left)) == ([], ["w7"], 1)
+
+
+def test_a_claim_that_is_lost_ends_what_is_nobodys(bench: Bench) -> None:
+    place, tie = Place("running"), Tie(accepts=False, keeper=Keeper.NOBODY)
+    assert _run(bench, place, tie).ending is Ending.HANDED_BACK
+    assert (place.calls, tie.forgotten) == (["run", "cancel"], ["w1"])
+
+
+def test_without_a_ledger_nobody_would_look_so_it_stays(bench: Bench) -> None:
+    place = Place("running", "running", Status("failed", "out of memory"))
+    assert error_of(_run(bench, place, None)) == "out of memory"
+    assert place.calls == ["run", "check", "check", "check"]
+
+
+# Looking.
+
+
+def test_a_look_says_how_it_stands_and_when_to_look_again() -> None:
+    look = _look(Place(Status("running", "at offset 7")))
+    assert (look.outcome, look.missed, look.poll_s, look.said) == (None, False, 0.01, "at offset 7")
+    assert look.line.endswith(" INFO at offset 7\n")
+
+
+def test_any_end_is_a_failure() -> None:
+    assert _error(_look(Place(Status("failed", "out of memory")))) == "out of memory"
+    assert "ended by itself" in _error(_look(Place(Status("succeeded", "all done"))))
+
+
+def test_errors_are_borne_and_one_too_many_ends_the_work() -> None:
+    place = Place(ConnectionError("503"))
+    look = _look(place, misses=2)
+    assert (look.outcome, look.missed) == (None, True)
+    assert "503" in (look.said or "")
+    assert "check() failed 4 times in a row: ConnectionError: 503" in _error(_look(place, misses=3))
+    assert place.calls == ["check", "check", "cancel"]
+
+
+def test_a_manager_that_cannot_be_made_is_borne_like_an_error_of_its_own() -> None:
+    class Broken:
+        def __init__(self) -> None:
+            raise SystemExit("no settings")
+
+    look = looking.look(Broken, NAME, "w1", misses=0)  # type: ignore[arg-type] # It does not get to its methods.
+    assert (look.outcome, look.missed) == (None, True)
+
+
+def test_an_answer_that_is_no_status_ends_the_work_at_once() -> None:
+    place = Place("fine, thanks")
+    assert "cannot be used" in _error(_look(place))
+    assert place.calls == ["check", "cancel"]
+
+
+def test_work_is_ended_or_it_is_said_why_not() -> None:
+    assert looking.end(Place().grid, "w1") is None
+    assert "cancel() failed" in str(looking.end(Place(refuse_cancel=1).grid, "w1"))

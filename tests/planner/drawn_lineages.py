@@ -1,0 +1,148 @@
+"""Lineages of tables that Hypothesis draws, with what is there of each table and under way, and what is asked for."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from jobs.calendar import Calendar, Span, Unit
+from jobs.catalogue import Catalogue
+from jobs.coverage import Extent, Held
+from jobs.known import Known
+from jobs.states import State
+from jobs.submission import Submission
+from tests.planner.definitions import catalogue_of
+
+#: By unit: the partitions that there may be anything of, around one day in March.
+WINDOWS: Mapping[Unit, range] = {
+    "hour": range(19_790 * 24 - 8, 19_790 * 24 + 30),
+    "day": range(19_784, 19_795),
+    "month": range(648, 652),
+}
+_FORMATS: Mapping[Unit, Sequence[str]] = {"hour": ("",), "day": ("", "%Y%m%d"), "month": ("",)}
+EXTERNALS: Mapping[str, Calendar] = {"landed_days": Calendar("day"), "landed_hours": Calendar("hour")}
+#: What may have become of a partition: nothing, it is there, or one of two jobs makes it.
+_FATES = st.sampled_from([None, None, None, "there", "one", "two"])
+_FEW = st.sampled_from([False, False, False, True])
+_MANY = st.booleans()
+
+
+class Drawn(NamedTuple):
+    """Each of the ``apps`` may read of those before it. ``fates`` is by table, then by partition."""
+
+    apps: dict[str, dict[str, Any]]
+    fates: dict[str, dict[int, str]]
+    submission: Submission
+
+
+class Lore(NamedTuple):
+    """What was drawn, as a plan asks for it."""
+
+    fates: Mapping[str, Mapping[int, str]]
+
+    def held(self, table: str, version: str, within: Span) -> list[Held]:
+        """In runs of one fate."""
+        runs: list[tuple[str, int, int]] = []
+        for each, fate in sorted(self.fates[table].items()):
+            if within.first <= each <= within.last:
+                if runs and runs[-1][0] == fate and runs[-1][2] == each - 1:
+                    runs[-1] = (fate, runs[-1][1], each)
+                else:
+                    runs.append((fate, each, each))
+        return [Held(Span(first, last), maker(table, fate)) for fate, first, last in runs]
+
+    def extent(self, table: str, version: str) -> Extent:
+        fates = self.fates[table]
+        there = [each for each, fate in fates.items() if fate == "there"]
+        return Extent(min(fates, default=None), max(there, default=None))
+
+
+def maker(table: str, fate: str) -> Known | None:
+    """The job under way that makes what has this fate."""
+    number = ("one", "two").index(fate) + 1 if fate != "there" else 0
+    return Known(number, f"fills_{table}", fate, State.WAITING) if number else None
+
+
+@st.composite
+def drawn_lineages(draw: st.DrawFn) -> Drawn:
+    calendars = dict(EXTERNALS)
+    apps: dict[str, dict[str, Any]] = {}
+    for place in range(draw(st.sampled_from([3, 2, 4, 1]))):
+        unit: Unit = draw(st.sampled_from(["day", "day", "hour", "month"]))
+        own = Calendar(unit, draw(st.sampled_from(_FORMATS[unit])))
+        reads = draw(st.lists(st.sampled_from([*calendars]), unique=True, max_size=3))
+        # Of one table somebody may read two parts.
+        reads += [table for table in reads if draw(_FEW)]
+        readings = [draw(_readings(table, calendars[table], own)) for table in reads]
+        table = f"t{place}"
+        apps[f"fills_{table}"] = {
+            "bash_cmd": "true",
+            "output_table": table,
+            "partition": draw(_partitions(own)),
+            "step_size": draw(st.sampled_from([1, 2, 3, 5])),
+            "table_dependencies": [each for n, each in enumerate(readings) if each not in readings[:n]],
+        }
+        calendars[table] = own
+    fates = {table: draw(_drawn_fates(calendar, table in EXTERNALS)) for table, calendar in calendars.items()}
+    asked = draw(st.sampled_from([*apps][::-1]))
+    return Drawn(apps, fates, draw(_submissions(asked, calendars[apps[asked]["output_table"]])))
+
+
+def loaded(drawn: Drawn) -> Catalogue:
+    return catalogue_of(drawn.apps)
+
+
+@st.composite
+def _partitions(draw: st.DrawFn, own: Calendar) -> dict[str, Any]:
+    words: dict[str, Any] = {"unit": own.unit}
+    if own.format:
+        words["format"] = own.format
+    if draw(_MANY):
+        words["first"] = own.write(draw(st.sampled_from(WINDOWS[own.unit][:4])))
+    return words
+
+
+@st.composite
+def _readings(draw: st.DrawFn, table: str, calendar: Calendar, own: Calendar) -> dict[str, Any]:
+    offsets = st.sampled_from([0, 0, 1, 2, 3, "6h", "30h", "2d"])
+    reading: dict[str, Any] = {
+        "table": table,
+        "start_offset": draw(st.one_of(offsets, st.none())),
+        "end_offset": draw(offsets),
+    }
+    if table in EXTERNALS:
+        reading["partition"] = calendar.unit
+    if draw(st.sampled_from([False, False, True])):
+        reading["cumulative"] = True
+    cuts = sorted(draw(st.sampled_from(WINDOWS[calendar.unit])) for _ in range(2))
+    for word, cut in zip(("start_cutoff", "end_cutoff"), cuts, strict=True):
+        if draw(_FEW):
+            reading[word] = calendar.write(cut)
+    return reading
+
+
+@st.composite
+def _drawn_fates(draw: st.DrawFn, calendar: Calendar, is_external: bool) -> dict[int, str]:
+    """Mostly the same for several in a row."""
+    fates: dict[int, str] = {}
+    ahead = [*WINDOWS[calendar.unit]]
+    while ahead:
+        length = draw(st.integers(1, max(2, len(ahead) // 2)))
+        fate = draw(_FATES)
+        if is_external and fate:
+            fate = "there"
+        if fate:
+            fates |= dict.fromkeys(ahead[:length], fate)
+        del ahead[:length]
+    return fates
+
+
+@st.composite
+def _submissions(draw: st.DrawFn, app: str, calendar: Calendar) -> Submission:
+    window = WINDOWS[calendar.unit]
+    drawn = [sorted(draw(st.sampled_from(window[3:])) for _ in range(2)) for _ in range(2)]
+    rerun = draw(st.sampled_from([None, None, "job", "downstream"]))
+    (first, last), (other, end) = [(calendar.write(a), calendar.write(b)) for a, b in drawn]
+    if draw(_MANY):
+        return Submission(app=app, id="drawn", keys=(f"{first}..{last}", f"{other}..{end}"), rerun=rerun)
+    return Submission(app=app, id="drawn", start=first, end=last, rerun=rerun)

@@ -1,0 +1,62 @@
+"""What follows from a round: of work that goes on until it is stopped, only fails in a row count."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from jobs.backoff import Retry
+from jobs.outcome import Ending
+from jobs.policy import UNENDING
+from jobs.states import FAIL, RETRY
+from jobs.verdict import Case, Verdict
+from planner.judge import judge
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _judged(retry: Retry = UNENDING.retry, **words: Any) -> Verdict:
+    case = Case(
+        id=1,
+        app="a",
+        key="1",
+        ending=Ending.ERROR,
+        took_s=None,
+        executed_at=NOW,
+        retry=retry,
+        end_before=None,
+        **{"fails": 50, "max_fails": 2**31 - 1, "unbounded": True, **words},
+    )
+    return judge(case)
+
+
+def _wait_s(verdict: Verdict) -> float:
+    assert verdict.not_before is not None
+    return (verdict.not_before - NOW) / timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("failing", "ran_s", "wait_s", "then"),
+    [
+        (0, 5, 1, 1),
+        (3, 5, 8, 4),
+        (20, 5, 300, 21),
+        (3, 300, 8, 4),
+        (3, 300.1, 1, 1),
+    ],
+)
+def test_the_pause_follows_the_fails_since_the_last_healthy_round(
+    failing: int, ran_s: float, wait_s: float, then: int
+) -> None:
+    verdict = _judged(failing=failing, ran_s=ran_s)
+    assert (_wait_s(verdict), verdict.failing) == (wait_s, then)
+
+
+def test_a_round_is_not_healthy_for_having_a_rule_without_pauses() -> None:
+    assert _judged(Retry(), failing=2, ran_s=9, max_fails=2).verb is FAIL
+    assert _judged(Retry(), failing=2, ran_s=11, max_fails=2).verb is RETRY
+
+
+def test_of_other_work_every_fail_counts() -> None:
+    assert _judged(unbounded=False, fails=1, max_fails=1, failing=0, ran_s=99_999).verb is FAIL
+    assert _wait_s(_judged(unbounded=False, fails=3, ran_s=99_999)) == 8

@@ -1,0 +1,225 @@
+"""Random apps that are keyed by partition, wishes for them, and what holds of their partitions after every step."""
+
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from broker.messages import Landed
+from jobs.app import App
+from jobs.calendar import Calendar, Span
+from jobs.catalogue import Catalogue
+from jobs.partition_key import read_span, span_text, without_version
+from jobs.partitioning import Partitioning
+from jobs.states import LIVE, State, sql_list
+from jobs.submission import SubmissionState
+from ledger.connection import Tx
+
+_DAYS = Calendar("day")
+_FIRST = _DAYS.read("2024-04-01")
+#: What is asked for lies within these; what that reads may lie before.
+_WINDOW = range(_FIRST, _FIRST + 9)
+_BACK_MAX = 2
+OUTSIDE = "outside"
+
+_ROWS = "SELECT place, version, partition, job, done_at IS NOT NULL FROM partition"
+_STEPS = "SELECT id, app, key, state FROM job WHERE place IS NOT NULL"
+_BEGUN = f"SELECT job FROM transition WHERE id > %(since)s AND target = '{State.RUNNING}'"
+_RAN = "SELECT DISTINCT job FROM round"
+_ASKED_ANEW = """
+SELECT DISTINCT wants.job FROM wants JOIN submission ON submission.number = wants.submission
+WHERE submission.request ? 'rerun'
+"""
+# Who wants a step wants what it waits for too, whoever had that made first.
+_HALF_WANTED = f"""
+SELECT DISTINCT child.app || '/' || child.key || ' for ' || submission.id
+FROM need JOIN job child ON child.id = need.child JOIN job parent ON parent.id = need.parent
+JOIN wants ON wants.job = child.id JOIN submission ON submission.number = wants.submission
+WHERE need.settled IS NULL AND child.place IS NOT NULL AND child.state = '{State.WAITING}'
+  AND parent.state IN ({sql_list(*sorted(LIVE - {State.EXPECTED}))}) AND submission.state = '{SubmissionState.ACTIVE}'
+  AND NOT EXISTS (SELECT 1 FROM wants own WHERE own.submission = wants.submission AND own.job = parent.id)
+"""
+_SUCCEEDED = f"""
+SELECT id, app, request ->> 'start', request ->> 'end' FROM submission
+WHERE state = '{SubmissionState.SUCCEEDED}' AND request ? 'start'
+"""
+
+
+class Partition(NamedTuple):
+    table: str
+    version: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.table} {_DAYS.write(self.number)}"
+
+
+class Step(NamedTuple):
+    app: str
+    span: Span
+    state: State
+
+
+def drawn_partition_apps(rng: random.Random) -> dict[str, Any]:
+    """None, or two to four, each of which may read the tables of any that were drawn before it, and one that others
+    fill."""
+    apps: dict[str, Any] = {}
+    for place in range(rng.choice((0, 0, 0, 2, 3, 4))):
+        tables = [name for name in (*apps, OUTSIDE) if rng.random() < (0.25 if name == OUTSIDE else 0.6)]
+        apps[f"steps{place}"] = {
+            "bash_cmd": "true",
+            "partition": "day",
+            "step_size": rng.randint(1, 4),
+            "table_dependencies": [_drawn_reading(rng, table) for table in tables],
+            "max_fails": rng.choice((0, 1, 2)),
+            "max_timeouts": rng.choice((0, 1)),
+            "max_losses": rng.choice((0, 2, 50)),
+            "timeout": rng.choice((8, 60)),
+            "priority": rng.choice((0, 0, 3)),
+        }
+    return apps
+
+
+def is_by_partition(words: dict[str, Any]) -> bool:
+    return "partition" in words
+
+
+def drawn_partition_words(rng: random.Random, app: str) -> dict[str, Any]:
+    """A submission about a range; now and then one that asks to have it made anew."""
+    first, last = sorted(rng.choice(_WINDOW) for _ in range(2))
+    words: dict[str, Any] = {"app": app, "start": _DAYS.write(first), "end": _DAYS.write(last)}
+    if rng.random() < 0.2:
+        words["rerun"] = rng.choice(("job", "downstream"))
+    return words
+
+
+def drawn_landing(rng: random.Random, apps: dict[str, Any]) -> Landed:
+    """Of what others fill, or of what one of the apps would make."""
+    tables = [name for name, words in apps.items() if is_by_partition(words)]
+    if any(each["table"] == OUTSIDE for name in tables for each in apps[name]["table_dependencies"]):
+        tables += [OUTSIDE, OUTSIDE]
+    first = rng.choice(_WINDOW)
+    return Landed(table=rng.choice(tables), partitions=(_range(first, first + rng.randint(0, 3)),))
+
+
+def all_landed(catalogue: Catalogue) -> list[Landed]:
+    """Of what others fill, all that anybody may wait for."""
+    return [
+        Landed(table=table, partitions=(_range(_WINDOW[0] - 4 * _BACK_MAX, _WINDOW[-1]),))
+        for table in catalogue.externals
+    ]
+
+
+class Watch:
+    """Looks at every partition after each step, and remembers what was ever there."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._apps = {app.name: app for app in map(catalogue.app, catalogue) if app.partitioning}
+        self._by_table = {_partitioning(app).table: app for app in self._apps.values()}
+        self._there: set[Partition] = set()
+        self._ever: set[Partition] = set()
+        self._landed: set[Partition] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._apps
+
+    def hear(self, landing: Landed) -> None:
+        """What it tells of may be there though nobody has made it."""
+        app = self._by_table.get(landing.table)
+        version = app.version if app else _DAYS.unit
+        spans = [read_span(_DAYS, text) for text in landing.partitions]
+        self._landed |= {Partition(landing.table, version, each) for span in spans for each in _each(span)}
+
+    def look(self, tx: Tx, since: int) -> list[str]:
+        """What does not hold; ``since`` is the last transition before this step."""
+        owners, there = _read(tx)
+        steps = {id: _step(*row) for id, *row in tx.rows(_STEPS)}
+        ran, anew = set(tx.column(_RAN)), set(tx.column(_ASKED_ANEW))
+        begun = [steps[job] for job in tx.column(_BEGUN, since=since) if job in steps]
+        gone = self._there - there
+        self._there, self._ever = there, self._ever | there
+        return [
+            *(f"{each} was there, and is to be made unasked" for each in gone if owners[each] not in anew),
+            *(
+                f"{each} is there, though nobody has run for it and it has not landed"
+                for each in there - self._landed
+                if owners[each] not in ran
+            ),
+            *(
+                f"{step.app} {step.span} lives, and is not the one to make {each}"
+                for id, step in steps.items()
+                if step.state in LIVE
+                for each in self._of(step)
+                if owners.get(each) != id and each not in self._ever
+            ),
+            *(f"{step.app} {step.span} ran without {each}" for step in begun for each in self._lacks(step)),
+            *(f"nobody wants all of {each}" for each in ([] if anew else tx.column(_HALF_WANTED))),
+        ]
+
+    def left_out(self, tx: Tx) -> list[str]:
+        """At rest: what a submission that has succeeded asked for and is not there, though nobody was to make it anew
+        since."""
+        owners, there = _read(tx)
+        anew = set(tx.column(_ASKED_ANEW))
+        return [
+            f"{id}: {each}"
+            for id, app, start, end in tx.rows(_SUCCEEDED)
+            if app in self._apps
+            for each in self._partitions(self._apps[app], Span(_DAYS.read(start), _DAYS.read(end)))
+            if each not in there and owners.get(each) not in anew
+        ]
+
+    def _lacks(self, step: Step) -> Iterator[Partition]:
+        """What it reads and was never there. (What is made anew may be read meanwhile by who was planned before.)"""
+        for dependency in _partitioning(self._apps[step.app]).dependencies:
+            producer = self._by_table.get(dependency.table)
+            reach = dependency.needed_for(step.span, _DAYS)
+            if reach is None:
+                continue
+            version = producer.version if producer else _DAYS.unit
+            first = step.span.first if reach.first is None else reach.first
+            read = [Partition(dependency.table, version, each) for each in range(first, reach.last + 1)]
+            if not dependency.cumulative:
+                yield from (each for each in read if each not in self._ever)
+            elif not any(each[:2] == read[-1][:2] and each >= read[-1] for each in self._ever):
+                yield read[-1]
+
+    def _of(self, step: Step) -> Iterator[Partition]:
+        return self._partitions(self._apps[step.app], step.span)
+
+    def _partitions(self, app: App, span: Span) -> Iterator[Partition]:
+        return (Partition(_partitioning(app).table, app.version, each) for each in _each(span))
+
+
+def _read(tx: Tx) -> tuple[dict[Partition, int | None], set[Partition]]:
+    """Whose each partition is, and which are there."""
+    rows = {Partition(*row[:3]): row[3:] for row in tx.rows(_ROWS)}
+    return {each: job for each, (job, _) in rows.items()}, {
+        each for each, (_, is_there) in rows.items() if is_there
+    }
+
+
+def _step(app: str, key: str, state: str) -> Step:
+    return Step(app, read_span(_DAYS, without_version(key)[0]), State(state))
+
+
+def _drawn_reading(rng: random.Random, table: str) -> dict[str, Any]:
+    reading: dict[str, Any] = {"table": table, "start_offset": rng.choice((0, 0, 1, _BACK_MAX))}
+    if rng.random() < 0.2:
+        reading["cumulative"] = True
+    elif rng.random() < 0.1:
+        reading["start_offset"] = None
+    return reading
+
+
+def _partitioning(app: App) -> Partitioning:
+    assert app.partitioning is not None
+    return app.partitioning
+
+
+def _each(span: Span) -> range:
+    return range(span.first, span.last + 1)
+
+
+def _range(first: int, last: int) -> str:
+    return span_text(_DAYS, Span(first, last))

@@ -1,0 +1,37 @@
+"""Submissions that pause at random times, and what must not begin meanwhile."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+from broker.messages import Message, Pause, Resume
+from jobs.states import LIVE, State, sql_list
+from ledger.connection import Tx
+from ledger.wishes import STILL_WANTS
+
+_HELD_BACK = f"""
+SELECT job.id FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+WHERE job.state IN ({sql_list(*sorted(LIVE))}) AND {STILL_WANTS}
+GROUP BY job.id HAVING bool_and(submission.paused_at IS NOT NULL)
+"""
+_BEGUN = f"SELECT job FROM transition WHERE id > %(since)s AND target = '{State.RUNNING}'"
+
+
+def drawn_pauses(
+    rng: random.Random, submissions: Sequence[str], within_s: float
+) -> Iterator[tuple[float, Message]]:
+    """What is paused and resumed when; some of it twice, some never resumed by these."""
+    for _ in range(rng.choice((0, 0, 1, 3)) if submissions else 0):
+        id_, at_s = rng.choice(submissions), rng.random() * within_s
+        yield at_s, Pause(submission=id_)
+        if rng.random() < 0.6:
+            yield at_s + rng.random() * within_s / 2, Resume(submission=id_)
+
+
+def held_back(tx: Tx) -> set[int]:
+    """The jobs that are wanted by paused submissions alone."""
+    return set(tx.column(_HELD_BACK))
+
+
+def begun(tx: Tx, since: int) -> set[int]:
+    """The jobs that were claimed after this transition."""
+    return set(tx.column(_BEGUN, since=since))
