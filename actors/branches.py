@@ -107,9 +107,10 @@ def _kept(app: App) -> Kept:
     if made := kept(app):
         return made
     raise BadRequest(
-        f"{app.name} cannot be kept: not all of its definition is JSON, or its function is not in a module.",
+        f"{app.name} cannot be kept: not all of its definition is JSON,"
+        " or its function or job manager is not in a module.",
         where=app.origin,
-        advice="Put its function into a module that all workers can import.",
+        advice="Put that into a module which all workers can import, and name it like package.module:name.",
     )
 
 

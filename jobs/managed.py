@@ -19,6 +19,7 @@ what it starts with ``job.token``, which is the same in every round, and first l
 that mark is alive.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
@@ -45,12 +46,14 @@ class Status(Struct, frozen=True):
     """``Status("failed", "out of memory")``; ValueError where it says nothing that we know.
 
     ``text`` is the error of work that failed; of other work it is a line of the job's output whenever it changes.
-    ``progress`` is how much is done, and of how much where that is known.
+    ``progress`` is how much is done, and of how much where that is known. ``done`` are the partitions of a step that are
+    made by now, whatever becomes of the rest; those that were told before may be among them.
     """
 
     state: Literal["running", "succeeded", "failed"]
     text: str = ""
     progress: tuple[int, int | None] | None = None
+    done: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.state not in tuple(Stage):
@@ -59,6 +62,8 @@ class Status(Struct, frozen=True):
             raise ValueError(f"the text of a status is a text, and not {self.text!r}")
         if self.progress is not None and not _is_progress(self.progress):
             raise ValueError(f"the progress of a status is (done, total), and not {self.progress!r}")
+        if isinstance(self.done, str) or not all(isinstance(each, str) for each in self.done):
+            raise ValueError(f"what a status says is done are partitions, and not {self.done!r}")
 
     @property
     def stage(self) -> Stage:

@@ -34,6 +34,13 @@ class Axis(Struct, frozen=True):
     size: int
     starts_s: Sequence[int]
 
+    @property
+    def in_words(self) -> str:
+        """How long a column is."""
+        is_days = self.unit == "hour" and self.size % 24 == 0
+        size, unit = (self.size // 24, "day") if is_days else (self.size, self.unit)
+        return f"one {unit}" if size == 1 else f"{size} {unit}s"
+
 
 class Strip(Struct, frozen=True):
     """A row's part of the axis: ``before`` it come so many columns, then a stretch of partitions for each column."""

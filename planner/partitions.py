@@ -226,7 +226,8 @@ class Layout:
                 continue
             first = reach.first
             if first is None:
-                first = self._earliest(dependency, output, own.calendar)
+                begins = output.first if app.unbounded else self._by_table[own.table].wanted[0].first
+                first = self._earliest(dependency, own.calendar.start_s(begins))
             declared = partitioning_of(producer).first if producer else None
             if declared is not None:
                 first = max(first, declared)
@@ -242,14 +243,15 @@ class Layout:
         calendar = partitioning_of(app).calendar
         return Span(calendar.at(self._horizon_s[0]), calendar.at(self._horizon_s[1] - 1))
 
-    def _earliest(self, dependency: TableDependency, output: Span, own: Calendar) -> int:
-        """From where on a table is read that is read from its beginning."""
+    def _earliest(self, dependency: TableDependency, begins_s: int) -> int:
+        """From where on a table is read that is read from its beginning: the same for all steps of an app, of which the
+        first ``begins_s``."""
         table = dependency.table
         producer = self._catalogue.fills(table)
         if producer and (declared := partitioning_of(producer).first) is not None:
             return declared
         version = producer.version if producer else dependency.calendar.unit
-        start = dependency.calendar.at(own.start_s(output.first))
+        start = dependency.calendar.at(begins_s)
         first = self._extent(table, version).first
         return start if first is None else min(first, start)
 

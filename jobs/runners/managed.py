@@ -11,12 +11,13 @@ claim may find the old work by its token just before it is ended, and fails once
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from jobs.job import Assignment, Job, Report
+from jobs.errors import SluiceError
+from jobs.job import Acknowledge, Assignment, Job, Report
 from jobs.managed import POLL_S, Attachment, Keeper, ManagesJobs, Stage, Status
 from jobs.outcome import Ending, Outcome
 from jobs.runners.call import account, settled
@@ -46,13 +47,20 @@ class ManagedRunner:
         stop: threading.Event,
         report: Report,
         attachment: Attachment | None = None,
+        acknowledge: Acknowledge | None = None,
         **_: object,
     ) -> Outcome:
         """There is no ``job.transaction()``: what commits with it would be the job's success."""
         limits = Limits(stop, assignment.timeout_s)
         output = Excerpt(assignment.echo.stdout)
         log = job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name))
-        job = Job(assignment, report=report, log=log, cancelled=lambda: limits.reached() is not None)
+        job = Job(
+            assignment,
+            report=report,
+            log=log,
+            cancelled=lambda: limits.reached() is not None,
+            acknowledge=acknowledge,
+        )
         try:
             manager = self._manager()
             pause_s = poll_s_of(manager)
@@ -117,6 +125,7 @@ class _Watch:
         self._pause_s = pause_s
         self._leaves = leaves
         self._said = ""
+        self._left = [*(job.partitions or ())]
 
     def outcome(self) -> Outcome:
         found = self._attachment.handle
@@ -171,7 +180,7 @@ class _Watch:
                 self._job.log.warning("check() failed and is asked again: %s", heard.trouble)
             else:
                 misses = 0
-                outcome = self._heard(heard.status)
+                outcome = self._heard(heard.status, handle)
                 if outcome is not None:
                     return outcome
             self._stop.wait(self._limits.within_s(self._pause_s * 2**misses))
@@ -179,14 +188,24 @@ class _Watch:
             if halt is not None:
                 return self._leave(handle, halt)
 
-    def _heard(self, status: Status) -> Outcome | None:
+    def _heard(self, status: Status, handle: JSON) -> Outcome | None:
         """What the answer comes to; None while the work goes on."""
         if status.progress is not None:
             self._report(*status.progress)
+        try:
+            self._acknowledge(status.done)
+        except SluiceError as error:
+            return self._give_up(handle, error.what)
         if status.stage is Stage.FAILED:
             return of_failed(status)
         self._say(status)
         return Outcome(ending=Ending.DONE) if status.stage is Stage.SUCCEEDED else None
+
+    def _acknowledge(self, done: Sequence[str]) -> None:
+        """What is made since the last look; an earlier claim, or round, may have told of others."""
+        for partition in [each for each in self._left if each in done]:
+            self._job.done(partition)
+            self._left.remove(partition)
 
     def _say(self, status: Status) -> None:
         if status.text and status.text != self._said:

@@ -17,10 +17,12 @@ LOOKED_THROUGH_MAX = 10_000
 #: What is told of them.
 TOLD_MAX = 20
 
-# A key may be spelled otherwise than canonically until it is planned. Without keys all there are is asked for.
+# A key may be spelled otherwise than canonically until it is planned. Without keys all there are is asked for; which
+# jobs make a range of partitions is not known before.
 _NAMES_IT = """
 CASE WHEN request ? 'key' THEN request->>'key' = ANY(%(keys)s)
-     WHEN request ? 'keys' THEN request->'keys' ?| %(keys)s END
+     WHEN request ? 'keys' THEN request->'keys' ?| %(keys)s
+     WHEN request ? 'start' THEN false END
 """
 _UNPLANNED = f"""
 SELECT waiting.id, received_at, coalesce({_NAMES_IT}, true) AS asks_for_it, reason, job.app, job.key, job.state,

@@ -84,9 +84,8 @@ class Holding(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """Partitions in a row, all there (``since`` at the latest) or none. Where one job made them, or is to, it is named
-    with its state; ``makers`` is how many did. Without a job
-    it landed."""
+    """Partitions in a row, all there (``since`` at the latest), or none, and then those who are to make them, or were,
+    are all in one ``state``. One that is the only one is named; without a job they landed. ``makers`` counts them."""
 
     first: int
     last: int

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from itertools import groupby
 from shlex import quote
 from typing import Any
 
@@ -44,8 +45,12 @@ def summary(course: Course, took: Sequence[Work]) -> Iterator[Block]:
     """A line for each app, the jobs that went wrong with what to look at, what keeps it, and the verdict."""
     if course.tally:
         yield _apps(course, {each.app: each for each in took})
-    for trouble in course.troubles:
-        yield from _trouble(trouble)
+    for whose, alike in groupby(course.troubles, key=lambda each: (each.state, each.app)):
+        if whose[0] is State.UPSTREAM_FAILED:
+            yield from _stranded([*alike])
+        else:
+            for trouble in alike:
+                yield from _trouble(trouble)
     if (more := sum(course.counts.get(state, 0) for state in _BAD) - len(course.troubles)) > 0:
         yield Line(f"and {more} more: sluice ls --submission {course.status.id}", indent=2)
     if course.status.is_paused:
@@ -93,13 +98,18 @@ def _times(work: Work | None) -> tuple[str, str]:
 
 def _trouble(trouble: Trouble) -> Iterator[Block]:
     name = JobName(trouble.app, trouble.key)
-    if trouble.state is State.UPSTREAM_FAILED:
-        yield Line(f"{name} cannot run, for its parents will not succeed", "red")
-        yield Verbatim(f"  {command('why', name)}")
-        return
     error = first_line(trouble.error)
     yield Line(f"{name} {trouble.state} in round {trouble.round}{': ' if error else ''}{error}", "red")
     yield Verbatim(f"  {command('logs', name)}")
+
+
+def _stranded(troubles: Sequence[Trouble]) -> Iterator[Block]:
+    """Jobs of one app. What keeps them is mostly the same, and is not their own."""
+    name = JobName(troubles[0].app, troubles[0].key)
+    more = len(troubles) - 1
+    who = f"{name} and {more} more of {name.app}" if more else name
+    yield Line(f"{who} cannot run, for {'their' if more else 'its'} parents will not succeed", "red")
+    yield Verbatim(f"  {command('why', name)}")
 
 
 def _verdict(course: Course) -> Line:

@@ -117,3 +117,29 @@ def test_who_joins_a_step_that_waits_for_a_landing_goes_on_with_it(world: World)
     world.finish(next(iter(world.ready())))
     world.finish(next(iter(world.ready())))
     assert world.submission(second) == "succeeded"
+
+
+def test_who_reads_one_partition_does_not_go_on_with_a_later_one_though_another_might(world: World) -> None:
+    exact = {"bash_cmd": "true", "table_dependencies": [{"table": "users"}]}
+    both = {"bash_cmd": "true", "table_dependencies": [{"table": "report"}, {"table": "exact"}]}
+    world.define(CUMULATIVE | {"exact": exact, "both": both})
+    world.submit("both", None, start="2024-04-07", end="2024-04-07")
+    world.land("users", "2024-04-20")
+    assert _keys(world)["exact/2024-04-07"] is State.WAITING
+    world.land("users", "2024-04-07")
+    assert _keys(world)["exact/2024-04-07"] is _keys(world)["report/2024-04-07"] is State.READY
+
+
+def test_a_later_partition_of_a_cumulative_table_that_somebody_makes_already_is_waited_for(
+    world: World,
+) -> None:
+    world.define(CUMULATIVE | {"users": {"bash_cmd": "true", "partition": "day"}})
+    world.submit("users", None, start="2024-04-10", end="2024-04-11")
+    world.submit("report", None, start="2024-04-07", end="2024-04-07")
+    assert _keys(world) == {
+        "users/2024-04-10": State.READY,
+        "users/2024-04-11": State.READY,
+        "report/2024-04-07": State.WAITING,
+    }
+    world.finish(next(name for name in world.ready() if "04-10" in name))
+    assert _keys(world)["report/2024-04-07"] is State.READY

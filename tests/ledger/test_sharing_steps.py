@@ -272,3 +272,14 @@ def test_a_paused_step_goes_on_for_whoever_joins_it(world: World) -> None:
     assert ready(world) == {"s/2024-04-01", "s/2024-04-02"}
     work_off(world)
     assert world.submission(second) is SubmissionState.SUCCEEDED
+
+
+def test_all_steps_that_read_from_the_beginning_wait_for_the_same_beginning(world: World) -> None:
+    whole = {"table_dependencies": [{"table": "s", "start_offset": None}], "step_size": 2}
+    apps = lineage("s, g: s")
+    world.define(apps | {"g": apps["g"] | whole})
+    ask(world, "g", "2024-04-01", "2024-04-04")
+    assert needs(world)["g/2024-04-01..2024-04-02"] == {"s/2024-04-01", "s/2024-04-02"}
+    assert needs(world)["g/2024-04-03..2024-04-04"] == {
+        f"s/{day}" for day in days("2024-04-01", "2024-04-04")
+    }

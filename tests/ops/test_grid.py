@@ -135,6 +135,13 @@ def test_hours_stand_below_their_days() -> None:
 
 
 @pytest.mark.parametrize(
+    ("columns", "words"), [(80, "one hour"), (30, "2 hours"), (10, "6 hours"), (3, "one day"), (1, "7 days")]
+)
+def test_how_long_a_column_is_is_said_in_the_longest_unit(columns: int, words: str) -> None:
+    assert axis([_row("hour", "2024-04-02-05", "2024-04-03-22")], columns).in_words == words
+
+
+@pytest.mark.parametrize(
     ("counts", "sign"),
     [
         ({}, NOTHING.sign),

@@ -117,6 +117,15 @@ class TestWhy:
         assert why["waits_for"][0]["what"] == "users/2024-04-03, or a later one, to land"
         assert why["remedies"][0]["command"] == "sluice partitions land users 2024-04-03"
 
+    def test_a_range_that_is_not_planned_yet_may_be_what_asks_for_it(self, site: Site) -> None:
+        site.define(APPS)
+        site.says("submit", "staging", "--start", "2024-04-01", "--end", "2024-04-03")
+        why = site.why("staging/2024-04-02")
+        assert why["because"].endswith(
+            "nobody has asked for it, unless it is in a submission that is not planned yet"
+        )
+        assert [each["kind"] for each in why["waits_for"]] == ["submission"]
+
     def test_other_jobs_that_nobody_asked_for_have_nothing_to_do_with_it(self, site: Site) -> None:
         site.chain("a -> b")
         site.world.submit("b", "1", push="wanted")

@@ -1,6 +1,6 @@
 """Documents whose commands are run: every file they show is written, every command typed, every answer compared.
 
-Times, durations, hosts and ids are not compared, nor how wide a column is for their sake.
+Times, durations, hosts, ids, versions and handles are not compared, nor how wide a column is for their sake.
 
 ``python -m tests.ops.transcripts docs/tutorial.md`` runs one anew and writes down what the commands answered. A line
 that says the same as before stays as it is.
@@ -8,10 +8,12 @@ that says the same as before stays as it is.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -21,9 +23,11 @@ from tests.ops.typist import ROOT
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# (\S+\.\w+)\n")
-#: What is different each time: an instant, a duration, a worker, a submission.
+#: What is different each time: an instant, a duration, a worker, a submission, the handle of a process. And what is
+#: different when a definition is read in another way: a version, which no key of days is mistaken for.
 _CHANGING = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?|[\d.]+ (ms|s|min)\b|\bon \S+:\d+|\b[0-9a-f]{8}(-[0-9a-f]{4,12}){4}"
+    r'|\{"pid":.*\}|\b(?=\d*[a-f])[0-9a-f]{8}\b'
 )
 _SEAM = "--- end of answer ---"
 
@@ -38,28 +42,38 @@ class Step(NamedTuple):
 class Document:
     """Steps run in one shell and one folder, so that each finds what those before it left."""
 
-    def __init__(self, text: str, folder: Path) -> None:
+    def __init__(self, text: str, folder: Path, *, timeout_s: float = 900) -> None:
         self._text = text
         self._folder = folder
+        self._timeout_s = timeout_s
 
     def run(self) -> Iterator[tuple[Step, list[str]]]:
         """Each step, with the lines it has answered."""
         steps = list(self._steps())
         script = "\n".join(action for _, action in steps)
-        done = subprocess.run(
+        out, err = self._typed(script)
+        answers = out.split(f"{_SEAM}\n")
+        typed = [step for step, _ in steps if step]
+        assert len(answers) == len(typed) + 1, out + err
+        for step, answer in zip(typed, answers, strict=False):
+            yield step, [line.rstrip() for line in answer.splitlines()]
+
+    def _typed(self, script: str) -> tuple[str, str]:
+        """What it prints. Nothing that it has started in the background is left behind."""
+        with subprocess.Popen(
             ["bash", "-c", script],
             cwd=self._folder,
             env=self._environment(),
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=900,
-            check=False,
-        )
-        answers = done.stdout.split(f"{_SEAM}\n")
-        typed = [step for step, _ in steps if step]
-        assert len(answers) == len(typed) + 1, done.stdout + done.stderr
-        for step, answer in zip(typed, answers, strict=False):
-            yield step, [line.rstrip() for line in answer.splitlines()]
+            start_new_session=True,
+        ) as shell:
+            try:
+                return shell.communicate(timeout=self._timeout_s)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(shell.pid, signal.SIGKILL)
 
     def _steps(self) -> Iterator[tuple[Step | None, str]]:
         """What is typed, and what the shell is told to do for it."""

@@ -83,7 +83,7 @@ def test_all_that_comes_after_needs_what_is_read_from_the_beginning() -> None:
 
 
 def test_of_a_cumulative_table_one_partition_or_a_later_one_is_named() -> None:
-    reads = [{"table": "users", "cumulative": True, "end_offset": 1}]
+    reads = [{"table": "users", "cumulative": True, "offset": 1}]
     catalogue = catalogue_of({"report": {"bash_cmd": "true", "table_dependencies": reads}})
     day = table_of(catalogue, "users").calendar.read("2024-04-03")
     (found,) = parents(catalogue, catalogue["report"], Span(day, day + 2))

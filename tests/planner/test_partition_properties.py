@@ -2,151 +2,17 @@
 single partitions, by definition. Nothing here knows of runs, or of an order in which tables are looked at.
 """
 
-from collections.abc import Iterator
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.app import App
 from jobs.calendar import UNITS, Calendar, Span
-from jobs.catalogue import Catalogue
-from jobs.partitioning import Offset, Partitioning, TableDependency
+from jobs.partitioning import Offset, TableDependency
 from jobs.ref import JobName
 from planner.partition_keys import asked_for, partitioning_of
-from planner.partitions import Layout
 from planner.restating import tables_of, touched
 from planner.supply import Supply
-from tests.planner.drawn_lineages import WINDOWS, Drawn, Lore, drawn_lineages, loaded, maker
-
-
-def partitions_of(span: Span) -> set[int]:
-    return {*range(span.first, span.last + 1)}
-
-
-def moments(dependency: TableDependency, own: Calendar, output: Span) -> tuple[int | None, int]:
-    """From when to when the output reads; without a beginning: from the earliest there is."""
-    back = dependency.end_offset
-    until = own.start_s(output.last + 1 - back.partitions) - back.seconds
-    if dependency.end_cutoff_s is not None:
-        until = min(until, dependency.end_cutoff_s)
-    since = dependency.start_cutoff_s
-    if (back_to := dependency.start_offset) is not None:
-        start = own.start_s(output.first - back_to.partitions) - back_to.seconds
-        since = start if since is None else max(start, since)
-    return since, until
-
-
-def overlapping(calendar: Calendar, since: int, until: int) -> set[int]:
-    """The partitions that have a moment in common with this time."""
-    near = range(calendar.at(since) - 2, calendar.at(until) + 3)
-    return {
-        each
-        for each in near
-        if since < until and max(since, calendar.start_s(each)) < min(until, calendar.start_s(each + 1))
-    }
-
-
-class Expected:
-    """What a layout has to come to, from its own steps upwards."""
-
-    def __init__(self, drawn: Drawn) -> None:
-        self.catalogue = loaded(drawn)
-        self.fates = drawn.fates
-        self.layout = Layout(self.catalogue, drawn.submission, Lore(drawn.fates))
-        self.supplies = {supply.table: supply for supply in self.layout.supplies}
-        self.app = self.catalogue.app(drawn.submission.app)
-        self.asked = {each for run in asked_for(self.app, drawn.submission) for each in partitions_of(run)}
-        self.forced = {self._table(self.app): self.asked} if drawn.submission.rerun else {}
-        if drawn.submission.rerun == "downstream":
-            self.forced = restated(self.catalogue, drawn, self.asked)
-        self.required = {table: {*self.forced.get(table, ())} for table in drawn.fates}
-        self.required[self._table(self.app)] |= self.asked
-        self.or_later: dict[str, set[int]] = {table: set() for table in drawn.fates}
-        for supply in self.layout.supplies:
-            for step in supply.steps if supply.app else ():
-                for dependency, needed in self.reads(supply.app, step):
-                    of = self.or_later if dependency.cumulative else self.required
-                    of[dependency.table] |= needed
-
-    def reads(self, app: App | None, step: Span) -> Iterator[tuple[TableDependency, set[int]]]:
-        """Of each table that it reads what the step needs; of a cumulative one the last of it."""
-        assert app is not None
-        own = partitioning_of(app)
-        for dependency in own.dependencies:
-            since, until = moments(dependency, own.calendar, step)
-            calendar = dependency.calendar
-            if since is None:
-                output = calendar.at(own.calendar.start_s(step.first))
-                since = calendar.start_s(min([output, *self.fates[dependency.table]]))
-                if dependency.cumulative:
-                    since = until - 1
-                elif (declared := self._declared(dependency)) is not None:
-                    since = calendar.start_s(declared)
-            needed = overlapping(calendar, since, until)
-            if dependency.cumulative and needed:
-                yield dependency, {max(needed)}
-                continue
-            declared = self._declared(dependency)
-            needed = {each for each in needed if declared is None or each >= declared}
-            if needed:
-                yield dependency, needed
-
-    def there(self, table: str) -> set[int]:
-        """What is there and need not be made anew."""
-        there = {each for each, fate in self.fates[table].items() if fate == "there"}
-        return there - self.forced.get(table, set())
-
-    def under_way(self, table: str) -> dict[int, JobName]:
-        jobs = {each: maker(table, fate) for each, fate in self.fates[table].items()}
-        return {each: job.name for each, job in jobs.items() if job}
-
-    def made(self, table: str) -> dict[int, JobName]:
-        supply = self.supplies.get(table)
-        return (
-            {each: supply.name_of(step) for step in supply.steps for each in partitions_of(step)}
-            if supply
-            else {}
-        )
-
-    def lacking(self, table: str) -> set[int]:
-        """Of what any later partition would do for, what none does for that is there, be it made anew or not."""
-        there = {each for each, fate in self.fates[table].items() if fate == "there"}
-        return {each for each in self.or_later[table] if all(other < each for other in there)}
-
-    def _declared(self, dependency: TableDependency) -> int | None:
-        producer = self.catalogue.fills(dependency.table)
-        return partitioning_of(producer).first if producer else None
-
-    def _table(self, app: App) -> str:
-        return partitioning_of(app).table
-
-
-def restated(catalogue: Catalogue, drawn: Drawn, changed: set[int]) -> dict[str, set[int]]:
-    """By table, what is to be made anew where these of the asked app's change: one partition after the other."""
-    found = {partitioning_of(catalogue.app(drawn.submission.app)).table: {*changed}}
-    for name in sorted(drawn.apps, key=catalogue.rank):
-        own = partitioning_of(catalogue[name])
-        if own.table in found:
-            continue
-        if stale := {each for each in drawn.fates[own.table] if _is_made_from(own, each, found)}:
-            found[own.table] = stale
-    return found
-
-
-def _is_made_from(own: Partitioning, partition: int, changed: dict[str, set[int]]) -> bool:
-    for dependency in own.dependencies:
-        since, until = moments(dependency, own.calendar, Span(partition, partition))
-        starts = {each: dependency.calendar.start_s(each) for each in changed.get(dependency.table, ())}
-        if since is not None and since >= until:
-            continue
-        if dependency.cumulative and any(dependency.calendar.start_s(each + 1) >= until for each in starts):
-            return True
-        if not dependency.cumulative and any(
-            start < until and (since is None or dependency.calendar.start_s(each + 1) > since)
-            for each, start in starts.items()
-        ):
-            return True
-    return False
+from tests.planner.drawn_lineages import WINDOWS, Drawn, Lore, drawn_lineages, loaded
+from tests.planner.expected_partitions import Expected, moments, overlapping, partitions_of, restated
 
 
 @settings(max_examples=250, deadline=None)

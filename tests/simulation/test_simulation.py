@@ -94,9 +94,6 @@ MUTANTS = {
     ),
     "what a step has made is not there": _code(partitions, "made", lambda tx, jobs: None),
     "a landing is news to nobody": _code(partitions, "land_jobs", lambda tx, jobs: []),
-    "who joins a step wants nothing of what it waits for": _code(
-        partitions, "_WITH_ANCESTORS", "SELECT unnest(%(jobs)s::bigint[])"
-    ),
     "a plan looks for no inputs": _code(Layout, "gates", lambda layout, app, step: ()),
     "skipped and failed parents are forgotten": _code(counts, "strand", lambda tx, jobs: []),
 }

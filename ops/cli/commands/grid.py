@@ -120,9 +120,8 @@ def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
         runs = [(one, "".join(each.sign for each in of)) for one, of in groupby(line)]
         coloured = [(text, colour(one.state) if one.state else "bright_black") for one, text in runs]
         yield Spread([(each.row.app.ljust(margin) + " " * each.before, ""), *coloured])
-    units = f"one {along.unit}" if along.size == 1 else f"{along.size} {along.unit}s"
     legend = (f"{each.sign} {each.meaning}" for each in dict.fromkeys(marks))
-    yield Line(f"{'':{margin}}a column is {units}: {', '.join(legend)}", "bright_black")
+    yield Line(f"{'':{margin}}a column is {along.in_words}: {', '.join(legend)}", "bright_black")
     yield Line()
     rows = [(*_ends(each.row), len(each.row.span), in_words(total(cells))) for each, cells in shown]
     yield Table(("app", "from", "to", "partitions", "came to"), rows, prose=True)

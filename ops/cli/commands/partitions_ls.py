@@ -91,7 +91,7 @@ def _hole(first: int, last: int) -> Run:
 
 
 def _told(calendar: Calendar, each: Run) -> dict[str, Any]:
-    """``missing`` has the job that was to make it and is dead, where there was one."""
+    """What is missing has the state of those who were to make it and are dead, where there were any."""
     is_to_come = not each.done and each.state in LIVE
     told: dict[str, Any] = {
         "span": [calendar.write(each.first), calendar.write(each.last)],
@@ -100,10 +100,12 @@ def _told(calendar: Calendar, each: Run) -> dict[str, Any]:
     }
     if each.since:
         told["since"] = each.since
+    if each.state and not each.done:
+        told["state"] = each.state
     if each.makers > 1:
         told["makers"] = each.makers
     elif each.app and each.key:
-        told |= {"job": [each.app, each.key], "state": each.state}
+        told["job"] = [each.app, each.key]
     elif each.done:
         told["landed"] = True
     return told
@@ -155,8 +157,9 @@ def _whose(each: dict[str, Any]) -> str:
     if "landed" in each:
         return "others"
     if "makers" in each:
-        return f"{each['makers']} jobs"
-    if "job" not in each:
+        who, are = f"{each['makers']} jobs", "are"
+    elif "job" in each:
+        who, are = str(JobName(*each["job"])), "is"
+    else:
         return ""
-    name = JobName(*each["job"])
-    return str(name) if each["is"] == "there" else f"{name}, which is {each['state']}"
+    return f"{who}, which {are} {each['state']}" if "state" in each else who

@@ -98,11 +98,15 @@ def _facts(found: Dossier) -> Iterator[str]:
 def _looks(job: Job) -> Iterator[str]:
     if job.is_left:
         every, at = span(job.watch_s), moment(job.watch_at)
-        yield f"looked at every {every}, next at {at} UTC; started again {job.round} times"
+        yield f"looked at every {every}, next at {at} UTC; started again {_times(job.round)}"
     if job.is_to_be_ended:
         yield f"that work is still to be ended{f', next try at {moment(job.watch_at)} UTC' if job.watch_at else ''}"
     if job.said and (job.is_left or job.is_to_be_ended):
         yield f"it said last: {first_line(job.said)}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _part(headings: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[Block]:

@@ -1,6 +1,7 @@
 """``sluice submissions``: what was asked for, and what came of it."""
 
 import argparse
+from collections.abc import Iterator
 
 from broker.messages import PLANNER
 from jobs.errors import BadRequest
@@ -53,4 +54,12 @@ def _what(status: progress.Status) -> str:
         asked = f"{status.app} from {status.start} to {status.end}"
     else:
         asked = f"{status.keys} jobs of {status.app}" if status.keys else status.app
+    asked = " ".join([asked, *_how(status)])
     return f"{asked}: {status.reason}" if status.reason else asked
+
+
+def _how(status: progress.Status) -> Iterator[str]:
+    if status.mode:
+        yield f"in mode {status.mode}"
+    if status.branch:
+        yield f"on branch {status.branch}"

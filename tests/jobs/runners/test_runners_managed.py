@@ -56,6 +56,20 @@ def test_a_handle_is_seen_from_the_start_as_the_next_claim_would_see_it(bench: B
     assert tie.kept == [["pod", {"1": None}]]
 
 
+def test_partitions_that_the_work_has_made_are_acknowledged_once(bench: Bench) -> None:
+    days = ("2024-04-01", "2024-04-02", "2024-04-03")
+    place = Place(
+        Status("running", done=["2024-03-31", "2024-04-01"]),
+        Status("running", done=["2024-03-31", "2024-04-01", "2024-04-02"]),
+        Status("failed", "out of disk", done=["2024-04-02"]),
+    )
+    told: list[str] = []
+    step = bench.assign(managed_app(place.grid), span=(days[0], days[-1]), partitions=days)
+    outcome = bench.run(step, attachment=Tie(), acknowledge=told.append)
+    assert outcome.ending is Ending.ERROR
+    assert told == ["2024-04-01", "2024-04-02"]
+
+
 def test_failed_work_is_the_jobs_error(bench: Bench) -> None:
     place = Place(Status("failed", "out of memory on node 3"))
     assert error_of(_run(bench, place, Tie())) == "out of memory on node 3"

@@ -1,0 +1,162 @@
+"""Plans about partitions and whoever else may be about: two acts each, on a ledger that is arranged for them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from actors import executor, landing, pausing, planner
+from broker.messages import Cancel, Executed, Landed, Pause, Submit
+from jobs.outcome import Ending, Outcome
+from ledger import partitions
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from tests.ledger.lineages import acknowledge, ask, days, lineage, take, work_off
+from tests.world import World
+
+Act = Callable[[Ledger], Any]
+Arrange = Callable[[World], tuple[Act, Act]]
+LINEAGE = lineage("s, g*2: s, j: g", max_fails=1)
+G = "g/2024-04-01..2024-04-02"
+SPAN = days("2024-04-01", "2024-04-03")
+
+
+def plan(world: World, app: str, first: str, last: str, **words: object) -> Act:
+    request = msgspec.json.encode({"app": app, "start": first, "end": last, **words})
+    message = Submit(id=f"{app} {first} {last}", submission=msgspec.Raw(request))
+    return lambda ledger: list(planner.submit(ledger, world.catalogue, message))
+
+
+def cancel(world: World, id_: str) -> Act:
+    return lambda ledger: list(planner.cancel(ledger, world.catalogue, Cancel(submission=id_)))
+
+
+def record(world: World, claimed: Claimed, ending: Ending = Ending.DONE) -> Act:
+    """It ends and is judged."""
+
+    def act(ledger: Ledger) -> list[Any]:
+        messages, _ = executor.record(ledger, {claimed.right: Outcome(ending=ending)})
+        judged = planner.executed(ledger, world.catalogue, Executed(jobs=(claimed.id,)))
+        return [*messages, *judged]
+
+    return act
+
+
+def land(world: World, table: str, *texts: str) -> Act:
+    message = Landed(table=table, partitions=texts)
+    return lambda ledger: list(landing.landed(ledger, world.catalogue, message))
+
+
+def running(world: World) -> tuple[str, Claimed]:
+    """A submission for ``j`` whose ``g`` runs."""
+    world.define(LINEAGE)
+    id_ = ask(world, "j", "2024-04-01", "2024-04-02")
+    work_off(world, only="s/")
+    return id_, take(world, G)
+
+
+def two_plans_that_overlap(world: World) -> tuple[Act, Act]:
+    world.define(LINEAGE)
+    return plan(world, "j", "2024-04-01", "2024-04-02"), plan(world, "j", "2024-04-02", "2024-04-03")
+
+
+def two_plans_for_tables_of_one_lineage(world: World) -> tuple[Act, Act]:
+    world.define(LINEAGE)
+    return plan(world, "s", "2024-04-01", "2024-04-03"), plan(world, "j", "2024-04-01", "2024-04-03")
+
+
+def a_plan_and_the_success_of_what_it_joins(world: World) -> tuple[Act, Act]:
+    _, claimed = running(world)
+    return plan(world, "j", "2024-04-01", "2024-04-03"), record(world, claimed)
+
+
+def a_plan_and_the_failure_of_what_it_joins(world: World) -> tuple[Act, Act]:
+    world.define(lineage("s, g*2: s, j: g"))
+    ask(world, "g", "2024-04-01", "2024-04-02")
+    work_off(world, only="s/")
+    claimed = take(world, G)
+    return plan(world, "j", "2024-04-01", "2024-04-03"), record(world, claimed, Ending.ERROR)
+
+
+def a_plan_and_a_failure_further_up(world: World) -> tuple[Act, Act]:
+    world.define(lineage("s, g*2: s, j: g"))
+    ask(world, "g", "2024-04-01", "2024-04-02")
+    return (
+        plan(world, "j", "2024-04-01", "2024-04-03"),
+        record(world, take(world, "s/2024-04-02"), Ending.ERROR),
+    )
+
+
+def a_plan_and_another_round_of_what_it_joins(world: World) -> tuple[Act, Act]:
+    _, claimed = running(world)
+    return plan(world, "j", "2024-04-01", "2024-04-03"), record(world, claimed, Ending.ERROR)
+
+
+def a_plan_and_a_cancellation(world: World) -> tuple[Act, Act]:
+    id_, _ = running(world)
+    return plan(world, "j", "2024-04-01", "2024-04-03"), cancel(world, id_)
+
+
+def a_plan_and_a_cancellation_while_the_inputs_wait(world: World) -> tuple[Act, Act]:
+    world.define(LINEAGE)
+    id_ = ask(world, "g", "2024-04-01", "2024-04-03")
+    return plan(world, "j", "2024-04-01", "2024-04-03"), cancel(world, id_)
+
+
+def a_plan_and_a_landing(world: World) -> tuple[Act, Act]:
+    world.define(lineage("g*2: s, j: g"))
+    world.land("s", "2024-04-01", "2024-04-03")
+    return plan(world, "j", "2024-04-01", "2024-04-03"), land(world, "s", "2024-04-02")
+
+
+def a_plan_and_a_landing_of_what_it_would_make(world: World) -> tuple[Act, Act]:
+    world.define(LINEAGE)
+    return plan(world, "j", "2024-04-01", "2024-04-03"), land(world, "g", "2024-04-02..2024-04-03")
+
+
+def a_plan_and_a_pause(world: World) -> tuple[Act, Act]:
+    world.define(LINEAGE)
+    id_ = ask(world, "g", "2024-04-01", "2024-04-02")
+    return (
+        plan(world, "j", "2024-04-01", "2024-04-03"),
+        lambda ledger: list(pausing.pause(ledger, world.catalogue, Pause(submission=id_))),
+    )
+
+
+def a_plan_and_an_acknowledgement(world: World) -> tuple[Act, Act]:
+    _, claimed = running(world)
+    day = SPAN[1]
+    number = world.catalogue["g"].partitioning.calendar.read(day)
+
+    def act(ledger: Ledger) -> list[Any]:
+        assert ledger.transact(lambda tx: partitions.acknowledge(tx, claimed.right, number))
+        return []
+
+    return plan(world, "j", "2024-04-01", "2024-04-03"), act
+
+
+def a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all(world: World) -> tuple[Act, Act]:
+    _, claimed = running(world)
+    acknowledge(world, claimed, *SPAN[:2])
+    return plan(world, "g", "2024-04-01", "2024-04-02", rerun="job"), record(world, claimed)
+
+
+MEETINGS: list[Arrange] = [
+    two_plans_that_overlap,
+    two_plans_for_tables_of_one_lineage,
+    a_plan_and_the_success_of_what_it_joins,
+    a_plan_and_the_failure_of_what_it_joins,
+    a_plan_and_a_failure_further_up,
+    a_plan_and_another_round_of_what_it_joins,
+    a_plan_and_a_cancellation,
+    a_plan_and_a_cancellation_while_the_inputs_wait,
+    a_plan_and_a_landing,
+    a_plan_and_a_landing_of_what_it_would_make,
+    a_plan_and_a_pause,
+    a_plan_and_an_acknowledgement,
+    a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all,
+]
+#: What may be made a second time in the course of these.
+TWICE = {a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all: {"g"}}
+#: Here the plan may come to see a failure, so that what it wants fails too: the same as if it had come a moment before.
+FAIL = {a_plan_and_the_failure_of_what_it_joins, a_plan_and_a_failure_further_up}
