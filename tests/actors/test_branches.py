@@ -131,3 +131,31 @@ def test_a_conf_ends_in_the_app_of_its_mode(world: World) -> None:
     assert "no mode 'online'" in world.reason(refused)
     unsaid = world.submit("features", None, **DAY)
     assert "several modes" in world.reason(unsaid)
+
+
+def test_what_two_modes_have_in_common_runs_once(world: World) -> None:
+    online = {"bash_cmd": "true", "table_dependencies": [{"table": "sums"}]}
+    world.define({**LINEAGE, "online": online, "confs": {"features": {"offline": "join", "online": "online"}}})
+    offline = world.submit("features", None, mode="offline", **DAY)
+    assert _count(world, "online") == 0
+    served = world.submit("features", None, mode="online", **DAY)
+    assert [_count(world, app) for app in ("staging", "sums", "join", "online")] == [3, 3, 3, 3]
+    _run_all(world)
+    assert {world.submission(offline), world.submission(served)} == {SubmissionState.SUCCEEDED}
+
+
+def test_an_app_runs_in_a_mode_as_it_says_of_it(world: World) -> None:
+    modes = {"offline": {"max_fails": 3}, "online": {"priority": 5}}
+    world.define({**LINEAGE, "join": {**LINEAGE["join"], "modes": modes}})
+    world.submit("join", None, mode="offline", **DAY)
+    (first, *_) = (name for name in world.states() if name.startswith("join/"))
+    assert (world.field(first, "max_fails"), world.field(first, "priority")) == (3, 0)
+    assert "no mode 'nightly'" in world.reason(world.submit("join", None, mode="nightly", **DAY))
+    assert "no mode 'offline'" in world.reason(world.submit("sums", None, mode="offline", **DAY))
+
+
+def test_a_conf_of_another_name_with_the_same_apps_shares_them(world: World) -> None:
+    world.define({**LINEAGE, "confs": {"old": {"offline": "join"}, "new": {"offline": "join"}}})
+    world.submit("old", None, **DAY)
+    world.submit("new", None, **DAY)
+    assert len(world.states()) == 9
