@@ -202,7 +202,9 @@ class Job:
         if self._acknowledge is None:
             raise self._refusal("done()", "It belongs to apps that are keyed by partition.")
         if partition not in self._claimed.partitions:
-            raise self._refusal(f"done({partition!r})", "It takes the partitions of job.partitions, one by one.")
+            raise self._refusal(
+                f"done({partition!r})", "It takes the partitions of job.partitions, one by one."
+            )
         self._acknowledge(partition)
 
     def transaction(self) -> AbstractContextManager[Any]:

@@ -46,8 +46,8 @@ class Status(Struct, frozen=True):
     """``Status("failed", "out of memory")``; ValueError where it says nothing that we know.
 
     ``text`` is the error of work that failed; of other work it is a line of the job's output whenever it changes.
-    ``progress`` is how much is done, and of how much where that is known. ``done`` are the partitions of a step that are
-    made by now, whatever becomes of the rest; those that were told before may be among them.
+    ``progress`` is how much is done, and of how much where that is known. ``done`` are the partitions of a step that
+    are made by now, whatever becomes of the rest; those that were told before may be among them.
     """
 
     state: Literal["running", "succeeded", "failed"]

@@ -1,7 +1,8 @@
 """What jobs wait for, written down: their gates, and the needs behind each.
 
 A waiting job keeps the needs it was planned with, whatever becomes of its app's definition, until somebody asks
-for it anew: then it gets those of the definition as it is now. One that was claimed keeps them unless it is run again.
+for it anew, which a push does not: then it gets those of the definition as it is now. One that was claimed keeps
+them unless it is run again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ FROM held WHERE need.child = held.child AND need.gate = held.gate AND need.paren
 _OUTDATED = f"""
 SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) USING (id)
 WHERE job.digest IS DISTINCT FROM given.digest
-  AND (job.state IN ('{State.WAITING}', '{State.CANCELLED}')
+  AND (job.state = '{State.WAITING}' AND job.id = ANY(%(asked)s::bigint[]) OR job.state = '{State.CANCELLED}'
        OR job.state IN ({_ENDED}) AND job.id = ANY(%(again)s::bigint[]))
 ORDER BY job.id
 """
@@ -59,17 +60,18 @@ FROM unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) WHERE
 
 
 def outdated(
-    tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int], again: list[int]
+    tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int], *, asked: list[int], again: list[int]
 ) -> list[PlannedJob]:
-    """Those of the jobs that wait, or are about to wait again, by an older definition than they are asked for by.
+    """Those of the jobs that wait, or are about to wait again, by an older definition than they are planned by now.
 
-    ``again`` are to be run again though they have ended.
+    ``again`` are to be run again though they have ended. One that waits is to have been ``asked`` for: a push names
+    parents and asks for none, so whoever asked for the job would wait for them in vain.
     """
     known = {ids[job.name]: job for job in jobs if job.digest is not None}
     if not known:
         return []
     digests = [job.digest for job in known.values()]
-    return [known[id] for id in tx.column(_OUTDATED, jobs=list(known), digests=digests, again=again)]
+    return [known[id] for id in tx.column(_OUTDATED, jobs=list(known), digests=digests, asked=asked, again=again)]
 
 
 def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:

@@ -77,13 +77,13 @@ ON CONFLICT (place, version, partition) DO UPDATE SET done_at = excluded.done_at
 _AWAITED = f"SELECT id, key FROM job WHERE app = %(app)s AND state = '{State.EXPECTED}'"
 _LAND_JOBS = move(LAND, By.PLANNER)
 
-# Upwards from the jobs that are joined, whoever has to end well for them.
+# Upwards from the jobs that are joined, whoever has to end well for them, or to go on running.
 _WITH_ANCESTORS = f"""
 WITH RECURSIVE up (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
-    WHERE need.settled IS NULL AND job.state IN ({_LIVE}) AND job.state <> '{State.EXPECTED}'
+    WHERE (need.settled IS NULL OR need.condition = 'running') AND job.state IN ({_LIVE}) AND job.state <> '{State.EXPECTED}'
 )
 SELECT id FROM up
 """

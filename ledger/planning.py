@@ -85,7 +85,13 @@ def plan(tx: Tx, plan: Plan) -> Told:
     fresh = [job for job in wanted if job.name in made or ids[job.name] in woken]
     gates.write(tx, fresh, ids)
     asked_again = [job for job in wanted if job.name in older and ids[job.name] not in woken]
-    changed = gates.outdated(tx, asked_again, ids, [job for _, jobs in reruns for job in jobs])
+    changed = gates.outdated(
+        tx,
+        asked_again,
+        ids,
+        asked=[ids[name] for _, name, wish in plan.wants if wish is not Wish.PUSHED],
+        again=[job for _, jobs in reruns for job in jobs],
+    )
     gates.replace(tx, changed, ids)
     gates.discount(tx, [job for job in plan.jobs if job.stale], ids)
     wishes.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])

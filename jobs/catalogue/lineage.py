@@ -87,12 +87,10 @@ class _Linking:
 
     def _of_external(self, reading: Reading, reader: str, own: Calendar, at: At) -> Calendar:
         table = reading.dependency.table
-        called_so = self._drafts.get(table)
-        if called_so and called_so.partitioning:
-            at.add(
-                f"no app fills a table of this name; the app {table} fills {called_so.partitioning.table}."
-                " Read that, or call one of them otherwise"
-            )
+        if called_so := self._drafts.get(table):
+            other = called_so.partitioning
+            fills = f"fills {other.table}. Read that, or" if other else "fills none;"
+            at.add(f"no app fills a table of this name; the app {table} {fills} call one of them otherwise")
         calendar = reading.calendar or own
         if self._faults.about(reader):
             return calendar

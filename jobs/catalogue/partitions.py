@@ -170,7 +170,11 @@ def _submitted(value: object) -> JSON:
 #: Each word, the field of ``Partitioning`` it sets, and how its value is read.
 _WORDS: Words = {"output_table": ("table", _table), "step_size": ("step_size", _step)}
 #: The same for ``TableDependency``.
-_PLAIN_WORDS: Words = {"table": ("table", _table), "cumulative": ("cumulative", truth), "version": ("version", _table)}
+_PLAIN_WORDS: Words = {
+    "table": ("table", _table),
+    "cumulative": ("cumulative", truth),
+    "version": ("version", _table),
+}
 _OFFSET_WORDS: Words = {word: (word, _offset) for word in ("start_offset", "end_offset", "offset")}
 _AS_SUBMITTED: Words = {word: (word, _submitted) for word in POLICY_WORDS}
 _READING_WORDS = (*_PLAIN_WORDS, *_OFFSET_WORDS, "start_cutoff", "end_cutoff", "partition")

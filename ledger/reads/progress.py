@@ -10,7 +10,8 @@ from ledger.connection import Tx
 # What was asked for stands in the request, in the words of whoever asked.
 _COLUMNS = """
 number, id, app, state, reason, request->>'key' AS key, coalesce(jsonb_array_length(request->'keys'), 0) AS keys,
-received_at, ended_at, paused_at, request->>'start' AS start, request->>'end' AS end
+received_at, ended_at, paused_at, request->>'start' AS start, request->>'end' AS end,
+request->>'mode' AS mode, request->>'branch' AS branch
 """
 _STATUS = f"SELECT {_COLUMNS} FROM submission WHERE id = %(id)s"
 _RECENT = f"SELECT {_COLUMNS} FROM submission ORDER BY number DESC LIMIT %(limit)s"
@@ -32,6 +33,8 @@ class Status(Struct, frozen=True):
     paused_at: datetime | None = None
     start: str | None = None
     end: str | None = None
+    mode: str | None = None
+    branch: str | None = None
 
     @property
     def is_open(self) -> bool:

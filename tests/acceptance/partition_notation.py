@@ -6,7 +6,8 @@ so many partitions or a duration, ``all`` for whatever there is; ``any`` where a
 ``to=`` for cut-offs. A table that no app is called like is one that others fill. ``S@hour`` counts hours.
 
 *Partitions:* ``04-01`` is of 2024, other years are written in full. ``G[04-01..04-07]`` is one job;
-``S[04-01..04-07 each]`` is a job for each partition. What a job needs, ``S[01-02..04-07]``, is every job there is that makes any of these.
+``S[04-01..04-07 each]`` is a job for each partition. What a job needs, ``S[01-02..04-07]``, is every job there is that
+makes any of these.
 
 *Plans:* ``S[01-02..04-07 each]; G[04-01..04-07] <- S[01-02..04-07]``. Every job there is, and all those it waits for.
 """

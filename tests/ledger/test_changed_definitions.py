@@ -27,6 +27,16 @@ def test_a_waiting_job_keeps_its_needs_until_it_is_asked_for_again(world: World)
     assert world.state("child") is State.READY, "it does not wait for a any more"
 
 
+def test_a_push_does_not_ask_for_a_job_anew(world: World) -> None:
+    world.define(_needing("a"))
+    asked = world.submit("child")
+    # A push would name ``b`` as a parent, and nobody would ask for it.
+    world.define(_needing("a", "b"))
+    world.finish("a")
+    world.finish("child")
+    assert world.submission(asked) is SubmissionState.SUCCEEDED
+
+
 def test_a_waiting_job_that_needs_nobody_any_more_is_ready_when_it_is_asked_for(world: World) -> None:
     world.define(_needing("a", "b"))
     world.submit("child")
