@@ -83,7 +83,8 @@ WITH RECURSIVE up (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
-    WHERE (need.settled IS NULL OR need.condition = 'running') AND job.state IN ({_LIVE}) AND job.state <> '{State.EXPECTED}'
+    WHERE (need.settled IS NULL OR need.condition = 'running')
+      AND job.state IN ({_LIVE}) AND job.state <> '{State.EXPECTED}'
 )
 SELECT id FROM up
 """
