@@ -71,7 +71,9 @@ def outdated(
     if not known:
         return []
     digests = [job.digest for job in known.values()]
-    return [known[id] for id in tx.column(_OUTDATED, jobs=list(known), digests=digests, asked=asked, again=again)]
+    return [
+        known[id] for id in tx.column(_OUTDATED, jobs=list(known), digests=digests, asked=asked, again=again)
+    ]
 
 
 def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
