@@ -135,7 +135,9 @@ def test_a_conf_ends_in_the_app_of_its_mode(world: World) -> None:
 
 def test_what_two_modes_have_in_common_runs_once(world: World) -> None:
     online = {"bash_cmd": "true", "table_dependencies": [{"table": "sums"}]}
-    world.define({**LINEAGE, "online": online, "confs": {"features": {"offline": "join", "online": "online"}}})
+    world.define(
+        {**LINEAGE, "online": online, "confs": {"features": {"offline": "join", "online": "online"}}}
+    )
     offline = world.submit("features", None, mode="offline", **DAY)
     assert _count(world, "online") == 0
     served = world.submit("features", None, mode="online", **DAY)
