@@ -82,12 +82,6 @@ def test_one_table_may_be_read_in_several_ways() -> None:
     assert len(catalogue.readers_of("raw")) == 3
 
 
-def test_a_table_from_elsewhere_may_be_called_like_an_app_with_keys() -> None:
-    catalogue = catalogue_of({"raw": {"job_id": "{date}"}, "a": reading("raw")})
-    assert list(catalogue.externals) == ["raw"]
-    assert catalogue.children_of("raw") == ()
-
-
 def test_a_function_that_names_no_apps_may_not_name_one_by_partition() -> None:
     two_way = {"job_id": "{day}", "depends_on": {"_func": "tests.planner.two_ways:Weeks"}}
     catalogue = catalogue_of({"a": two_way, "b": {"step_size": 1}})
