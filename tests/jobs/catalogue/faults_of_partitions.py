@@ -251,12 +251,9 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "an app for its table": (
         reading({"table": "b"}),
-        "b: no app fills a table of this name; the app b fills raw",
+        "no app fills a table of this name; the app b fills raw",
     ),
-    "an app that fills no table": (
-        {**reading({"table": "c"}), "c": {"job_id": "{x}"}},
-        "the app c fills none",
-    ),
+    "an app that fills none": ({**reading({"table": "c"}), "c": {"job_id": "{x}"}}, "the app c fills none"),
     "an app that reads what it fills": (chain(a="a"), "the apps depend on each other in a circle: a -> a"),
     "two that read each other's tables": (chain(a="b", b="a"), "in a circle: a -> b -> a"),
     "a long circle of tables": (
