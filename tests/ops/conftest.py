@@ -1,7 +1,7 @@
 """One folder with definitions and one embedded ledger for all commands that are typed."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -64,8 +64,21 @@ def noisy(n):
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
+    """One for many tests. What one of them leaves behind the others meet."""
+    with _desk_in(tmp_path_factory.mktemp("desk")) as typist:
+        yield typist
+
+
+@pytest.fixture
+def desk_apart(tmp_path: Path) -> Iterator[Typist]:
+    """For tests after which the ledger is not what others expect: they kill a worker, say."""
+    with _desk_in(tmp_path) as typist:
+        yield typist
+
+
+@contextmanager
+def _desk_in(folder: Path) -> Iterator[Typist]:
     """With a ledger that is kept running: to start one for each command would take as long as the rest of it."""
-    folder = tmp_path_factory.mktemp("desk")
     typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS="apps.json")
     typist.apps("apps.json", APPS)
     typist.write("noisy.py", NOISY)

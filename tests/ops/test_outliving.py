@@ -17,7 +17,10 @@ class outlives(LocalProcess):
 LEASE = "3s"
 
 
-def test_a_killed_worker_leaves_the_command_running_and_the_next_hears_its_end(desk: Typist) -> None:
+def test_a_killed_worker_leaves_the_command_running_and_the_next_hears_its_end(
+    desk_apart: Typist,
+) -> None:
+    desk = desk_apart
     source = str(desk.write("outlives.py", SOURCE))
     began = desk.folder / "began"
     with desk.starts("--apps", source, "run", "outlives", "1", SLUICE_LEASE=LEASE) as worker:

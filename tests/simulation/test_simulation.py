@@ -18,7 +18,7 @@ from tests.simulation.run import Violation, simulate
 SEEDS = int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000" if os.environ.get("CI") == "true" else "200"))
 PROCESSES = 2
 #: A broken guard has to show within so many seeds.
-MUTANT_SEEDS = 150
+MUTANT_SEEDS = 250
 
 
 @pytest.mark.timeout(1800)
