@@ -67,12 +67,21 @@ def folder_of(handle: Any) -> Path:
 
 
 def leaders_under(folder: Path) -> list[psutil.Process]:
-    """The leaders of runs that are kept there: they are told so by their words."""
+    """The leaders of runs that are kept there: they are told so by their words. Until it has become the command, a
+    child of one has these words too, but leads no session."""
     return [
         process
         for process in psutil.process_iter(["cmdline"])
         if any(word.startswith(f"{folder}/") for word in process.info["cmdline"] or ())
+        and _leads_a_session(process.pid)
     ]
+
+
+def _leads_a_session(pid: int) -> bool:
+    try:
+        return os.getsid(pid) == pid
+    except ProcessLookupError:
+        return False
 
 
 def next_claim(claimed: Claimed) -> Claimed:
