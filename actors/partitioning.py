@@ -83,6 +83,7 @@ class _Entering:
         self._number = number
         self._ids = {job.name: job.id for supply in layout.supplies for job in supply.joined}
         self._joined = {*self._ids}
+        self._again: list[int] = []
 
     def enter(self) -> list[Ready]:
         """Those that may run at once."""
@@ -93,6 +94,7 @@ class _Entering:
             ahead = zip(self._layout.jobs(supply), supply.steps, strict=True)
             while batch := list(islice(ahead, BATCH)):
                 ready += self._enter(supply, batch, wish)
+        partitions.want_along(self._tx, self._again)
         return ready
 
     def _enter(self, supply: Supply, batch: Sequence[tuple[PlannedJob, Span]], wish: Wish) -> list[Ready]:
@@ -103,6 +105,7 @@ class _Entering:
         entered = steps.enter(self._tx, jobs, self._ids, self._joined, even=self._layout.is_even)
         self._ids.update(entered.ids)
         self._joined |= entered.living
+        self._again += entered.again
         made = [
             partitions.Step(self._ids[job.name], step)
             for job, step in batch

@@ -18,8 +18,10 @@ from msgspec import Struct
 from jobs.calendar import Span
 from jobs.coverage import Extent, Held
 from jobs.known import Known
+from jobs.plan import Wish
 from jobs.ref import Claim
 from jobs.states import LAND, LIVE, By, State, sql_list
+from jobs.submission import SubmissionState
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
 from ledger.submissions import owe
@@ -77,14 +79,17 @@ ON CONFLICT (place, version, partition) DO UPDATE SET done_at = excluded.done_at
 _AWAITED = f"SELECT id, key FROM job WHERE app = %(app)s AND state = '{State.EXPECTED}'"
 _LAND_JOBS = move(LAND, By.PLANNER)
 
+_IS_AWAITED = f"""
+(need.settled IS NULL OR need.condition = 'running')
+AND job.state IN ({_LIVE}) AND job.state <> '{State.EXPECTED}'
+"""
 # Upwards from the jobs that are joined, whoever has to end well for them, or to go on running.
 _WITH_ANCESTORS = f"""
 WITH RECURSIVE up (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
-    WHERE (need.settled IS NULL OR need.condition = 'running')
-      AND job.state IN ({_LIVE}) AND job.state <> '{State.EXPECTED}'
+    WHERE {_IS_AWAITED}
 )
 SELECT id FROM up
 """
@@ -98,6 +103,21 @@ LEFT = """
 CASE WHEN place IS NOT NULL THEN
     ARRAY(SELECT partition.partition FROM partition WHERE partition.job = moved.id AND done_at IS NULL ORDER BY 1)
 END
+"""
+
+
+# Of dead jobs that begin anew others may want some still: they want what these wait for now.
+_WANT_ALONG = f"""
+WITH RECURSIVE up (submission, id) AS (
+    SELECT wants.submission, wants.job FROM wants JOIN submission ON submission.number = wants.submission
+    WHERE wants.job = ANY(%(jobs)s) AND submission.state = '{SubmissionState.ACTIVE}'
+    UNION
+    SELECT up.submission, need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
+    WHERE {_IS_AWAITED}
+)
+INSERT INTO wants (submission, job, wish)
+SELECT submission, id, {Wish.PULLED:d} FROM up ORDER BY submission, id
+ON CONFLICT (submission, job) DO NOTHING
 """
 
 
@@ -171,6 +191,12 @@ def land_jobs(tx: Tx, jobs: list[int]) -> list[int]:
     landed = tx.column(_LAND_JOBS, jobs=jobs)
     owe(tx, landed)
     return landed
+
+
+def want_along(tx: Tx, jobs: list[int]) -> None:
+    """These jobs were dead and begin anew: whoever wants one of them still wants all that it waits for now."""
+    if jobs:
+        tx.write(_WANT_ALONG, jobs=jobs)
 
 
 def join(tx: Tx, jobs: list[int]) -> Joined | None:

@@ -24,11 +24,13 @@ SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(LIVE
 
 
 class Entered(NamedTuple):
-    """``ready`` are those of the jobs that may run at once; ``living`` were there before, and go on as they did."""
+    """``ready`` are those of the jobs that may run at once; ``living`` were there before, and go on as they did;
+    ``again`` were dead and begin anew."""
 
     ids: Mapping[JobName, int]
     ready: list[Ready]
     living: set[JobName]
+    again: list[int]
 
 
 def enter(
@@ -56,7 +58,8 @@ def enter(
     counts.recount(tx, unsure)
     urgency.lend(tx, unsure if even else sorted({*unsure, *made.values()}))
     is_open = [ids[job.name] for job in jobs if job.name in made and entering.is_open(job)]
-    return Entered(ids, release(tx, By.PLANNER, [*unsure, *is_open]), living)
+    ready = release(tx, By.PLANNER, [*unsure, *is_open])
+    return Entered(ids, ready, living, [ids[job.name] for job in again])
 
 
 def expect(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:

@@ -155,6 +155,7 @@ class Layout:
         held = self._known.held(table, app.version, self._within(table, wanted))
         supply = Supply(table, app, partitioning.calendar, held=held, wanted=wanted, forced=forced)
         supply.steps = steps(supply.missing, partitioning.step_size)
+        supply.later = self._missing_later(table, app.version)
         self._by_table[table] = supply
         for step in supply.steps:
             for dependency, span in self._needed(app, step):

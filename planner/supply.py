@@ -50,6 +50,8 @@ class Supply:
         self._held_spans = [each.span for each in self._held]
         self.missing = without(wanted, sorted([*self.there, *self._held_spans]))
         self.steps: list[Span] = []
+        #: Where any partition from one of these on would do, and none is there.
+        self.later: Sequence[int] = ()
         #: Of the steps, those that any later partition will do for as well.
         self.or_later: set[Span] = set()
 
@@ -61,7 +63,9 @@ class Supply:
     @property
     def joined(self) -> list[Known]:
         """The jobs under way that make some of what is wanted, each once."""
-        met = (place for run in self.wanted for place in places(self._held_spans, run))
+        ends = (self._first_made(each) for each in self.later)
+        runs = [*self.wanted, *(Span(each, each) for each in ends if each is not None)]
+        met = (place for run in runs for place in places(self._held_spans, run))
         return list({job.name: job for place in met if (job := self._held[place].by)}.values())
 
     @cached_property
@@ -84,14 +88,16 @@ class Supply:
 
     def first_maker(self, partition: int) -> JobName | None:
         """Who makes the earliest of the partitions from this one on, where one that is there would do but none is."""
+        earliest = self._first_made(partition)
+        return None if earliest is None else next(self.makers(Span(earliest, earliest)))
+
+    def _first_made(self, partition: int) -> int | None:
+        """The earliest from this one on that somebody is to make, where one that is there would do but none is."""
         if self.there and self.there[-1].last >= partition:
             return None
         ahead = Span(partition, _AFTER_ALL)
         spans = [*meeting(self.steps, ahead), *meeting(self._held_spans, ahead)]
-        if not spans:
-            return None
-        earliest = min(max(span.first, partition) for span in spans)
-        return next(self.makers(Span(earliest, earliest)))
+        return min((max(span.first, partition) for span in spans), default=None)
 
 
 #: Later than any partition.
