@@ -76,6 +76,12 @@ INSERT INTO partition (place, version, partition, done_at)
 SELECT %(place)s, %(version)s, each, {NOW} FROM unnest(%(partitions)s::int[]) AS given (each) ORDER BY each
 ON CONFLICT (place, version, partition) DO UPDATE SET done_at = excluded.done_at WHERE partition.done_at IS NULL
 """
+#: What a job that has been moved has still to make; null where it makes no partitions.
+LEFT = """
+CASE WHEN place IS NOT NULL THEN
+    ARRAY(SELECT partition.partition FROM partition WHERE partition.job = moved.id AND done_at IS NULL ORDER BY 1)
+END
+"""
 _AWAITED = f"SELECT id, key FROM job WHERE app = %(app)s AND state = '{State.EXPECTED}'"
 _LAND_JOBS = move(LAND, By.PLANNER)
 
@@ -93,19 +99,6 @@ WITH RECURSIVE up (id) AS (
 )
 SELECT id FROM up
 """
-# Those that will be written first: a share lock that has to grow invites a deadlock.
-_HOLD_PAUSED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) AND paused ORDER BY id FOR UPDATE"
-_HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
-
-
-#: What a job that has been moved has still to make; null where it makes no partitions.
-LEFT = """
-CASE WHEN place IS NOT NULL THEN
-    ARRAY(SELECT partition.partition FROM partition WHERE partition.job = moved.id AND done_at IS NULL ORDER BY 1)
-END
-"""
-
-
 # Of dead jobs that begin anew others may want some still: they want what these wait for now.
 _WANT_ALONG = f"""
 WITH RECURSIVE up (submission, id) AS (
@@ -119,6 +112,9 @@ INSERT INTO wants (submission, job, wish)
 SELECT submission, id, {Wish.PULLED:d} FROM up ORDER BY submission, id
 ON CONFLICT (submission, job) DO NOTHING
 """
+# Those that will be written first: a share lock that has to grow invites a deadlock.
+_HOLD_PAUSED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) AND paused ORDER BY id FOR UPDATE"
+_HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
 
 class Step(Struct, frozen=True):

@@ -25,7 +25,7 @@ from jobs.ref import JobName
 from jobs.submission import JSON, Submission
 from planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
 from planner.restating import touched
-from planner.spans import steps, united
+from planner.spans import united, without
 from planner.supply import ALL, Knowledge, Supply, jobs_in
 from planner.walk import JOBS_MAX
 
@@ -153,10 +153,16 @@ class Layout:
         if not wanted:
             return
         held = self._known.held(table, app.version, self._within(table, wanted))
-        supply = Supply(table, app, partitioning.calendar, held=held, wanted=wanted, forced=forced)
-        supply.steps = steps(supply.missing, partitioning.step_size)
-        supply.later = self._missing_later(table, app.version)
-        self._by_table[table] = supply
+        supply = self._by_table[table] = Supply(
+            table,
+            app,
+            partitioning.calendar,
+            held=held,
+            wanted=wanted,
+            size=partitioning.step_size,
+            forced=forced,
+            later=self._missing_later(table, app.version),
+        )
         for step in supply.steps:
             for dependency, span in self._needed(app, step):
                 self._want(dependency, span)
@@ -174,18 +180,15 @@ class Layout:
 
     def _look_for(self, table: str, calendar: Calendar) -> None:
         """Of a table that others fill each partition that is not there is waited for by itself."""
-        or_later = self._missing_later(table, calendar.unit)
-        wanted = united([*self._wanted[table], *(Span(each, each) for each in or_later)])
+        or_later = [Span(each, each) for each in self._missing_later(table, calendar.unit)]
+        wanted = united([*self._wanted[table], *or_later])
         if not wanted:
             return
         held = self._known.held(table, calendar.unit, self._within(table, wanted))
-        supply = Supply(table, None, calendar, held=held, wanted=wanted)
-        supply.steps = steps(supply.missing, 1)
-        exactly = united(self._wanted[table])
-        supply.or_later = {
-            Span(each, each) for each in or_later if not any(run.first <= each <= run.last for run in exactly)
-        }
-        self._by_table[table] = supply
+        alone = {*without(or_later, united(self._wanted[table]))}
+        self._by_table[table] = Supply(
+            table, None, calendar, held=held, wanted=wanted, size=1, or_later=alone
+        )
 
     def _all_wanted(self, table: str, version: str) -> list[Span]:
         """With one partition that will do for all who can do with any later one, where none is there or wanted."""

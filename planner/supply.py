@@ -1,6 +1,6 @@
 """One table, as far as a plan goes: which of its partitions are asked for, and whose it is to make each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from jobs.known import Known
 from jobs.partition_key import landing_key
 from jobs.ref import JobName
 from planner.partition_keys import key_of
-from planner.spans import in_both, meeting, places, united, without
+from planner.spans import in_both, meeting, places, steps, united, without
 
 
 class Knowledge(Protocol):
@@ -28,7 +28,9 @@ class Supply:
     """``app`` fills the table; where it is None others do, and each missing partition has a job that stands for its
     landing.
 
-    ``held`` is what was known of all that is ``wanted``. What is ``forced`` is made anew although it is there.
+    ``held`` is what was known of all that is ``wanted``. What is ``forced`` is made anew although it is there. Where
+    any partition from one of ``later`` on would do, none is there; of the steps, those of ``or_later`` may be replaced
+    by any later partition.
     """
 
     def __init__(
@@ -39,21 +41,21 @@ class Supply:
         *,
         held: Sequence[Held],
         wanted: list[Span],
+        size: int,
         forced: Sequence[Span] = (),
+        later: Sequence[int] = (),
+        or_later: Set[Span] = frozenset(),
     ) -> None:
         self.table = table
         self.app = app
         self.calendar = calendar
         self.wanted = wanted
+        self.or_later = or_later
         self.there = without([each.span for each in held if each.by is None], forced)
         self._held = [each for each in held if each.by is not None]
         self._held_spans = [each.span for each in self._held]
-        self.missing = without(wanted, sorted([*self.there, *self._held_spans]))
-        self.steps: list[Span] = []
-        #: Where any partition from one of these on would do, and none is there.
-        self.later: Sequence[int] = ()
-        #: Of the steps, those that any later partition will do for as well.
-        self.or_later: set[Span] = set()
+        self._later = later
+        self.steps = steps(without(wanted, sorted([*self.there, *self._held_spans])), size)
 
     @property
     def satisfied(self) -> list[Span]:
@@ -63,7 +65,7 @@ class Supply:
     @property
     def joined(self) -> list[Known]:
         """The jobs under way that make some of what is wanted, each once."""
-        ends = (self._first_made(each) for each in self.later)
+        ends = (self._first_made(each) for each in self._later)
         runs = [*self.wanted, *(Span(each, each) for each in ends if each is not None)]
         met = (place for run in runs for place in places(self._held_spans, run))
         return list({job.name: job for place in met if (job := self._held[place].by)}.values())

@@ -150,3 +150,15 @@ def test_after_any_order_of_cancellations_each_partition_was_made_once(world: Wo
     work_off(world)
     assert world.submission(ids[2]) is world.submission(ids[3]) is SubmissionState.SUCCEEDED
     assert set(times_made(world, "g").values()) == set(times_made(world, "s").values()) == {1}
+
+
+def test_whoever_wants_a_step_that_another_revived_wants_what_it_waits_for_now(world: World) -> None:
+    world.define(lineage("s*2, g: s"))
+    ask(world, "g", "2024-04-01", "2024-04-04")
+    end(world, "s/2024-04-01..2024-04-02", Ending.ERROR)
+    others = [ask(world, "s", "2024-03-31", "2024-04-01"), ask(world, "g", "2024-04-01")]
+    assert needs(world)["g/2024-04-01"] == {"s/2024-03-31..2024-04-01"}
+    for id_ in others:
+        world.cancel(id_)
+    assert states(world)["s/2024-03-31..2024-04-01"] is State.READY
+    assert states(world)["g/2024-04-01"] is State.WAITING

@@ -283,3 +283,18 @@ def test_all_steps_that_read_from_the_beginning_wait_for_the_same_beginning(worl
     assert needs(world)["g/2024-04-03..2024-04-04"] == {
         f"s/{day}" for day in days("2024-04-01", "2024-04-04")
     }
+
+
+def test_whoever_makes_what_any_later_partition_will_do_for_is_joined(world: World) -> None:
+    apps = lineage("s, r: s, j: r s")
+    r, j = apps["r"], apps["j"]
+    r["table_dependencies"] = [{"table": "s", "cumulative": True}]
+    j["table_dependencies"] = [{"table": "r", "start_offset": 3, "end_offset": 3}, {"table": "s"}]
+    world.define(apps)
+    first = ask(world, "s", "2024-04-03")
+    second = ask(world, "j", "2024-04-05")
+    assert needs(world)["r/2024-04-02"] == {"s/2024-04-03"}
+    world.cancel(first)
+    assert ready(world) == {"s/2024-04-03", "s/2024-04-05"}
+    work_off(world)
+    assert world.submission(second) is SubmissionState.SUCCEEDED
