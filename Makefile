@@ -5,7 +5,8 @@
 # make clean   remove what was made here, .venv included (not .sluice: that is somebody's ledger)
 #
 # All of them need Python 3.11 or newer, called python3 or named by PYTHON=…, and nothing else.
-# PYTEST_ARGS="-k walk -x" chooses among the tests. CI=true makes every server they can use required.
+# The tests run in two to four processes, by the cores there are. PYTEST_ARGS="-k walk -x" chooses among them, and adding
+# -n 0 runs them in one. CI=true makes every server they can use required.
 
 PYTHON ?= python3
 bin = .venv/bin
@@ -16,7 +17,7 @@ demo: .venv/installed
 test: .venv/tested
 	@sh ops/setup/services.sh
 	@$(MAKE) --no-print-directory lint
-	@$(bin)/python -m pytest --quiet $(PYTEST_ARGS)
+	@$(bin)/python -m pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
 
 lint: .venv/tested
 	@$(bin)/ruff check --quiet .
