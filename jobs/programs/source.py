@@ -1,0 +1,149 @@
+"""What a program's source says: how it is reached, and what is there.
+
+    http://HOST/PATH   https://HOST/PATH   file:PATH   file:///PATH   rsync:PATH   rsync:HOST:PATH
+
+The path ends in one of ``SUFFIXES``, or is a bare ``run.sh``. The form is that of the path: a URL's query says nothing.
+"""
+
+import re
+from typing import Final, Literal, TypeAlias
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from msgspec import Struct
+
+from jobs.programs.unfit import Unfit, one_line
+
+Scheme: TypeAlias = Literal["http", "https", "rsync", "file"]
+Form: TypeAlias = Literal["zip", "tar", "tar.gz", "tar.bz2", "tar.xz", "run.sh"]
+
+SUFFIXES: Final[dict[str, Form]] = {
+    ".zip": "zip",
+    ".tar": "tar",
+    ".tar.gz": "tar.gz",
+    ".tgz": "tar.gz",
+    ".tar.bz": "tar.bz2",
+    ".tar.bz2": "tar.bz2",
+    ".tar.xz": "tar.xz",
+}
+CHARS_MAX: Final = 2000
+POSSIBLE: Final = "a source begins with http://, https://, rsync: or file:"
+
+_SECRETS = re.compile(r"//.*@|\?.*|#.*")
+_REMOTE = re.compile(
+    r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
+)
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """``place`` is the whole URL, or the path, or what rsync calls it; ``host`` is empty where it is this machine.
+
+    ``shown`` is the source as people may read it: without the user, password and query of a URL.
+    """
+
+    scheme: Scheme
+    form: Form
+    place: str
+    host: str
+    shown: str
+
+    @property
+    def is_local(self) -> bool:
+        return not self.host
+
+
+def parse_source(text: str) -> Source:
+    """The source that the text names; Unfit, in one line, where it names none."""
+    if not text or text != text.strip() or not text.isprintable() or len(text) > CHARS_MAX:
+        raise _invalid(masked(text))
+    scheme, _, rest = text.partition(":")
+    match scheme.lower():
+        case "http" | "https":
+            return _of_url(text)
+        case "rsync":
+            return _of_rsync(text, rest)
+        case "file":
+            return _of_file(text, rest)
+    raise _invalid(f"{masked(text)} ({POSSIBLE})")
+
+
+def masked(text: str) -> str:
+    """A text that may be a URL, without what may be secret in it."""
+    if re.match(r"(?:file|rsync):", text, re.IGNORECASE):
+        return one_line(text)
+    return one_line(
+        _SECRETS.sub(lambda found: {"/": "//***@", "?": "?***", "#": ""}[found[0][0]], text, count=2)
+    )
+
+
+def _of_url(text: str) -> Source:
+    try:
+        url = urlsplit(text)
+        host, _ = (url.hostname or "").encode("idna").decode().rstrip("."), url.port
+    except ValueError:  # UnicodeError is one.
+        raise _invalid(masked(text)) from None
+    if not host or url.port == 0 or " " in text or not text.lower().startswith((f"{url.scheme}://")):
+        raise _invalid(masked(text))
+    shown = _shown_url(url)
+    return Source(
+        scheme="https" if url.scheme == "https" else "http",
+        form=_form(f":{unquote(url.path)}", shown),
+        place=text.partition("#")[0],
+        host=host.lower(),
+        shown=shown,
+    )
+
+
+def _shown_url(url: SplitResult) -> str:
+    user, at, place = url.netloc.rpartition("@")
+    query = "?***" if url.query else ""
+    return one_line(f"{url.scheme}://{'***@' if user or at else ''}{place}{url.path}{query}")
+
+
+def _of_rsync(text: str, rest: str) -> Source:
+    """It is on another machine where a colon stands before the first slash, as rsync itself has it."""
+    head, colon, path = rest.partition(":")
+    if rest.startswith("//"):
+        raise _invalid(f"{one_line(text)} (of an rsync daemon; write rsync:HOST:PATH or rsync:/PATH)")
+    if not colon or "/" in head:
+        return _local("rsync", text, rest)
+    found = _REMOTE.fullmatch(head)
+    if found is None or not path or path.startswith(("-", ":")):
+        raise _invalid(one_line(text))
+    return Source(
+        scheme="rsync",
+        form=_form(f":{path}", one_line(text)),
+        place=rest,
+        host=found["host"].strip("[]").lower(),
+        shown=one_line(text),
+    )
+
+
+def _of_file(text: str, rest: str) -> Source:
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        if host not in {"", "localhost"}:
+            raise _invalid(f"{one_line(text)} (file: names no other machine)")
+        rest = unquote(slash + path)
+    return _local("file", text, rest)
+
+
+def _local(scheme: Literal["rsync", "file"], text: str, path: str) -> Source:
+    shown = one_line(text)
+    if not path or path.startswith("-") or "\0" in path:
+        raise _invalid(shown)
+    return Source(scheme=scheme, form=_form(f":{path}", shown), place=path, host="", shown=shown)
+
+
+def _form(path: str, shown: str) -> Form:
+    """``path`` begins with a colon, so that a bare ``run.sh`` without a folder is one too."""
+    if path.endswith(("/run.sh", ":run.sh")):
+        return "run.sh"
+    lower = path.lower()
+    for suffix, form in SUFFIXES.items():
+        if lower.endswith(suffix):
+            return form
+    raise _invalid(shown)
+
+
+def _invalid(shown: str) -> Unfit:
+    return Unfit(f"invalid type of archive / program: {shown}")
