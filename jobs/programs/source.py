@@ -81,7 +81,7 @@ def _of_url(text: str) -> Source:
         host, _ = (url.hostname or "").encode("idna").decode().rstrip("."), url.port
     except ValueError:  # UnicodeError is one.
         raise _invalid(masked(text)) from None
-    if not host or url.port == 0 or " " in text or not text.lower().startswith((f"{url.scheme}://")):
+    if not host or url.port == 0 or " " in text or not text.lower().startswith(f"{url.scheme}://"):
         raise _invalid(masked(text))
     shown = _shown_url(url)
     return Source(

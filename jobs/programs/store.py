@@ -1,29 +1,243 @@
 """The store of programs of one machine."""
 
+import os
+import re
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
-from jobs.programs.patience import Stop
+from msgspec import Struct
+from msgspec.structs import replace
+
+from jobs.programs.local import fetch_from_disk
+from jobs.programs.lock import Held, shared, sole
+from jobs.programs.mark import Fetched, Mark
+from jobs.programs.names import check_program_name, quoted
+from jobs.programs.patience import Patience, Stop
+from jobs.programs.record import Record, read_record, write_record
+from jobs.programs.rsync import fetch_by_rsync
 from jobs.programs.rules import Rules
-from jobs.programs.unfit import Unfit
+from jobs.programs.shelves import Shelves, remove
+from jobs.programs.source import Source, parse_source
+from jobs.programs.unfit import Away, Stopped, Unfit, one_line, reason_of
+from jobs.programs.unpack import unpack
+from jobs.programs.watched import run_watched
+from jobs.programs.web import fetch_from_web
+
+Say = Callable[[str], None]
+
+#: Leftovers are looked for at the first use, after each fetch, and this often.
+SWEEP_S: Final = 600.0
+#: A version may be removed between its finding and its use, if the clock leaps; hardly twice.
+_TRIES: Final = 3
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class _Order(Struct, frozen=True, kw_only=True):
+    """What is asked for."""
+
+    program: str
+    source: Source
+    sha256: str | None
+
+    def __str__(self) -> str:
+        return f"program '{self.program}' from {self.source.shown}"
+
+    @property
+    def pinned(self) -> str | None:
+        """The version, where it is known without looking."""
+        return None if self.sha256 is None else f"{self.sha256}.{self.source.form}"
 
 
 class ProgramStore:
     """Programs by the digest of what they came as, shared by all threads and processes that name the same folder."""
 
     def __init__(self, folder: Path, rules: Rules | None = None) -> None:
-        self._folder = folder
+        self._shelves = Shelves(folder)
         self._rules = rules or Rules()
+        self._swept_at: float | None = None
 
     @contextmanager
     def program(
-        self, program: str, source: str, sha256: str | None = None, *, stop: Stop, say: Callable[[str], None]
+        self, program: str, source: str, sha256: str | None = None, *, stop: Stop, say: Say
     ) -> Iterator[Path]:
         """The program in a folder of this run's own, called as the program is and removed at the end.
 
         It holds an executable ``run.sh``, is a copy, and may be written to. Raises Unfit, and Stopped where
         ``stop`` was set meanwhile; ``say`` hears a line for each thing worth knowing.
         """
-        raise Unfit("nothing can be fetched yet")
-        yield self._folder
+        order = _Order(
+            program=check_program_name(program), source=parse_source(source), sha256=_check_sha256(sha256)
+        )
+        with self._shelved(order):
+            self._shelves.prepare()
+            self._sweep_now_and_then()
+            run = Held(self._shelves.runs)
+        with closing(run):
+            try:
+                folder = run.path / order.program
+                with self._shelved(order):
+                    self._fill(folder, order, stop, say, lock=run.descriptor)
+                yield folder
+            finally:
+                remove(run.path)
+
+    def _fill(self, folder: Path, order: _Order, stop: Stop, say: Say, *, lock: int) -> None:
+        for _ in range(_TRIES):
+            version = self._shelves.versions / self._version(order, stop, say)
+            with shared(version) as kept:
+                if kept:
+                    os.utime(version)
+                    self._copy(version, folder, stop, lock=lock)
+                    return
+        raise Unfit(f"{order} was removed while it was wanted")
+
+    def _version(self, order: _Order, stop: Stop, say: Say) -> str:
+        """The version to run, which is in the store. Where its source is away, the last one that came from there."""
+        if order.pinned is not None and self._has(order.pinned):
+            return order.pinned
+        try:
+            return self._look(order, Patience(stop, self._rules.fetch_timeout_s), say)
+        except Away as error:
+            record = read_record(self._shelves.of_source(order.source))
+            if order.sha256 is not None or record is None or not self._has(record.version):
+                raise Unfit(f"could not fetch {order}: {error.what}") from None
+            day = datetime.fromtimestamp(record.fetched_at, UTC).isoformat(sep=" ", timespec="seconds")
+            say(f"could not fetch {order}: {error.what}; going on with what was fetched at {day}")
+            return record.version
+
+    def _look(self, order: _Order, patience: Patience, say: Say) -> str:
+        """Look at the source, alone among all who share the store, and have its present version.
+
+        Who waited for another look needs none of his own: that one ended after he had asked.
+        """
+        asked_at = time.time()
+        folder = self._shelves.of_source(order.source)
+        with sole(
+            folder, patience, lambda: say(f"waiting for another run that fetches program '{order.program}'")
+        ):
+            if order.pinned is not None and self._has(order.pinned):
+                return order.pinned
+            record = read_record(folder)
+            if order.sha256 is not None or record is None or not self._has(record.version):
+                record = None
+            elif asked_at <= record.looked_at <= time.time():
+                return record.version
+            else:
+                os.utime(folder)
+            return self._fetch(order, folder, record, patience, say)
+
+    def _fetch(self, order: _Order, folder: Path, record: Record | None, patience: Patience, say: Say) -> str:
+        if record is None:
+            say(f"attempting to fetch {order}")
+        with closing(Held(self._shelves.aside)) as aside:
+            try:
+                fetched = self._fetched(order, aside, None if record is None else record.mark, patience)
+                looked_at = time.time()
+                if fetched is None and record is not None:
+                    write_record(folder, replace(record, looked_at=looked_at))
+                    return record.version
+                if fetched is None:
+                    raise Unfit(
+                        f"could not fetch {order}: it is said not to have changed, but nothing is here"
+                    )
+                version = self._install(order, fetched, aside, patience)
+            finally:
+                remove(aside.path)
+        write_record(
+            folder, Record(version=version, mark=fetched.mark, fetched_at=looked_at, looked_at=looked_at)
+        )
+        if record is None or record.version != version:
+            say(f"fetched program '{order.program}' (sha256 {fetched.sha256})")
+        self._swept_at = None
+        return version
+
+    def _fetched(self, order: _Order, aside: Held, known: Mark | None, patience: Patience) -> Fetched | None:
+        source, into, rules = order.source, aside.path / "fetched", self._rules
+        try:
+            if source.is_local:
+                return fetch_from_disk(source, into, known, rules, patience)
+            if source.scheme == "rsync":
+                return fetch_by_rsync(source, into, known, rules, patience, lock=aside.descriptor)
+            return fetch_from_web(source, into, known, rules, patience)
+        except (Away, Stopped):
+            raise
+        except Unfit as error:
+            raise Unfit(f"could not fetch {order}: {error.what}") from None
+
+    def _install(self, order: _Order, fetched: Fetched, aside: Held, patience: Patience) -> str:
+        """The version of what was fetched, moved to its place when it is whole and on the disk."""
+        if order.sha256 not in {None, fetched.sha256}:
+            raise Unfit(f"{order} has the sha256 {fetched.sha256}, not {order.sha256} as was asked for")
+        version = f"{fetched.sha256}.{order.source.form}"
+        if self._has(version):
+            os.utime(self._shelves.versions / version)
+            return version
+        tree = aside.path / "tree"
+        try:
+            executable = unpack(fetched.path, order.source.form, tree, self._rules, patience)
+        except (Away, Stopped):
+            raise
+        except Unfit as error:
+            raise Unfit(f"{order} cannot be unpacked: {error.what}") from None
+        if executable is None:
+            raise Unfit(f"program '{order.program}' has no run.sh at the top level of {order.source.shown}")
+        if not executable:
+            raise Unfit(f"run.sh of {order} is not executable")
+        self._publish(tree, version)
+        return version
+
+    def _publish(self, tree: Path, version: str) -> None:
+        try:
+            tree.rename(self._shelves.versions / version)
+        except OSError:
+            if not self._has(version):  # Else the same came from another source at the same time.
+                raise
+        shelf = os.open(self._shelves.versions, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(shelf)
+        finally:
+            os.close(shelf)
+
+    def _copy(self, version: Path, folder: Path, stop: Stop, *, lock: int) -> None:
+        """By a process of its own: a descriptor that writes here could be inherited by a child that another thread
+        starts, and as long as one is open anywhere, the kernel refuses to run the file."""
+        patience = Patience(stop, self._rules.fetch_timeout_s)
+        words = ("cp", "-RPp", "--", str(version), str(folder))
+        answer = run_watched(words, patience, file_bytes_max=self._rules.unpacked_bytes_max, holds=(lock,))
+        if answer.code != 0:
+            why = (
+                one_line(answer.stderr.partition("\n")[0].rpartition(": ")[2])
+                or f"cp ended with {answer.code}"
+            )
+            raise OSError(answer.code, why)
+
+    def _has(self, version: str) -> bool:
+        return (self._shelves.versions / version).is_dir()
+
+    def _sweep_now_and_then(self) -> None:
+        now = time.monotonic()
+        if self._swept_at is None or now - self._swept_at >= SWEEP_S:
+            self._swept_at = now
+            self._shelves.sweep(self._rules.versions_max)
+
+    @contextmanager
+    def _shelved(self, order: _Order) -> Iterator[None]:
+        """What may happen to the store itself, in words; and who was stopped hears of nothing else."""
+        try:
+            yield
+        except Stopped:
+            raise Stopped(f"fetching {order} was stopped") from None
+        except Away as error:
+            raise Unfit(f"could not fetch {order}: {error.what}") from None
+        except OSError as error:
+            raise Unfit(f"{order} cannot be stored at {self._shelves.folder}: {reason_of(error)}") from None
+
+
+def _check_sha256(text: str | None) -> str | None:
+    if text is None or _SHA256.fullmatch(text.lower()):
+        return text and text.lower()
+    raise Unfit(f"{quoted(text)} is not a sha256, which has 64 hexadecimal digits")

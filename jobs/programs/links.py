@@ -1,0 +1,53 @@
+"""Where the symbolic links of an archive lead, found without following any on the disk."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from jobs.programs.names import PATH_BYTES_MAX, quoted
+from jobs.programs.unfit import Unfit
+
+#: As many as the kernel follows.
+HOPS_MAX: Final = 40
+
+Parts = tuple[str, ...]
+
+
+def check_link(at: Parts, target: str, links: Mapping[Parts, str]) -> None:
+    """Unfit where the link, or any on its way, leads out of the archive's top folder, or round in a circle.
+
+    The way goes as the kernel would go it, one name at a time, each link of the archive followed where it is
+    met. What is missing counts as a folder: the program may make it.
+    """
+    name = quoted("/".join(at))
+    here: list[str] = list(at[:-1])
+    ahead = _steps(name, target)
+    hops = 1
+    while ahead:
+        step = ahead.pop()
+        if step == "..":
+            if not here:
+                raise Unfit(f"the link {name} leads out of the archive")
+            here.pop()
+            continue
+        further = links.get((*here, step))
+        if further is None:
+            here.append(step)
+            continue
+        hops += 1
+        if hops > HOPS_MAX:
+            raise Unfit(f"the link {name} leads over more than {HOPS_MAX} others, or in a circle")
+        ahead.extend(_steps(name, further))
+
+
+def _steps(name: str, target: str) -> list[str]:
+    """The names of the way, the next one last."""
+    if (
+        not target
+        or "\0" in target
+        or "\\" in target
+        or len(target.encode("utf-8", "replace")) > PATH_BYTES_MAX
+    ):
+        raise Unfit(f"the link {name} leads to no usable name")
+    if target.startswith("/"):
+        raise Unfit(f"the link {name} leads out of the archive")
+    return [step for step in reversed(target.split("/")) if step not in {"", "."}]

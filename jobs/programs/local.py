@@ -1,0 +1,55 @@
+"""Programs from files of this machine."""
+
+import os
+import stat
+import time
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+from jobs.programs.mark import Fetched, Mark
+from jobs.programs.patience import Patience
+from jobs.programs.rules import Rules
+from jobs.programs.source import Source
+from jobs.programs.spool import Spool
+from jobs.programs.unfit import Away, Unfit, reason_of
+
+CHUNK_BYTES: Final = 1024 * 1024
+#: Clocks of file systems are coarse: a file that changed just now may change again under the same time.
+SETTLED_S: Final = 2.0
+
+
+def fetch_from_disk(
+    source: Source, into: Path, known: Mark | None, rules: Rules, patience: Patience
+) -> Fetched | None:
+    """Copy the file; None where nothing happened to it since it was marked. Unfit where it cannot be read."""
+    try:
+        descriptor = os.open(source.place, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
+                raise Unfit("it is no file")
+            if known is not None and known.stamp == _stamp(before):
+                return None
+            if source.form == "run.sh" and not before.st_mode & stat.S_IXUSR:
+                raise Unfit("it is not executable")
+            return _copy(file, before, Spool(into, rules.bytes_max), patience)
+    except OSError as error:
+        raise Unfit(reason_of(error)) from None
+
+
+def _copy(file: FileIO, before: os.stat_result, new: Spool, patience: Patience) -> Fetched:
+    with new as spool:
+        while chunk := file.read(CHUNK_BYTES):
+            patience.check()
+            spool.add(chunk)
+    if _stamp(os.fstat(file.fileno())) != _stamp(before):
+        raise Away("it changed while it was read")
+    settled = time.time() - max(before.st_mtime, before.st_ctime) >= SETTLED_S
+    return Fetched(path=new.path, sha256=spool.sha256, mark=Mark(stamp=_stamp(before) if settled else ""))
+
+
+def _stamp(status: os.stat_result) -> str:
+    """A file that is replaced by an equally old one of the same size has another number."""
+    times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
+    return f"{status.st_size} {times} {status.st_dev}:{status.st_ino} {status.st_mode:o}"

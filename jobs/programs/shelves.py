@@ -1,0 +1,98 @@
+"""The folders of a store, and how what nobody uses leaves them.
+
+sources/HASH/record    what a source was when it was looked at last; the folder is its lock
+versions/SHA256.FORM/  a program, unpacked, whole and never changed; used last at the folder's own time
+aside/TOKEN/           what is just being fetched and unpacked; locked by who does it
+runs/TOKEN/PROGRAM/    the copy that one run has; locked by its process
+"""
+
+import os
+import shutil
+import time
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+from jobs.programs.lock import abandoned
+from jobs.programs.source import Source
+
+#: A version or record that was used within this time stays, however many there are.
+UNUSED_S: Final = 24 * 3600.0
+
+
+class Shelves:
+    """Where what lies. Making one does nothing to the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.sources = self.folder / "sources"
+        self.versions = self.folder / "versions"
+        self.aside = self.folder / "aside"
+        self.runs = self.folder / "runs"
+
+    def prepare(self) -> None:
+        """The folders are nobody else's: what a source asks a password for is not for everybody here."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for shelf in (self.sources, self.versions, self.aside, self.runs):
+            shelf.mkdir(mode=0o700, exist_ok=True)
+
+    def of_source(self, source: Source) -> Path:
+        """The same for all who mean the same place, and telling nobody which: a URL may have a password."""
+        place = os.path.abspath(source.place) if source.is_local else source.place  # noqa: PTH100  # links stay
+        return (
+            self.sources
+            / sha256(f"{source.scheme} {source.form} {place}".encode("utf-8", "replace")).hexdigest()
+        )
+
+    def sweep(self, versions_max: int) -> None:
+        """Remove what processes left that are gone, and versions that nobody used for a day, but the latest few."""
+        for folder in (*_in(self.aside), *_in(self.runs)):
+            with suppress(OSError), abandoned(folder) as free:
+                if free:
+                    remove(folder)
+        old = [folder for folder in _in(self.versions) if _unused_s(folder) > UNUSED_S]
+        for folder in sorted(old, key=_unused_s)[versions_max:]:
+            with suppress(OSError), abandoned(folder) as free:
+                if free and _unused_s(folder) > UNUSED_S:
+                    self._retire(folder)
+        for folder in _in(self.sources):
+            if _unused_s(folder) > UNUSED_S:
+                with suppress(OSError), abandoned(folder) as free:
+                    if free:
+                        remove(folder)
+
+    def _retire(self, version: Path) -> None:
+        """It goes aside first: nobody ever sees a version that is half removed."""
+        hidden = self.aside / token_hex(8)
+        version.rename(hidden)
+        remove(hidden)
+
+
+def remove(folder: Path) -> bool:
+    """Whether it is gone. A run may have left folders that it may not even look into itself."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        return True
+    for path, _, _ in os.walk(folder):
+        with suppress(OSError):
+            Path(path).chmod(0o700)
+            for inner in Path(path).iterdir():
+                if inner.is_dir() and not inner.is_symlink():
+                    inner.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
+
+
+def _in(shelf: Path) -> list[Path]:
+    with suppress(OSError):
+        return list(shelf.iterdir())
+    return []
+
+
+def _unused_s(folder: Path) -> float:
+    try:
+        return time.time() - folder.stat(follow_symlinks=False).st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,131 @@
+"""Tar files, read strictly: what is not understood is refused, since another reader might understand it otherwise."""
+
+import tarfile
+from collections.abc import Iterator
+from typing import Final
+
+from jobs.programs.names import parts_of, quoted
+from jobs.programs.streams import CHUNK_BYTES, TOO_EARLY, Stream
+from jobs.programs.tree import Tree
+from jobs.programs.unfit import Unfit
+
+_BLOCK: Final = 512
+_NOTES_BYTES_MAX: Final = 64 * 1024
+_FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
+_KINDS: Final = {
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.FIFOTYPE: "a named pipe",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+}
+
+
+class _Notes:
+    """What headers say of the member that comes after them."""
+
+    def __init__(self) -> None:
+        self.name: bytes | None = None
+        self.target: bytes | None = None
+        self.size: int | None = None
+
+
+def unpack_tar(stream: Stream, tree: Tree) -> None:
+    """Make every member in the tree. Unfit at the first thing that is wrong."""
+    notes = _Notes()
+    while (block := stream.read(_BLOCK)) != bytes(_BLOCK):
+        if len(block) < _BLOCK:
+            raise Unfit(TOO_EARLY)
+        header = _header(block)
+        if header.type in {tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE}:
+            _read_pax(_body(stream, header.size), notes, is_global=header.type == tarfile.XGLTYPE)
+        elif header.type == tarfile.GNUTYPE_LONGNAME:
+            notes.name = _body(stream, header.size).rstrip(b"\0")
+        elif header.type == tarfile.GNUTYPE_LONGLINK:
+            notes.target = _body(stream, header.size).rstrip(b"\0")
+        else:
+            _add(stream, tree, header, notes)
+            notes = _Notes()
+    while stream.read(CHUNK_BYTES):  # To its end, so that the check sums of what is compressed are compared.
+        pass
+
+
+def _header(block: bytes) -> tarfile.TarInfo:
+    try:
+        header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except (tarfile.HeaderError, ValueError):
+        raise Unfit("it is damaged, or no tar file") from None
+    if header.size < 0:
+        raise Unfit("it is damaged: a member has a negative size")
+    return header
+
+
+def _add(stream: Stream, tree: Tree, header: tarfile.TarInfo, notes: _Notes) -> None:
+    name = notes.name if notes.name is not None else _raw(header.name)
+    parts = parts_of(name)
+    if header.type in _FILES and name.endswith(b"/"):
+        header.type = tarfile.DIRTYPE
+    if header.type in _FILES:
+        size = header.size if notes.size is None else notes.size
+        tree.add_file(parts, header.mode, _content(stream, size))
+        _skip(stream, -size % _BLOCK)
+    elif header.type == tarfile.DIRTYPE:
+        tree.add_folder(parts)
+    elif header.type in {tarfile.SYMTYPE, tarfile.LNKTYPE}:
+        target = notes.target if notes.target is not None else _raw(header.linkname)
+        if header.type == tarfile.SYMTYPE:
+            tree.add_symlink(parts, target)
+        else:
+            tree.add_hardlink(parts, parts_of(target))
+    else:
+        kind = _KINDS.get(header.type, "of a kind that is not known here")
+        shown = quoted(name.decode("utf-8", "replace"))
+        raise Unfit(f"the member {shown} is {kind}; only files, folders and links are taken")
+
+
+def _read_pax(records: bytes, notes: _Notes, *, is_global: bool) -> None:
+    """Records are ``LENGTH KEY=VALUE`` and a line's end, LENGTH being that of all of it."""
+    while records:
+        digits, _, _ = records.partition(b" ")
+        length = int(digits) if digits.isdigit() and len(digits) < 8 else 0
+        record, records = records[:length], records[length:]
+        key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
+        if not record.endswith(b"\n") or not equals or len(record) != length:
+            raise Unfit("it is damaged: a header cannot be read")
+        if key in {b"path", b"linkpath", b"size"} and is_global:
+            raise Unfit(f"a header gives all members the same {key.decode()}")
+        if key.startswith(b"GNU.sparse"):
+            raise Unfit("it has a sparse file; only files, folders and links are taken")
+        if key == b"path":
+            notes.name = value
+        elif key == b"linkpath":
+            notes.target = value
+        elif key == b"size":
+            if not value.isdigit() or len(value) > 18:
+                raise Unfit("it is damaged: a member has no size")
+            notes.size = int(value)
+
+
+def _body(stream: Stream, size: int) -> bytes:
+    if size > _NOTES_BYTES_MAX:
+        raise Unfit(f"a header is longer than {_NOTES_BYTES_MAX} bytes")
+    body = b"".join(_content(stream, size))
+    _skip(stream, -size % _BLOCK)
+    return body
+
+
+def _content(stream: Stream, size: int) -> Iterator[bytes]:
+    while size:
+        chunk = stream.read(min(size, CHUNK_BYTES))
+        if not chunk:
+            raise Unfit(TOO_EARLY)
+        size -= len(chunk)
+        yield chunk
+
+
+def _skip(stream: Stream, size: int) -> None:
+    if len(stream.read(size)) < size:
+        raise Unfit(TOO_EARLY)
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,77 @@
+"""A program of this machine that works for the store: started without a shell, watched, and ended with its group."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from msgspec import Struct
+
+from jobs.programs.patience import Patience
+
+_SHELL: Final = "/bin/sh"
+#: Runs its words, and ends the whole group when the pipe at its stdin does: with the process that holds the
+#: other end. ``ulimit`` counts in blocks of 512 bytes (in some shells twice that).
+_LEASH: Final = """
+ulimit -f "$1"; shift
+exec 3<&0 </dev/null
+"$@" 3<&- &
+command=$!
+{ read -r rest <&3; kill -9 0; } >/dev/null 2>&1 &
+exec 3<&-
+wait "$command"
+"""
+_WORDS_BYTES: Final = 4096
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """How it ended, and the beginning of what it said."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def run_watched(
+    words: Sequence[str], patience: Patience, *, file_bytes_max: int, holds: tuple[int, ...] = ()
+) -> Answer:
+    """Run the words to their end. Whatever the patience raises comes out, after all of the group is gone.
+
+    None of the files it writes grows beyond about ``file_bytes_max``. It keeps the descriptors that it ``holds``
+    open, so the locks in them are held until it is gone, too. OSError where it cannot be started.
+    """
+    blocks = file_bytes_max // 512 + 2048
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        group = subprocess.Popen(
+            (_SHELL, "-c", _LEASH, "sluice-leash", str(blocks), *words),
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=holds,
+            start_new_session=True,
+        )
+        try:
+            code = _wait(group, patience)
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(group.pid, signal.SIGKILL)
+            group.communicate()
+        said = [
+            os.pread(file.fileno(), _WORDS_BYTES, 0).decode("utf-8", "replace") for file in (stdout, stderr)
+        ]
+    return Answer(code=code, stdout=said[0], stderr=said[1])
+
+
+def _wait(group: subprocess.Popen[bytes], patience: Patience) -> int:
+    """Until its leader has exited, which stays unreaped: the group's number is ours as long as it does."""
+    pause_s = 0.001
+    while True:
+        seen = os.waitid(os.P_PID, group.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if seen is not None:
+            return seen.si_status
+        time.sleep(min(pause_s, patience.look_s()))
+        pause_s = min(2 * pause_s, 0.05)
