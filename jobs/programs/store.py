@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from jobs.programs.copying import copy_version
 from jobs.programs.local import fetch_from_disk
 from jobs.programs.lock import Held, shared, sole
 from jobs.programs.mark import Fetched, Mark
@@ -22,9 +23,8 @@ from jobs.programs.rsync import fetch_by_rsync
 from jobs.programs.rules import Rules
 from jobs.programs.shelves import Shelves, remove
 from jobs.programs.source import Source, parse_source
-from jobs.programs.unfit import Away, Stopped, Unfit, one_line, reason_of
+from jobs.programs.unfit import Away, Stopped, Unfit, reason_of
 from jobs.programs.unpack import unpack
-from jobs.programs.watched import run_watched
 from jobs.programs.web import fetch_from_web
 
 Say = Callable[[str], None]
@@ -91,7 +91,7 @@ class ProgramStore:
             with shared(version) as kept:
                 if kept:
                     os.utime(version)
-                    self._copy(version, folder, stop, lock=lock)
+                    copy_version(version, folder, Patience(stop, self._rules.fetch_timeout_s), lock=lock)
                     return
         raise Unfit(f"{order} was removed while it was wanted")
 
@@ -201,19 +201,6 @@ class ProgramStore:
             os.fsync(shelf)
         finally:
             os.close(shelf)
-
-    def _copy(self, version: Path, folder: Path, stop: Stop, *, lock: int) -> None:
-        """By a process of its own: a descriptor that writes here could be inherited by a child that another thread
-        starts, and as long as one is open anywhere, the kernel refuses to run the file."""
-        patience = Patience(stop, self._rules.fetch_timeout_s)
-        words = ("cp", "-RPp", "--", str(version), str(folder))
-        answer = run_watched(words, patience, file_bytes_max=self._rules.unpacked_bytes_max, holds=(lock,))
-        if answer.code != 0:
-            why = (
-                one_line(answer.stderr.partition("\n")[0].rpartition(": ")[2])
-                or f"cp ended with {answer.code}"
-            )
-            raise OSError(answer.code, why)
 
     def _has(self, version: str) -> bool:
         return (self._shelves.versions / version).is_dir()

@@ -37,18 +37,25 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 def run_watched(
-    words: Sequence[str], patience: Patience, *, file_bytes_max: int, holds: tuple[int, ...] = ()
+    words: Sequence[str],
+    patience: Patience,
+    *,
+    holds: tuple[int, ...] = (),
+    file_bytes_max: int | None = None,
 ) -> Answer:
     """Run the words to their end. Whatever the patience raises comes out, after all of the group is gone.
 
-    None of the files it writes grows beyond about ``file_bytes_max``. It keeps the descriptors that it ``holds``
-    open, so the locks in them are held until it is gone, too. OSError where it cannot be started.
+    It keeps the descriptors that it ``holds`` open, so the locks in them are held until it is gone, too. With
+    ``file_bytes_max`` no file that it writes grows beyond about that, and it is on a leash that ends with this
+    process; what is sure to be done soon goes without. OSError where it cannot be started.
     """
-    blocks = file_bytes_max // 512 + 2048
+    if file_bytes_max is not None:
+        blocks = file_bytes_max // 512 + 2048
+        words = (_SHELL, "-c", _LEASH, "sluice-leash", str(blocks), *words)
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         group = subprocess.Popen(
-            (_SHELL, "-c", _LEASH, "sluice-leash", str(blocks), *words),
-            stdin=subprocess.PIPE,
+            words,
+            stdin=subprocess.PIPE if file_bytes_max is not None else subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
             pass_fds=holds,
