@@ -1,0 +1,108 @@
+"""Archives for tests, good ones and such as nobody's tool would make."""
+
+import bz2
+import gzip
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from typing import NamedTuple
+
+SCRIPT = b"#!/bin/sh\necho ran $*\n"
+FORMS = ("zip", "tar", "tar.gz", "tgz", "tar.bz", "tar.bz2", "tar.xz")
+
+_TYPES = {
+    "file": tarfile.REGTYPE,
+    "folder": tarfile.DIRTYPE,
+    "symlink": tarfile.SYMTYPE,
+    "hardlink": tarfile.LNKTYPE,
+    "device": tarfile.CHRTYPE,
+    "disk": tarfile.BLKTYPE,
+    "pipe": tarfile.FIFOTYPE,
+    "sparse": tarfile.GNUTYPE_SPARSE,
+    "socket": b"s",
+}
+_MODES = {
+    "file": stat.S_IFREG,
+    "folder": stat.S_IFDIR,
+    "symlink": stat.S_IFLNK,
+    "device": stat.S_IFCHR,
+    "disk": stat.S_IFBLK,
+    "pipe": stat.S_IFIFO,
+    "socket": stat.S_IFSOCK,
+}
+
+
+class Member(NamedTuple):
+    """``content`` of a link is where it leads."""
+
+    name: str | bytes
+    content: bytes = b""
+    kind: str = "file"
+    mode: int = 0o644
+
+
+RUN_SH = Member("run.sh", SCRIPT, mode=0o755)
+
+
+def archive(form: str, members: Sequence[Member] = (RUN_SH,)) -> bytes:
+    return zip_of(members) if form == "zip" else compressed(form, tar_of(members))
+
+
+def compressed(form: str, tar: bytes) -> bytes:
+    match form:
+        case "tar.gz" | "tgz":
+            return gzip.compress(tar)
+        case "tar.bz" | "tar.bz2":
+            return bz2.compress(tar)
+        case "tar.xz":
+            return lzma.compress(tar)
+    return tar
+
+
+def tar_of(members: Sequence[Member]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:
+        for member in members:
+            info = tarfile.TarInfo(_text(member.name))
+            info.type, info.mode = _TYPES[member.kind], member.mode
+            if member.kind in {"symlink", "hardlink"}:
+                info.linkname = _text(member.content)
+            else:
+                info.size = len(member.content)
+            tar.addfile(info, io.BytesIO(member.content) if info.size else None)
+    return made.getvalue()
+
+
+def pax_of(members: Sequence[Member], headers: dict[str, str], *, is_global: bool = False) -> bytes:
+    """A tar file whose first member, or all of them, have these headers."""
+    made = io.BytesIO()
+    with tarfile.open(
+        fileobj=made, mode="w", format=tarfile.PAX_FORMAT, pax_headers=headers if is_global else {}
+    ) as tar:
+        for number, member in enumerate(members):
+            info = tarfile.TarInfo(_text(member.name))
+            info.size, info.mode = len(member.content), member.mode
+            if number == 0 and not is_global:
+                info.pax_headers = headers
+            tar.addfile(info, io.BytesIO(member.content))
+    return made.getvalue()
+
+
+def zip_of(members: Sequence[Member], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as file:
+        for member in members:
+            info = zipfile.ZipInfo("-")
+            info.filename = member.name if isinstance(member.name, str) else member.name.decode("cp437")
+            info.orig_filename, info.compress_type = info.filename, method
+            info.external_attr = (_MODES[member.kind] | member.mode) << 16
+            with file.open(info, "w") as out:
+                out.write(member.content)
+    return made.getvalue()
+
+
+def _text(raw: str | bytes) -> str:
+    return raw if isinstance(raw, str) else raw.decode("utf-8", "surrogateescape")

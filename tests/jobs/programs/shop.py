@@ -1,0 +1,80 @@
+"""A store of programs with all around it: files that programs come from, and what the store said."""
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from jobs.programs import ProgramStore, Rules, Unfit
+
+HERE = Rules(hosts=("127.0.0.1",), fetch_timeout_s=60)
+
+
+class Shop:
+    """``folder`` is the store's own, ``files`` where programs come from; what else there is must not change."""
+
+    def __init__(self, folder: Path) -> None:
+        self.around = folder
+        self.folder, self.files = folder / "store", folder / "files"
+        self.files.mkdir()
+        (folder / "sentinel").write_text("untouched")
+        self.said: list[str] = []
+        self.stop = threading.Event()
+
+    def put(self, name: str, content: bytes, *, mode: int = 0o644) -> str:
+        """A source that says where the content is."""
+        path = self.files / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(mode)
+        return f"file:{path}"
+
+    def store(self, rules: Rules = HERE, **words: object) -> ProgramStore:
+        return ProgramStore(self.folder, msgspec.structs.replace(rules, **words))
+
+    @contextmanager
+    def program(
+        self, source: str, digest: str | None = None, *, name: str = "prog", **words: object
+    ) -> Iterator[Path]:
+        store = self.store(**words)
+        with store.program(name, source, digest, stop=self.stop, say=self.said.append) as folder:
+            yield folder
+
+    def run(self, source: str, digest: str | None = None, *, name: str = "prog", **words: object) -> str:
+        """What the program prints."""
+        with self.program(source, digest, name=name, **words) as folder:
+            assert folder.name == name
+            return run_sh(folder)
+
+    def refusal(self, source: str, digest: str | None = None, *, name: str = "prog", **words: object) -> str:
+        """Why it cannot be had; one line, and nothing of it is left behind."""
+        with pytest.raises(Unfit) as caught, self.program(source, digest, name=name, **words):
+            pass
+        line = str(caught.value)
+        assert line.isprintable()
+        assert self.leftovers() == []
+        return line
+
+    def leftovers(self) -> list[Path]:
+        return [
+            path
+            for shelf in ("aside", "runs")
+            for path in sorted((self.folder / shelf).glob("*"))
+            if path.exists()
+        ]
+
+    def versions(self) -> list[str]:
+        return sorted(path.name for path in (self.folder / "versions").glob("*"))
+
+
+def run_sh(folder: Path) -> str:
+    return subprocess.run(["./run.sh"], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def digest_of(content: bytes) -> str:
+    return sha256(content).hexdigest()

@@ -1,0 +1,107 @@
+"""A web server on loopback that behaves as it is told."""
+
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import NamedTuple
+
+from jobs.programs.patience import LOOK_S
+
+
+class Reply(NamedTuple):
+    """``then`` is called with the handler after the content, in place of an end."""
+
+    content: bytes = b""
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    then: Callable[["Handler"], None] | None = None
+    length: int | None = None
+
+
+class Asked(NamedTuple):
+    """A request, as it came."""
+
+    path: str
+    headers: dict[str, str]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: "_Server"
+
+    def do_GET(self) -> None:
+        owner = self.server.owner
+        owner.asked.append(Asked(self.path, {name.lower(): value for name, value in self.headers.items()}))
+        reply = owner.reply(self.path, self.headers.get("If-None-Match"))
+        self.send_response(reply.status)
+        for name, value in reply.headers:
+            self.send_header(name, value)
+        length = len(reply.content) if reply.length is None else reply.length
+        if length >= 0 and reply.status != 304:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.wfile.write(reply.content)
+        if reply.then is not None:
+            self.wfile.flush()
+            reply.then(self)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    owner: "WebServer"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Who hangs up early is no error of ours."""
+
+
+class WebServer:
+    """``replies`` by path; ``asked`` is all that came. Hanging replies end with the server."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, Reply] = {}
+        self.asked: list[Asked] = []
+        self.closing = threading.Event()
+        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server.owner = self
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def put(self, path: str, content: bytes = b"", **words: object) -> str:
+        self.replies[path] = Reply(content, **words)  # type: ignore[arg-type] # the words of a reply
+        return f"{self.url}{path}"
+
+    def reply(self, path: str, etag: str | None) -> Reply:
+        found = self.replies.get(path) or self.replies.get(path.partition("?")[0])
+        if found is None:
+            return Reply(status=404)
+        return Reply(status=304) if etag is not None and ("ETag", etag) in found.headers else found
+
+    def hang(self, _handler: Handler) -> None:
+        self.closing.wait()
+
+    def drip(self, handler: Handler) -> None:
+        while not self.closing.wait(LOOK_S / 2):
+            handler.wfile.write(b"\0")
+            handler.wfile.flush()
+
+    def __enter__(self) -> "WebServer":
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
