@@ -3,7 +3,6 @@
 import os
 import stat
 import time
-from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +23,8 @@ def fetch_from_disk(
 ) -> Fetched | None:
     """Copy the file; None where nothing happened to it since it was marked. Unfit where it cannot be read."""
     try:
-        descriptor = os.open(source.place, os.O_RDONLY | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb", buffering=0) as file:
+        descriptor = os.open(source.place, os.O_RDONLY | os.O_NONBLOCK)  # A pipe would keep us waiting.
+        try:
             before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
                 raise Unfit("it is no file")
@@ -33,17 +32,19 @@ def fetch_from_disk(
                 return None
             if source.form == "run.sh" and not before.st_mode & stat.S_IXUSR:
                 raise Unfit("it is not executable")
-            return _copy(file, before, Spool(into, rules.bytes_max), patience)
+            return _copy(descriptor, before, Spool(into, rules.bytes_max), patience)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise Unfit(reason_of(error)) from None
 
 
-def _copy(file: FileIO, before: os.stat_result, new: Spool, patience: Patience) -> Fetched:
+def _copy(descriptor: int, before: os.stat_result, new: Spool, patience: Patience) -> Fetched:
     with new as spool:
-        while chunk := file.read(CHUNK_BYTES):
+        while chunk := os.read(descriptor, CHUNK_BYTES):
             patience.check()
             spool.add(chunk)
-    if _stamp(os.fstat(file.fileno())) != _stamp(before):
+    if _stamp(os.fstat(descriptor)) != _stamp(before):
         raise Away("it changed while it was read")
     settled = time.time() - max(before.st_mtime, before.st_ctime) >= SETTLED_S
     return Fetched(path=new.path, sha256=spool.sha256, mark=Mark(stamp=_stamp(before) if settled else ""))

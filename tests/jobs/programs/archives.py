@@ -101,6 +101,7 @@ def zip_of(members: Sequence[Member], method: int = zipfile.ZIP_DEFLATED) -> byt
             info.external_attr = (_MODES[member.kind] | member.mode) << 16
             with file.open(info, "w") as out:
                 out.write(member.content)
+            file.NameToInfo.clear()  # It warns of names that are there twice.
     return made.getvalue()
 
 

@@ -12,6 +12,10 @@ import pytest
 
 from jobs.programs import ProgramStore, Rules, Unfit
 
+NOT_PUBLIC = (
+    "the host {} is at {}, which is not an address of the public internet; "
+    "SLUICE_PROGRAM_HOSTS can allow the host"
+)
 HERE = Rules(hosts=("127.0.0.1",), fetch_timeout_s=60)
 
 
@@ -59,6 +63,10 @@ class Shop:
         assert line.isprintable()
         assert self.leftovers() == []
         return line
+
+    def refuses(self, source: str, why: str, **words: object) -> None:
+        """It cannot be fetched, for this reason."""
+        assert self.refusal(source, **words) == f"could not fetch program 'prog' from {source}: {why}"
 
     def leftovers(self) -> list[Path]:
         return [

@@ -1,5 +1,6 @@
 """A web server on loopback that behaves as it is told."""
 
+import ssl
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             reply.then(self)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         pass
 
 
@@ -60,16 +61,21 @@ class _Server(ThreadingHTTPServer):
 class WebServer:
     """``replies`` by path; ``asked`` is all that came. Hanging replies end with the server."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.replies: dict[str, Reply] = {}
         self.asked: list[Asked] = []
         self.closing = threading.Event()
         self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.owner = self
+        self._tls = tls
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self.port}"
 
     @property
     def port(self) -> int:

@@ -1,0 +1,95 @@
+"""Which machines a program may come from."""
+
+import socket
+
+import pytest
+
+from jobs.programs.hosts import is_public
+from tests.jobs.programs.archives import archive
+from tests.jobs.programs.shop import NOT_PUBLIC, Shop
+from tests.jobs.programs.web_server import WebServer
+
+ZIP = archive("zip")
+PRIVATE = [
+    *("127.0.0.1", "127.1.2.3", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
+    *("0.0.0.0", "224.0.0.1", "239.1.2.3", "240.0.0.1", "255.255.255.255", "192.0.2.1", "198.18.0.1"),
+    *("::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1", "ff0e::1", "2001:db8::1"),
+    *(
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::127.0.0.1",
+        "2002:7f00:1::",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a00:1",
+    ),
+    "no address",
+]
+PUBLIC = ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+
+
+@pytest.mark.parametrize("address", [*PRIVATE, *PUBLIC])
+def test_only_addresses_of_the_public_internet_are_everybodys(address: str) -> None:
+    assert is_public(address) == (address in PUBLIC)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "0", "2130706433", "127.1", "0x7f.1", "[::ffff:127.0.0.1]"]
+)
+def test_this_machine_is_reached_only_where_the_settings_name_it(
+    shop: Shop, web: WebServer, host: str
+) -> None:
+    web.put("/a.zip", ZIP)
+    source = f"http://{host}:{web.port}/a.zip"
+    assert "is not an address of the public internet" in shop.refusal(source, hosts=())
+    assert "is not an address of the public internet" in shop.refusal(source, hosts=("elsewhere",))
+    assert web.asked == []
+
+
+@pytest.mark.parametrize("hosts", [("*",), ("LOCALHOST.",), ("other", "localhost")])
+def test_a_named_host_may_be_anywhere(shop: Shop, web: WebServer, hosts: tuple[str, ...]) -> None:
+    web.put("/a.zip", ZIP)
+    assert shop.run(f"http://localhost:{web.port}/a.zip", hosts=hosts) == "ran\n"
+
+
+def test_a_name_that_leads_elsewhere_a_moment_later_leads_nobody_astray(
+    shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name is looked up once, and what is connected to is what was checked."""
+    web.put("/a.zip", ZIP)
+    answers = iter(["93.184.216.34", "127.0.0.1", "127.0.0.1"])
+    reached: list[str] = []
+
+    def resolve(host: str, port: int, **_: object) -> list[object]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
+
+    def reach(_connection: object, address: str, *_: object) -> None:
+        reached.append(address)
+        raise OSError(113, "No route to host")
+
+    monkeypatch.setattr("socket.getaddrinfo", resolve)
+    monkeypatch.setattr("jobs.programs.wire._reach", reach)
+    shop.refuses(
+        f"http://rebind.example:{web.port}/a.zip",
+        "the host rebind.example does not answer: No route to host",
+    )
+    assert reached == ["93.184.216.34"]
+
+
+def test_the_address_that_answered_is_checked_as_well(
+    shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.put("/a.zip", ZIP)
+    monkeypatch.setattr("jobs.programs.wire.addresses_of", lambda *_: [(socket.AF_INET, "127.0.0.1")])
+    shop.refuses(
+        f"http://rebind.example:{web.port}/a.zip",
+        NOT_PUBLIC.format("rebind.example", "127.0.0.1"),
+    )
+    assert web.asked == []
+
+
+def test_one_private_address_among_others_is_enough_to_refuse(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [(socket.AF_INET, 1, 6, "", (text, 80)) for text in ("93.184.216.34", "10.0.0.1")]
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: found)
+    shop.refuses("http://both.example/a.zip", NOT_PUBLIC.format("both.example", "10.0.0.1"))
