@@ -40,7 +40,7 @@ class Shelves:
 
     def of_source(self, source: Source) -> Path:
         """The same for all who mean the same place, and telling nobody which: a URL may have a password."""
-        place = os.path.abspath(source.place) if source.is_local else source.place  # noqa: PTH100  # links stay
+        place = Path(source.place).absolute() if source.is_local else source.place
         return (
             self.sources
             / sha256(f"{source.scheme} {source.form} {place}".encode("utf-8", "replace")).hexdigest()

@@ -24,7 +24,6 @@ needs() { missing="$missing $1"; }
 have node || needs nodejs
 have npm || needs npm
 have rsync || needs rsync
-have ssh || needs openssh-client
 [ -n "$missing" ] || exit 0
 
 fate="its tests are skipped"
@@ -35,7 +34,6 @@ explain() {
     rabbitmq-server) what="RabbitMQ" how="start one on 127.0.0.1:5672, give SLUICE_TEST_RABBITMQ_URL, or start Docker" ;;
     redis-server) what="Redis" how="start one on 127.0.0.1:6379, give SLUICE_TEST_REDIS_URL, or start Docker" ;;
     rsync) what="rsync" how="or get it from rsync.samba.org" ;;
-    openssh-client) what="the program ssh" how="or get it from openssh.com" ;;
     *) what="Node's program ${1%js}" how="or get it from nodejs.org" ;;
     esac
     echo "make test: $what is missing; $fate. Install the package $1, $how." >&2

@@ -5,12 +5,14 @@ import threading
 import time
 from email.utils import formatdate
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jobs.programs import Stopped
 from jobs.programs.lock import shared
 from jobs.programs.shelves import UNUSED_S
+from jobs.programs.unpack import unpack
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop, digest_of, run_sh
 from tests.jobs.programs.web_server import Reply, WebServer
@@ -187,6 +189,23 @@ def test_programs_of_the_same_content_share_a_version(shop: Shop) -> None:
     for name in ("one", "two"):
         assert shop.run(shop.put(f"{name}.zip", V1), name=name) == "ran\n"
     assert shop.versions() == [f"{digest_of(V1)}.zip"]
+
+
+def test_of_two_sources_with_the_same_content_at_once_one_makes_the_version(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = shop.put("one.zip", V1), shop.put("two.zip", V1)
+    met: list[str] = []
+
+    def unpack_and_meet(*words: Any) -> bool | None:
+        monkeypatch.setattr("jobs.programs.store.unpack", unpack)
+        met.append(shop.run(two))
+        return unpack(*words)
+
+    monkeypatch.setattr("jobs.programs.store.unpack", unpack_and_meet)
+    assert [shop.run(one), *met] == ["ran\n", "ran\n"]
+    assert len(shop.versions()) == 1
+    assert shop.leftovers() == []
 
 
 def test_an_error_of_the_run_itself_comes_out_as_it_is(shop: Shop) -> None:

@@ -120,27 +120,24 @@ def test_a_machine_that_does_not_answer_is_left(shop: Shop, ssh: FakeSsh) -> Non
 
 
 def test_what_a_dead_worker_was_fetching_is_fetched_no_more(shop: Shop, ssh: FakeSsh) -> None:
+    place = f"there:{shop.files}/a.zip"
+
+    def fetching() -> list[list[str]]:
+        found = (each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"]))
+        return [words for words in found if place in words]
+
     ssh.behave("hangs")
-    other = Other(shop.folder, "rsync:there:a.zip", host="there")
+    other = Other(shop.folder, f"rsync:{place}", host="there")
     try:
-        eventually(lambda: len(ssh.calls) == 1 and len(_fetching()) > 0)
+        eventually(lambda: len(ssh.calls) == 1 and fetching() != [])
         other.end(signal.SIGKILL)
-        eventually(lambda: _fetching() == [])
+        eventually(lambda: fetching() == [])
     finally:
         other.close()
     ssh.behave("hangs", on=False)
     shop.put("a.zip", ZIP)
-    assert shop.run("rsync:there:a.zip", hosts=THERE) == "ran\n"
+    assert shop.run(f"rsync:{place}", hosts=THERE) == "ran\n"
     assert shop.leftovers() == []
-
-
-def _fetching() -> list[list[str]]:
-    """The commands that fetch from the machine of these tests."""
-    return [
-        words
-        for each in psutil.process_iter(["cmdline"])
-        if "there:a.zip" in (words := each.info["cmdline"] or [])
-    ]
 
 
 def test_a_host_is_checked_as_a_web_server_is(shop: Shop, ssh: FakeSsh) -> None:
