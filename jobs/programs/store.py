@@ -31,8 +31,6 @@ Say = Callable[[str], None]
 
 #: Leftovers are looked for at the first use, after each fetch, and this often.
 SWEEP_S: Final = 600.0
-#: A version may be removed between its finding and its use, if the clock leaps; hardly twice.
-_TRIES: Final = 3
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -86,14 +84,15 @@ class ProgramStore:
                 remove(run.path)
 
     def _fill(self, folder: Path, order: _Order, stop: Stop, say: Say, *, lock: int) -> None:
-        for _ in range(_TRIES):
+        patience = Patience(stop, self._rules.fetch_timeout_s)
+        while True:
             version = self._shelves.versions / self._version(order, stop, say)
             with shared(version) as kept:
                 if kept:
                     os.utime(version)
                     copy_version(version, folder, Patience(stop, self._rules.fetch_timeout_s), lock=lock)
                     return
-        raise Unfit(f"{order} was removed while it was wanted")
+            patience.pause()  # Nobody used it for a day, and somebody is just removing it.
 
     def _version(self, order: _Order, stop: Stop, say: Say) -> str:
         """The version to run, which is in the store. Where its source is away, the last one that came from there."""

@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from jobs.programs.patience import Patience
 
+#: A killed process that the kernel does not give up (a dead network disk) is left to it after this time.
+REAP_S: Final = 10.0
 _SHELL: Final = "/bin/sh"
 #: Runs its words, and ends the whole group when the pipe at its stdin does: with the process that holds the
 #: other end. ``ulimit`` counts in blocks of 512 bytes (in some shells twice that).
@@ -66,7 +68,10 @@ def run_watched(
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(group.pid, signal.SIGKILL)
-            group.communicate()
+            if group.stdin is not None:
+                group.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                group.wait(REAP_S)
         said = [
             os.pread(file.fileno(), _WORDS_BYTES, 0).decode("utf-8", "replace") for file in (stdout, stderr)
         ]
@@ -76,9 +81,14 @@ def run_watched(
 def _wait(group: subprocess.Popen[bytes], patience: Patience) -> int:
     """Until its leader has exited, which stays unreaped: the group's number is ours as long as it does."""
     pause_s = 0.001
-    while True:
-        seen = os.waitid(os.P_PID, group.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        if seen is not None:
-            return seen.si_status
+    while (code := _code(group)) is None:
         time.sleep(min(pause_s, patience.look_s()))
         pause_s = min(2 * pause_s, 0.05)
+    return code
+
+
+def _code(group: subprocess.Popen[bytes]) -> int | None:
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13, where the number is free a moment too early.
+        return group.poll()
+    seen = os.waitid(os.P_PID, group.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return None if seen is None else seen.si_status

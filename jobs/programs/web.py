@@ -42,8 +42,8 @@ class _Hop:
         return f"{self.url.scheme}://{host}{f':{port}' if port else ''}{self.url.path}"
 
     def next(self, location: str | None) -> "_Hop":
-        target = _split(urljoin(self.url.geturl(), location or ""))
-        if location is None or target is None:
+        target = None if location is None else _split(self.url.geturl(), location)
+        if target is None:
             raise Unfit("it is redirected to what is no address of the web")
         if self.url.scheme == "https" and target.scheme == "http":
             raise Unfit("it is redirected from https to http, where everybody could change it")
@@ -137,17 +137,24 @@ def _save(answer: http.client.HTTPResponse, into: Path, rules: Rules, patience: 
 
 def _mark(answer: http.client.HTTPResponse, url: str) -> Mark:
     """A day of change without an ETag has whole seconds: within the last ones, it may change unseen."""
-    etag, modified = answer.getheader("ETag") or "", answer.getheader("Last-Modified") or ""
+    etag, modified = (_plain(answer.getheader(name)) for name in ("ETag", "Last-Modified"))
     try:
         age = parsedate_to_datetime(answer.getheader("Date") or "") - parsedate_to_datetime(modified)
         settled = age.total_seconds() >= SETTLED_S
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, IndexError, OverflowError):
         settled = False
     return Mark(etag=etag, modified=modified if settled else "", url=url)
 
 
-def _split(text: str) -> SplitResult | None:
+def _plain(text: str | None) -> str:
+    """A header that we can send back as it came; empty where there is none."""
+    return text if text is not None and text.isascii() and text.isprintable() else ""
+
+
+def _split(here: str, location: str) -> SplitResult | None:
+    """Where a redirect leads; None where that is no usable URL. Headers come as bytes that look like letters."""
     try:
+        text = urljoin(here, location.encode("latin-1", "replace").decode("utf-8", "replace"))
         url = urlsplit(text)
         (url.hostname or "").encode("idna")
         usable = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0

@@ -1,19 +1,24 @@
 """A connection that waits for nothing longer than its patience, whatever the other side does."""
 
+import errno
 import io
 import os
 import select
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from jobs.programs.hosts import addresses_of, check_address
 from jobs.programs.patience import Patience
 from jobs.programs.unfit import Away, reason_of
 
 T = TypeVar("T")
+#: An address that does not answer within this time is left for the next one.
+CONNECT_S: Final = 10.0
+
 Buffer: TypeAlias = bytearray | memoryview
 
 
@@ -98,8 +103,10 @@ def _reach(connection: socket.socket, address: str, port: int, patience: Patienc
     try:
         connection.connect((address, port))
     except BlockingIOError:
+        until = time.monotonic() + CONNECT_S
         while not _wait(connection, select.POLLOUT, patience.look_s()):
-            pass
+            if time.monotonic() >= until:
+                raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT)) from None
     error = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if error:
         raise OSError(error, os.strerror(error))

@@ -1,10 +1,6 @@
 """An ``ssh`` that runs what it is told on this very machine, and says how it was called."""
 
-import os
-import shutil
 from pathlib import Path
-
-import pytest
 
 #: Leaves out the options, remembers the host, and has a shell run the rest, as a server of ssh would.
 _SCRIPT = """#!/bin/sh
@@ -35,13 +31,3 @@ class FakeSsh:
     def behave(self, how: str, *, on: bool = True) -> None:
         path = Path(f"{self.path}.{how}")
         path.touch() if on else path.unlink()
-
-
-def need_rsync() -> None:
-    """Skips the test where rsync is missing; under ``CI=true`` it fails instead."""
-    if shutil.which("rsync"):
-        return
-    line = "rsync is missing; install the package rsync"
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{line}: CI=true requires it", pytrace=False)
-    pytest.skip(line)

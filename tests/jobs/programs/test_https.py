@@ -1,6 +1,5 @@
 """Programs from a web server that proves who it is."""
 
-import shutil
 import socket
 import ssl
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.programs.archives import archive
+from tests.jobs.programs.installed import need
 from tests.jobs.programs.shop import Shop
 from tests.jobs.programs.web_server import WebServer
 
@@ -19,8 +19,7 @@ ZIP = archive("zip")
 @pytest.fixture
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A key and a certificate of 127.0.0.1 in one file."""
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make a certificate; install the package openssl")
+    need("openssl")
     folder = tmp_path_factory.mktemp("tls")
     words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=here -addext subjectAltName=IP:127.0.0.1"
     subprocess.run(

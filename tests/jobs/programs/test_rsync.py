@@ -11,7 +11,8 @@ import pytest
 
 from jobs.programs import Stopped
 from tests.jobs.programs.archives import RUN_SH, Member, archive
-from tests.jobs.programs.fake_ssh import FakeSsh, need_rsync
+from tests.jobs.programs.fake_ssh import FakeSsh
+from tests.jobs.programs.installed import need
 from tests.jobs.programs.shop import NOT_PUBLIC, Shop
 from tests.jobs.programs.test_several_processes import Other, eventually
 
@@ -24,7 +25,7 @@ THERE = ("there",)
 def ssh(
     shop: Shop, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[FakeSsh]:
-    need_rsync()
+    need("rsync")
     folder = tmp_path_factory.mktemp("bin")
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     before = set(psutil.Process().children(recursive=True))

@@ -1,6 +1,7 @@
 """Which machines a program may come from."""
 
 import socket
+from contextlib import ExitStack
 
 import pytest
 
@@ -93,3 +94,22 @@ def test_one_private_address_among_others_is_enough_to_refuse(
     found = [(socket.AF_INET, 1, 6, "", (text, 80)) for text in ("93.184.216.34", "10.0.0.1")]
     monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: found)
     shop.refuses("http://both.example/a.zip", NOT_PUBLIC.format("both.example", "10.0.0.1"))
+
+
+def test_an_address_that_does_not_answer_is_left_for_the_next(
+    shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.put("/a.zip", ZIP)
+    addresses = [(socket.AF_INET, "127.0.0.2"), (socket.AF_INET, "127.0.0.1")]
+    monkeypatch.setattr("jobs.programs.wire.addresses_of", lambda *_: addresses)
+    monkeypatch.setattr("jobs.programs.wire.CONNECT_S", 0.2)
+    with ExitStack() as full:
+        try:
+            silent = full.enter_context(socket.create_server(("127.0.0.2", web.port), backlog=0))
+        except OSError:
+            pytest.skip("this machine has one loopback address only")
+        for _ in range(4):  # Its queue is full, so whoever comes now hears nothing.
+            waiting = full.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(silent.getsockname())
+        assert shop.run(f"http://twice.example:{web.port}/a.zip", hosts=("*",)) == "ran\n"
