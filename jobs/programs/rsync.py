@@ -17,8 +17,8 @@ from jobs.programs.watched import Answer, run_watched
 #: It never asks for anything: a host that is not known, or wants a password, is one that cannot be reached.
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ClearAllForwardings=yes"
 _SSH_PORT: Final = 22
-#: rsync's number for files that could not be read; others speak of the connection.
-_PARTIAL: Final = frozenset({3, 23})
+#: rsync's numbers for files that could not be read or written; others speak of the connection.
+_OF_FILES: Final = frozenset({3, 11, 23})
 
 
 def fetch_by_rsync(
@@ -77,10 +77,12 @@ def _rsync(words: list[str], rules: Rules, patience: Patience, lock: int) -> Ans
         raise Unfit(f"rsync cannot be started: {reason_of(error)}") from None
     if answer.code == 0:
         return answer
-    why = next(
-        (one_line(line) for line in answer.stderr.splitlines() if line.strip()),
-        f"rsync ended with {answer.code}",
-    )
-    if answer.code in _PARTIAL:
-        raise Unfit(why)
-    raise Away(why)
+    raise (Unfit if answer.code in _OF_FILES else Away)(_why(answer))
+
+
+def _why(answer: Answer) -> str:
+    """The first line says it; what ssh warns of before, and how rsync sums it up behind, say less."""
+    for line in answer.stderr.splitlines():
+        if line.strip() and not line.startswith("Warning:"):
+            return one_line(line)
+    return f"rsync ended with {answer.code}"

@@ -1,6 +1,6 @@
 """What compressed files hold, in pieces of a bounded size, and never more than was allowed.
 
-``tarfile`` and its friends are not used: their decompressors know no limit of memory, nor of what comes out.
+``tarfile`` does not do it: its decompressors know no limit of memory, nor of what comes out.
 """
 
 import bz2
