@@ -11,6 +11,7 @@ from jobs.gate import When
 from jobs.identifiers import Identifier, Text, Value
 from jobs.partitioning import Partitioning
 from jobs.policy import Policy
+from jobs.program import Program
 from jobs.spark import Spark
 from jobs.submission import JSON
 from jobs.template import Template
@@ -84,6 +85,7 @@ class App(Struct, frozen=True, kw_only=True):
     bash_cmd: str | None = None
     manager: type | None = None
     spark: Spark | None = None
+    program: Program | None = None
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None
     unbounded: bool = False

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from jobs.allowance import Allowance
 from jobs.backoff import Retry
 
 #: How many of a job's alternatives are asked for: the first that can be met, or all at once.
@@ -19,7 +20,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """``max_*`` count how many fails, timeouts and lost leases a job survives.
 
     ``start_after`` and ``end_before`` are instants; no job starts before the one, and one that
-    has not finished by the other is expired.
+    has not finished by the other is expired. ``keep_output`` has what the ledger would cut out of the middle of an
+    output stored whole, elsewhere.
     """
 
     max_fails: int = 0
@@ -36,6 +38,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     env_from_os: tuple[str, ...] = ()
     cwd: str | None = None
+    limits: Allowance = Allowance()
+    keep_output: bool = False
 
     def overridden(self, changes: Mapping[str, object]) -> "Policy":
         """This policy with a submission's own words laid over it (already parsed, so of the right types)."""

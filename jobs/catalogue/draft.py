@@ -16,6 +16,7 @@ from jobs.gate import When
 from jobs.identifiers import Identifier
 from jobs.partitioning import Partitioning, TableDependency
 from jobs.policy import Policy
+from jobs.program import Program
 from jobs.spark import Spark
 from jobs.template import Template
 from jobs.two_way import TwoWay
@@ -112,6 +113,7 @@ class Work(Struct, frozen=True, kw_only=True):
     manager: type | None = None
     unbounded: bool = False
     spark: Spark | None = None
+    program: Program | None = None
     source: str = ""
 
 

@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
 
+from jobs.allowance import Allowance
 from jobs.backoff import Retry
-from jobs.catalogue.faults import Words, one_of, read_fields, unknown
+from jobs.catalogue.faults import Words, one_of, read_fields, truth, unknown
 from jobs.durations import parse_duration_s, parse_instant
 from jobs.errors import BadRequest
+from jobs.sizes import parse_size_bytes
 
 COUNT_MAX = 2**31 - 1
 DURATION_S_MAX = 10 * 366 * 86_400.0
@@ -141,6 +143,46 @@ def _folder(value: object) -> str | None:
     return value
 
 
+def _limits(value: object) -> Allowance:
+    if not isinstance(value, Mapping):
+        raise ValueError(f'{value!r} is no mapping of limits; write {{"cpu": "10m", "memory": "2GB"}}')
+    wrong = [unknown(word, _LIMIT_WORDS) for word in value if word not in _LIMIT_WORDS]
+    fields = read_fields(_LIMIT_WORDS, value, wrong.append)
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return Allowance(**fields)
+
+
+def _cpu_s(value: object) -> float:
+    """The system counts whole seconds."""
+    cpu_s = read_duration_s(value)
+    if cpu_s < 1:
+        raise ValueError(f"{value!r} is less than a second, of which nothing could be started")
+    return cpu_s
+
+
+def _size_bytes(value: object) -> int:
+    if not isinstance(value, str | int):
+        raise ValueError(f'{value!r} is not a size; write "2GB", "512MiB" or a number of bytes')
+    size_bytes = parse_size_bytes(value)
+    if not 0 < size_bytes < 2**62:
+        raise ValueError(f"{value!r} is no limit that could be set")
+    return size_bytes
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= COUNT_MAX:
+        raise ValueError(f"{value!r} is not a whole number from 1 on")
+    return value
+
+
+_LIMIT_WORDS: Words = {
+    "cpu": ("cpu_s", _cpu_s),
+    "memory": ("memory_bytes", _size_bytes),
+    "file_size": ("file_size_bytes", _size_bytes),
+    "processes": ("processes", _number),
+    "open_files": ("open_files", _number),
+}
 _RETRY_WORDS: Words = {
     "rule": ("rule", _rule),
     "seconds": ("delay_s", read_duration_s),
@@ -164,6 +206,8 @@ POLICY_WORDS: Words = {
     "env": ("env", _environment),
     "env_from_os": ("env_from_os", _variables),
     "cwd": ("cwd", _folder),
+    "limits": ("limits", _limits),
+    "keep_output": ("keep_output", truth),
 }
 
 #: Anything may stand there: these are for people and their tools, and say nothing to Sluice.

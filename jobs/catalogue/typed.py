@@ -51,6 +51,7 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[Spot, Settled]) -> Ap
         manager=draft.work.manager,
         unbounded=draft.work.unbounded,
         spark=draft.work.spark,
+        program=draft.work.program,
         chunking=draft.chunking,
         partitioning=draft.partitioning,
     )

@@ -39,7 +39,7 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
     words = _of_one_keyspace(words, at)
     chunking = read_chunking(words, entry, at)
     partitioning = read_partitioning(words, entry.name, at)
-    policy = default_policy(words).overridden(read_policy(words, at.add))
+    policy = default_policy(words, entry).overridden(read_policy(words, at.add))
     if policy.on_failure == "bisect" and chunking is None:
         at.add("on_failure: bisect parts work IDs, which an app without chunk_size has not")
     template = None

@@ -8,16 +8,23 @@ from jobs.catalogue.draft import Entry, Work
 from jobs.catalogue.faults import At, nearest
 from jobs.catalogue.functions import find_function, source_of
 from jobs.catalogue.managed import as_manager, find_manager
+from jobs.catalogue.program import read_program
 from jobs.catalogue.spark import SPARK_WORDS, read_spark
 from jobs.policy import UNENDING, Policy
+from jobs.program import PROGRAM_WORDS
 from jobs.runners.braces import OF_EVERY_JOB
 from jobs.runners.placeholders import placeholders
 
 #: Besides these there are the users' own: the path of a job manager.
-JOB_TYPES = ("bash", "python", "pyspark")
-WORK_WORDS = ("job_type", "bash_cmd", "function", "isolate", "is_long_running", *SPARK_WORDS)
+JOB_TYPES = ("bash", "python", "pyspark", "program")
+WORK_WORDS = ("job_type", "bash_cmd", "function", "isolate", "is_long_running", *SPARK_WORDS, *PROGRAM_WORDS)
 #: What a job does is said in the words of its own type.
-_WORDS_OF = {"bash": ("bash_cmd", "isolate"), "python": ("function", "isolate"), "pyspark": SPARK_WORDS}
+_WORDS_OF = {
+    "bash": ("bash_cmd", "isolate"),
+    "python": ("function", "isolate"),
+    "pyspark": SPARK_WORDS,
+    "program": PROGRAM_WORDS,
+}
 
 
 def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | None, at: At) -> Work:
@@ -36,13 +43,17 @@ def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | 
         return _python(words, entry, at, isolate=isolate)
     if job_type == "pyspark":
         return read_spark(words, entry, names or (), at)
+    if job_type == "program":
+        return read_program(words, names, at)
     if job_type == "bash":
         return Work(job_type=job_type, bash_cmd=_command(words, names, at), isolate=isolate)
     return replace(_managed(words, entry, job_type, at), unbounded=unbounded)
 
 
-def default_policy(words: Mapping[str, object]) -> Policy:
+def default_policy(words: Mapping[str, object], entry: Entry) -> Policy:
     """What an app with these words runs under where it says nothing else."""
+    if words.get("job_type", _default_type(words, entry)) == "program":
+        return Policy(fail_on="either")
     return UNENDING if words.get("is_long_running") is True else Policy()
 
 
@@ -60,7 +71,10 @@ def _default_type(words: Mapping[str, object], entry: Entry) -> str:
     """A class that is decorated is a job manager, and needs no further word."""
     if isinstance(entry.function, type) and entry.function_path:
         return entry.function_path
-    return "python" if entry.function or "function" in words else "bash"
+    if entry.function or "function" in words:
+        return "python"
+    is_program = "bash_cmd" not in words and ("program" in words or "source" in words)
+    return "program" if is_program else "bash"
 
 
 def _refuse_words_of_others(words: Mapping[str, object], entry: Entry, job_type: str, at: At) -> None:
@@ -91,9 +105,12 @@ def _is_unbounded(words: Mapping[str, object], job_type: str, at: At) -> bool:
 
 def _refuse_surroundings(words: Mapping[str, object], advice: str, at: At) -> None:
     """What runs in a thread of the worker has the worker's own."""
-    for word in ("env", "cwd"):
+    for word in ("env", "cwd", "limits"):
         if words.get(word):
-            at.add(f"{word}: it runs in a thread of the worker, which cannot have one of its own; {advice}")
+            own = "any" if word == "limits" else "one"
+            at.add(f"{word}: it runs in a thread of the worker, which cannot have {own} of its own; {advice}")
+    if words.get("keep_output") is True:
+        at.add(f"keep_output: what it prints in a thread of the worker is not its own; {advice}")
 
 
 def _python(words: Mapping[str, object], entry: Entry, at: At, *, isolate: bool) -> Work:

@@ -1,11 +1,11 @@
 """What the end of a run means: by the limit it reached, or for a command by its app's ``fail_on``."""
 
-import signal
-
+from jobs.allowance import Allowance
 from jobs.job import Assignment
 from jobs.outcome import Ending, Outcome
+from jobs.policy import Policy
+from jobs.runners.exceeding import exceeded, signal_name, suspicion
 from jobs.runners.excerpt import Excerpt, legible
-from jobs.runners.group import Status
 from jobs.runners.limits import Halt
 from jobs.runners.process import Exit
 
@@ -21,7 +21,7 @@ def of_command(exit_: Exit, assignment: Assignment) -> Outcome:
     """The outcome of a command that was started. What it printed and its exit code stay in every case."""
     if exit_.halt is not None:
         return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
-    error = violent_end(exit_.status) or _broken_rule(exit_, assignment.policy.fail_on)
+    error = violent_end(exit_, assignment.policy.limits) or _broken_rule(exit_, assignment.policy)
     return of_exit(exit_, Ending.DONE if error is None else Ending.ERROR, error)
 
 
@@ -46,31 +46,30 @@ def of_halt(halt: Halt, timeout_s: float | None) -> tuple[Ending, str]:
     )
 
 
-def violent_end(status: Status) -> str | None:
+def violent_end(exit_: Exit, limits: Allowance) -> str | None:
     """Why a process that did not exit by itself has failed under every rule; None for one that did."""
+    status = exit_.status
+    told = exceeded(exit_.exceeded, status, limits)
+    if told is not None:
+        return told
     if status.signal is not None:
-        return f"killed by signal {status.signal} ({_signal_name(status.signal)})"
+        return f"killed by signal {status.signal} ({signal_name(status.signal)})"
     if status.code is None:
         return "its exit status is unknown: other code in the worker waits for all children (os.wait)"
     return None
 
 
-def _broken_rule(exit_: Exit, fail_on: str) -> str | None:
+def _broken_rule(exit_: Exit, policy: Policy) -> str | None:
     """White space on stderr counts as text: that is the rule of the system the word comes from."""
-    if exit_.status.code and fail_on in {"exit", "either"}:
-        return f"exited with {exit_.status.code}{_last_line(exit_.stderr)}"
-    if exit_.stderr.size and fail_on in {"stderr", "either"}:
-        return f"wrote to stderr{_last_line(exit_.stderr)}"
-    return None
+    if exit_.status.code and policy.fail_on in {"exit", "either"}:
+        error = f"exited with {exit_.status.code}{_last_line(exit_.stderr)}"
+    elif exit_.stderr.size and policy.fail_on in {"stderr", "either"}:
+        error = f"wrote to stderr{_last_line(exit_.stderr)}"
+    else:
+        return None
+    return error + suspicion(exit_.stderr.text(), policy.limits)
 
 
 def _last_line(stderr: Excerpt) -> str:
     lines = stderr.text().strip().splitlines()
     return f": {lines[-1].strip()[:_LINE_CHARS]}" if lines else ""
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return "a real-time signal"

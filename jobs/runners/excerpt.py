@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from jobs.outcome import KEPT_BYTES, keep
+from jobs.runners.spool import Spool
 
 _HEAD_BYTES = KEPT_BYTES
 #: The note of what was left out takes its room from the end, so that `keep` finds nothing more to cut.
@@ -12,11 +13,12 @@ _TAIL_BYTES = KEPT_BYTES - 64
 class Excerpt:
     """Keeps the head and the tail of a stream of bytes. ``size`` counts every byte that went by.
 
-    ``echo`` hears all of them.
+    ``echo`` hears all of them. With ``whole`` the ``spool`` has them too, on disk.
     """
 
-    def __init__(self, echo: Callable[[bytes], object] | None = None) -> None:
+    def __init__(self, echo: Callable[[bytes], object] | None = None, *, whole: bool = False) -> None:
         self.size = 0
+        self.spool = Spool() if whole else None
         self._echo = echo
         self._head = bytearray()
         self._tail = bytearray()
@@ -25,6 +27,8 @@ class Excerpt:
         self.size += len(chunk)
         if self._echo is not None:
             self._echo(chunk)
+        if self.spool is not None:
+            self.spool.add(chunk)
         room = _HEAD_BYTES - len(self._head)
         if room > 0:
             self._head += chunk[:room]
@@ -35,6 +39,16 @@ class Excerpt:
 
     def add_text(self, text: str) -> None:
         self.add(text.encode("utf-8", "replace"))
+
+    @property
+    def is_all(self) -> bool:
+        """Whether ``text`` says all that went by, byte for byte."""
+        kept = bytes(self._head + self._tail)
+        return len(kept) == self.size and self.text().encode() == kept
+
+    def close(self) -> None:
+        if self.spool is not None:
+            self.spool.close()
 
     def text(self) -> str:
         """What was kept, as text that every store can hold: no NUL, and U+FFFD for what is not UTF-8."""

@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from io import FileIO
 from typing import IO, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from jobs.allowance import Allowance
 
 #: A killed process that the kernel does not give up (a dead network disk) is left to it after this time.
 REAP_S = 10.0
@@ -21,16 +23,18 @@ _GUARD = 'read -r group && { read -r rest; kill -9 "-$group"; }'
 #: Writes its number into the pipe and becomes the command, which does not inherit the pipe.
 _JOIN = 'echo $$ >&0 && exec "$@" </dev/null'
 
-_Started = tuple[subprocess.Popen[bytes], tuple[IO[bytes], ...]]
-
-
 class Command(Struct, frozen=True, kw_only=True):
-    """``inherit`` are descriptors of the caller that the process gets under the same numbers."""
+    """``inherit`` are descriptors of the caller that the process gets under the same numbers.
+
+    With an ``allowance``, or ``kept`` together at any price, it takes a keeper (``kept``).
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: str | None = None
     inherit: tuple[int, ...] = ()
+    allowance: Allowance = Allowance()
+    kept: bool = False
 
 
 class Status(Struct, frozen=True):
@@ -47,16 +51,17 @@ class Group:
         self._status: Status | None = None
         self._guard = _start_guard()
         try:
-            start = _start_telling if tells else _start
-            self._leader, self.pipes = start(command, cast(IO[bytes], self._guard.stdin))
+            with telling(command, tells=tells) as (told, argued):
+                self._leader = _start(argued, cast(IO[bytes], self._guard.stdin))
         except BaseException:
             self._dismiss_guard()
             raise
+        self.pipes = (cast(IO[bytes], self._leader.stdout), cast(IO[bytes], self._leader.stderr), *told)
 
     def exited(self) -> bool:
         """Whether the leader has; its status is remembered and it stays unreaped."""
         if self._status is None:
-            self._status = _peek(self._leader)
+            self._status = peek(self._leader)
         return self._status is not None
 
     def signal(self, number: int) -> None:
@@ -71,6 +76,10 @@ class Group:
         while not self.exited() and time.monotonic() < until:
             time.sleep(0.001)
         return self._status or Status()
+
+    def exceeded(self) -> str | None:
+        """No limit is watched here; who has some is in a ``KeptGroup``."""
+        return None
 
     def close(self) -> None:
         self.kill()
@@ -100,8 +109,8 @@ def _start_guard() -> subprocess.Popen[bytes]:
     )
 
 
-def _start(command: Command, lifeline: IO[bytes]) -> _Started:
-    leader = subprocess.Popen(
+def _start(command: Command, lifeline: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         (_SHELL, "-c", _JOIN, "sluice", *command.argv),
         stdin=lifeline,
         stdout=subprocess.PIPE,
@@ -112,25 +121,30 @@ def _start(command: Command, lifeline: IO[bytes]) -> _Started:
         pass_fds=command.inherit,
         start_new_session=True,
     )
-    return leader, (cast(IO[bytes], leader.stdout), cast(IO[bytes], leader.stderr))
 
 
-def _start_telling(command: Command, lifeline: IO[bytes]) -> _Started:
-    """Start it with one pipe more. Our copy of its end is closed, so that its exit is the end of the pipe."""
+@contextmanager
+def telling(command: Command, *, tells: bool) -> Iterator[tuple[tuple[IO[bytes], ...], Command]]:
+    """The command as it is to be started, with one pipe more where it ``tells``; our end of that.
+
+    Our copy of the other end is closed, so that its exit is the end of the pipe.
+    """
+    if not tells:
+        yield (), command
+        return
     read_end, write_end = os.pipe()
     told = FileIO(read_end)
     argv, inherit = (*command.argv, str(write_end)), (*command.inherit, write_end)
     try:
-        leader, pipes = _start(replace(command, argv=argv, inherit=inherit), lifeline)
+        yield (cast(IO[bytes], told),), replace(command, argv=argv, inherit=inherit)
     except BaseException:
         told.close()
         raise
     finally:
         os.close(write_end)
-    return leader, (*pipes, told)
 
 
-def _peek(process: subprocess.Popen[bytes]) -> Status | None:
+def peek(process: subprocess.Popen[bytes]) -> Status | None:
     """How the process exited, without reaping it; None while it runs."""
     if not hasattr(os, "waitid"):  # macOS before Python 3.13, where the number is free a moment too early.
         code = process.poll()

@@ -14,8 +14,8 @@ What holds:
   which is also the group's, cannot be anybody else's.
 - Output is read as it comes and kept as an excerpt; a grandchild that holds a pipe open delays nothing.
 
-What it cannot do: a process that makes itself a new session has left the group, and is found by nobody. A
-process forked from the worker without exec (multiprocessing's ``fork``) holds the worker's end of the
+What it cannot do: a process that makes itself a new session has left the group, and is found by nobody, unless the
+command is kept together: then another takes the place of the guard, and nobody gets away (``kept``). A process forked from the worker without exec (multiprocessing's ``fork``) holds the worker's end of the
 pipe as well, and the guard waits for both.
 """
 
@@ -28,6 +28,7 @@ from msgspec import Struct
 from jobs.job import Echo
 from jobs.runners.excerpt import Excerpt
 from jobs.runners.group import Command, Group, Status
+from jobs.runners.kept import KeptGroup
 from jobs.runners.limits import Halt, Limits
 from jobs.runners.pipes import Pipes, Sink
 
@@ -39,26 +40,39 @@ SILENCE = Echo()
 
 
 class Exit(Struct, frozen=True, kw_only=True):
-    """``halt`` says that it was ended from outside; the status is then only what the end looked like."""
+    """``halt`` says that it was ended from outside; the status is then only what the end looked like.
+
+    ``exceeded`` is the limit, by its word, for which it was ended where the system has none of that kind.
+    """
 
     status: Status
     halt: Halt | None
     stdout: Excerpt
     stderr: Excerpt
+    exceeded: str | None = None
 
 
-def run_group(command: Command, limits: Limits, *, hear: Sink | None = None, echo: Echo = SILENCE) -> Exit:
+def run_group(
+    command: Command,
+    limits: Limits,
+    *,
+    hear: Sink | None = None,
+    echo: Echo = SILENCE,
+    whole: bool = False,
+) -> Exit:
     """Run the command to its end, or to its limits.
 
-    With ``hear`` the process gets a pipe to tell us things by; its number is the last word of ``argv``.
+    With ``hear`` the process gets a pipe to tell us things by; its number is the last word of ``argv``. With ``whole``
+    all that it prints is spooled, and the caller has the excerpts to ``close``.
     Raises OSError or ValueError where it cannot be started, and nothing else.
     """
-    stdout, stderr = Excerpt(echo.stdout), Excerpt(echo.stderr)
+    stdout, stderr = Excerpt(echo.stdout, whole=whole), Excerpt(echo.stderr, whole=whole)
     halt = limits.reached()
     if halt is not None:
         return Exit(status=Status(), halt=halt, stdout=stdout, stderr=stderr)
     sinks = (stdout.add, stderr.add) if hear is None else (stdout.add, stderr.add, hear)
-    with closing(Group(command, tells=hear is not None)) as group, closing(Pipes()) as pipes:
+    kind = KeptGroup if command.kept or command.allowance else Group
+    with closing(kind(command, tells=hear is not None)) as group, closing(Pipes()) as pipes:
         for pipe, sink in zip(group.pipes, sinks, strict=True):
             pipes.add(pipe.fileno(), sink)
         halt = _watch(group, pipes, limits)
@@ -66,10 +80,11 @@ def run_group(command: Command, limits: Limits, *, hear: Sink | None = None, ech
             _end(group, pipes)
         status = group.kill()
         pipes.rest()
-    return Exit(status=status, halt=halt, stdout=stdout, stderr=stderr)
+        exceeded = group.exceeded()
+    return Exit(status=status, halt=halt, stdout=stdout, stderr=stderr, exceeded=exceeded)
 
 
-def _watch(group: Group, pipes: Pipes, limits: Limits) -> Halt | None:
+def _watch(group: Group | KeptGroup, pipes: Pipes, limits: Limits) -> Halt | None:
     """Read until the leader has exited, or return the limit that was reached first."""
     pause_s = 0.001
     while not group.exited():
@@ -81,7 +96,7 @@ def _watch(group: Group, pipes: Pipes, limits: Limits) -> Halt | None:
     return None
 
 
-def _end(group: Group, pipes: Pipes) -> None:
+def _end(group: Group | KeptGroup, pipes: Pipes) -> None:
     """Ask the group to end, and wait out the grace. Open pipes tell that others than the leader live."""
     group.signal(signal.SIGTERM)
     until = time.monotonic() + GRACE_S

@@ -1,0 +1,55 @@
+"""The words of an app of the type ``program``."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from jobs.catalogue.draft import Work
+from jobs.catalogue.faults import At, nearest
+from jobs.program import PROGRAM_WORDS, Program, check_digest, check_name
+from jobs.programs import Unfit, parse_source
+from jobs.runners.braces import OF_EVERY_JOB
+from jobs.runners.braces import names as asked_for
+
+
+def read_program(words: Mapping[str, object], names: Sequence[str] | None, at: At) -> Work:
+    """What the words say is checked as far as it can be before there is a job: a text with placeholders is not yet
+    what it will be."""
+    fields: dict[str, str] = {}
+    for word in PROGRAM_WORDS:
+        if word in words:
+            try:
+                fields[word] = _text(word, words[word], names)
+            except ValueError as error:
+                at.add(f"{word}: {error}")
+    if words.get("cwd"):
+        at.add("cwd: a program runs in a folder of its own, which is the one that its run.sh is in")
+    return Work(job_type="program", program=Program(**fields))
+
+
+def _text(word: str, value: object, names: Sequence[str] | None) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError(f"{value!r} is not a text")
+    asked = asked_for(value)
+    known = (*OF_EVERY_JOB, *(asked if names is None else names))
+    for name in asked:
+        if name not in known:
+            raise ValueError(
+                f"there is no {{{name}}}{nearest(name, known)}; there are {', '.join(known)}."
+                " A brace that is meant is written twice"
+            )
+    if "{" not in value and "}" not in value and word in _CHECKS:
+        _CHECKS[word](value)
+    return value
+
+
+def _check_source(text: str) -> None:
+    try:
+        parse_source(text)
+    except Unfit as unfit:
+        raise ValueError(str(unfit)) from None
+
+
+_CHECKS: Mapping[str, Callable[[str], object]] = {
+    "program": check_name,
+    "source": _check_source,
+    "sha256": check_digest,
+}

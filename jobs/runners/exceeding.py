@@ -1,0 +1,53 @@
+"""What it looks like when a run has used more than it may, in one line."""
+
+import signal
+
+from jobs.allowance import Allowance
+from jobs.runners.group import Status
+from jobs.sizes import size_text
+
+#: How a shell tells by its own exit code that a signal has ended what it ran.
+_OF_SHELLS = 128
+#: What programs say when the system refuses them more. They end by themselves, in their own way.
+_WORDS = {
+    "memory_bytes": ("MemoryError", "Cannot allocate memory", "std::bad_alloc", "OutOfMemory", "out of memory"),
+    "file_size_bytes": ("File too large",),
+    "open_files": ("Too many open files",),
+}
+
+
+def exceeded(word: str | None, status: Status, limits: Allowance) -> str | None:
+    """Which limit has ended the run, as far as that is certain; ``word`` is what its keeper has to say."""
+    if word == "processes":
+        return f"it had more than {limits.processes} processes, which is its limit, and was killed"
+    number = status.signal or (status.code or 0) - _OF_SHELLS
+    if number == signal.SIGXCPU and limits.cpu_s is not None:
+        return f"{_killed(number)}: it used more than its cpu limit of {int(limits.cpu_s)} s"
+    if number == signal.SIGXFSZ and limits.file_size_bytes is not None:
+        limit = size_text(limits.file_size_bytes)
+        return f"{_killed(number)}: it wrote more into a file than its file_size limit of {limit}"
+    return None
+
+
+def suspicion(stderr: str, limits: Allowance) -> str:
+    """Which limit a run may have failed at, by what it says itself; to be put behind its error."""
+    told = {
+        "memory_bytes": f"memory limit is {size_text(limits.memory_bytes or 0)}",
+        "file_size_bytes": f"file_size limit is {size_text(limits.file_size_bytes or 0)}",
+        "open_files": f"open_files limit is {limits.open_files}",
+    }
+    for field, marks in _WORDS.items():
+        if getattr(limits, field) is not None and any(mark in stderr for mark in marks):
+            return f" (its {told[field]})"
+    return ""
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "a real-time signal"
+
+
+def _killed(number: int) -> str:
+    return f"killed by signal {number} ({signal_name(number)})"
