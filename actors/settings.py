@@ -38,6 +38,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     code_version: str | None = None
     queue_type: str = "quorum"
     broker_namespace: str = _NAMESPACE
+    blobs_url: str | None = None
+    programs: Path | None = None
+    program_rules: Rules = Rules()
 
 
 def read_settings(
@@ -83,6 +86,7 @@ def read_settings(
         code_version=take("CODE_VERSION", str, commit_of(folder), "3f2a9c1"),
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
         broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, _NAMESPACE),
+        blobs_url=take("BLOBS_URL", _blobs_url, None, "s3://bucket/sluice"),
     )
 
 

@@ -24,7 +24,8 @@ class Ending(StrEnum):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """``error`` is text for people; ``output`` and ``stderr`` are what the job printed, already capped.
+    """``error`` is text for people; ``output`` and ``stderr`` are what the job printed, already capped. Where the whole
+    was stored, ``output_blob`` and ``stderr_blob`` name it. ``log`` has what its runner had to say, line by line.
 
     ``took_s`` is what the work itself took by the worker's clock. It is for estimates: nothing is decided by it.
     """
@@ -36,6 +37,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     stderr: str = ""
     event: str | None = None
     took_s: float | None = None
+    output_blob: str | None = None
+    stderr_blob: str | None = None
+    log: str = ""
 
 
 def keep(text: str) -> str:

@@ -104,12 +104,18 @@ _TIME_OUT = move(
 _CLOSE_ROUNDS = f"""
 UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
                  exit_code = given.exit_code, error = given.error, stderr = given.stderr,
-                 output = concat(round.output, given.output)
+                 output = concat(round.output, given.output), log = given.log,
+                 output_blob = given.output_blob, stderr_blob = given.stderr_blob
 FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
-            %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[])
-     AS given (job, claim, ending, took_s, exit_code, error, output, stderr)
+            %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
+            %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[])
+     AS given (job, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob)
 WHERE round.job = given.job AND round.claim = given.claim AND round.ending IS NULL
 """
+_OF_ROUNDS = (
+    *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
+    *("logs", "output_blobs", "stderr_blobs"),
+)
 
 
 class Claimed(Struct, frozen=True):
@@ -247,8 +253,10 @@ def _close_rounds(tx: Tx, accepted: Mapping[Claim, Outcome]) -> None:
             outcome.error,
             outcome.output,
             outcome.stderr,
+            outcome.log or None,
+            outcome.output_blob,
+            outcome.stderr_blob,
         )
         for right, outcome in accepted.items()
     ]
-    names = ("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs")
-    tx.write(_CLOSE_ROUNDS, **arrays(rows, *names))
+    tx.write(_CLOSE_ROUNDS, **arrays(rows, *_OF_ROUNDS))

@@ -237,6 +237,9 @@ round_ = Table(
     Column("error", Text),
     Column("output", Text),
     Column("stderr", Text),
+    Column("output_blob", Text, comment="the name of the blob that has the whole of it"),
+    Column("stderr_blob", Text, comment="likewise"),
+    Column("log", Text, comment="what its runner had to say, line by line"),
 )
 
 transition = Table(

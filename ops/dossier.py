@@ -70,8 +70,11 @@ def round_document(each: Round) -> dict[str, Any]:
         "digest": each.digest,
         "exit_code": each.exit_code,
         "output": each.output,
+        "output_blob": each.output_blob,
         "stderr": each.stderr,
+        "stderr_blob": each.stderr_blob,
         "error": each.error,
+        "log": each.log,
     }
 
 

@@ -17,6 +17,7 @@ Knows nothing of ledger, broker and rounds to come: what follows from an outcome
 
     python.py   functions in this thread            isolate.py, child.py   functions in a process
     bash.py     commands                            process.py             process groups
+    program.py  programs                            kept.py, keeper.py     groups that nobody can leave
     managed.py  work elsewhere                      spark.py, session.py   what a function gets of Spark
 """
 
@@ -31,7 +32,9 @@ from jobs.runners.bash import BashRunner
 from jobs.runners.ending import failed
 from jobs.runners.isolate import IsolateRunner
 from jobs.runners.managed import ManagedRunner
+from jobs.runners.program import ProgramRunner
 from jobs.runners.python import PythonRunner
+from jobs.runners.stores import Stores
 
 
 class Runner(Protocol):
@@ -51,12 +54,14 @@ class Runner(Protocol):
         ...
 
 
-def runner_for(app: App) -> Runner:
+def runner_for(app: App, stores: Stores) -> Runner:
     """The runner of this app's job type."""
     if app.job_type == "bash":
-        return BashRunner()
+        return BashRunner(stores.blobs)
     if app.job_type == "pyspark" or (app.job_type == "python" and app.isolate):
-        return IsolateRunner()
+        return IsolateRunner(stores.blobs)
+    if app.program is not None:
+        return ProgramRunner(app.program, stores)
     if app.manager is not None:
         return ManagedRunner(app.manager)
     if app.job_type == "python" and app.function is not None:

@@ -4,12 +4,14 @@ import os
 import shutil
 import threading
 
+from jobs.blobs import BlobStore
 from jobs.job import Assignment
 from jobs.outcome import Outcome
 from jobs.runners.braces import values_of
 from jobs.runners.ending import failed, of_command
 from jobs.runners.environment import command_environment
 from jobs.runners.group import Command
+from jobs.runners.keeping import with_whole
 from jobs.runners.limits import Limits
 from jobs.runners.placeholders import fill
 from jobs.runners.process import run_group
@@ -18,16 +20,24 @@ from jobs.runners.process import run_group
 class BashRunner:
     """Runs the command of an app. What it reads as options is its own affair: see ``placeholders``."""
 
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
+
     def run(self, assignment: Assignment, *, stop: threading.Event, **_: object) -> Outcome:
         """The callbacks have no use here: a command cannot call them."""
         limits = Limits(stop, assignment.timeout_s)
         if not assignment.app.bash_cmd:
             return failed(f"{assignment.name.app} has no bash_cmd, so there is nothing to run.")
         try:
-            exit_ = run_group(_command(assignment, assignment.app.bash_cmd), limits, echo=assignment.echo)
+            exit_ = run_group(
+                _command(assignment, assignment.app.bash_cmd),
+                limits,
+                echo=assignment.echo,
+                whole=assignment.policy.keep_output,
+            )
         except (OSError, ValueError) as error:
             return failed(f"The command could not be started: {error}.")
-        return of_command(exit_, assignment)
+        return with_whole(of_command(exit_, assignment), exit_, assignment, self._blobs)
 
 
 def _command(assignment: Assignment, bash_cmd: str) -> Command:
@@ -37,4 +47,5 @@ def _command(assignment: Assignment, bash_cmd: str) -> Command:
         argv=(shell, "-c", "--", fill(bash_cmd, values_of(assignment))),
         env=command_environment(assignment, assignment.policy, os.environ),
         cwd=assignment.policy.cwd,
+        allowance=assignment.policy.limits,
     )

@@ -10,7 +10,13 @@ from jobs.sizes import size_text
 _OF_SHELLS = 128
 #: What programs say when the system refuses them more. They end by themselves, in their own way.
 _WORDS = {
-    "memory_bytes": ("MemoryError", "Cannot allocate memory", "std::bad_alloc", "OutOfMemory", "out of memory"),
+    "memory_bytes": (
+        "MemoryError",
+        "Cannot allocate memory",
+        "std::bad_alloc",
+        "OutOfMemory",
+        "out of memory",
+    ),
     "file_size_bytes": ("File too large",),
     "open_files": ("Too many open files",),
 }

@@ -23,6 +23,7 @@ _GUARD = 'read -r group && { read -r rest; kill -9 "-$group"; }'
 #: Writes its number into the pipe and becomes the command, which does not inherit the pipe.
 _JOIN = 'echo $$ >&0 && exec "$@" </dev/null'
 
+
 class Command(Struct, frozen=True, kw_only=True):
     """``inherit`` are descriptors of the caller that the process gets under the same numbers.
 

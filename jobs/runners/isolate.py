@@ -14,12 +14,14 @@ from pathlib import Path
 
 import msgspec
 
-from jobs.job import Acknowledge, Assignment, Echo, Report, Transaction
+from jobs.blobs import BlobStore
+from jobs.job import Acknowledge, Assignment, Report, Transaction
 from jobs.outcome import Ending, Outcome
 from jobs.runners.ending import failed, of_exit, of_halt, violent_end
 from jobs.runners.environment import function_environment
 from jobs.runners.group import Command
 from jobs.runners.joblog import Tell, worker_log
+from jobs.runners.keeping import with_whole
 from jobs.runners.limits import Halt, Limits
 from jobs.runners.process import Exit, run_group
 from jobs.runners.spark import for_run
@@ -36,6 +38,9 @@ class IsolateRunner:
 
     There is no ``job.transaction()``: the connection is the worker's.
     """
+
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
 
     def run(
         self,
@@ -56,10 +61,11 @@ class IsolateRunner:
         ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
         environment = function_environment(assignment, assignment.policy, os.environ)
         try:
-            exit_ = _run_child(errand, environment, limits, ear, assignment.echo)
+            exit_ = _run_child(errand, environment, limits, ear, assignment)
         except (OSError, ValueError, TypeError) as error:
             return failed(f"The child process could not be started: {error}.")
-        return _outcome(exit_, ear.ended, assignment)
+        outcome = _outcome(exit_, ear.ended, assignment)
+        return with_whole(outcome, exit_, assignment, self._blobs)
 
 
 def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -> Errand:
@@ -74,7 +80,7 @@ def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -
 
 
 def _run_child(
-    errand: Errand, environment: Mapping[str, str], limits: Limits, ear: "_Ear", echo: Echo
+    errand: Errand, environment: Mapping[str, str], limits: Limits, ear: "_Ear", assignment: Assignment
 ) -> Exit:
     """``-P`` and our own path make the child import what the worker would, wherever it is started."""
     with tempfile.TemporaryFile() as file:  # Unlike a pipe it takes any size before there is a reader.
@@ -87,8 +93,10 @@ def _run_child(
                 "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path),
             },
             inherit=(file.fileno(),),
+            allowance=assignment.policy.limits,
         )
-        return run_group(command, limits, hear=ear.hear, echo=echo)
+        whole = assignment.policy.keep_output
+        return run_group(command, limits, hear=ear.hear, echo=assignment.echo, whole=whole)
 
 
 class _Ear:
@@ -134,5 +142,6 @@ def _outcome(exit_: Exit, ended: Ended | None, assignment: Assignment) -> Outcom
         return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
     if ended is not None:
         return of_exit(exit_, ended.ending, ended.error)
-    error = violent_end(exit_.status) or f"exited with {exit_.status.code} before its function had ended"
+    limits = assignment.policy.limits
+    error = violent_end(exit_, limits) or f"exited with {exit_.status.code} before its function had ended"
     return of_exit(exit_, Ending.ERROR, error)

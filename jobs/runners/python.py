@@ -37,10 +37,10 @@ class PythonRunner:
         acknowledge: Acknowledge | None = None,
         **_: object,
     ) -> Outcome:
-        if assignment.policy.env or assignment.policy.cwd:
-            return failed(
-                f"{assignment.name.app} has env or cwd, which a thread cannot have; set isolate: true."
-            )
+        policy = assignment.policy
+        if policy.env or policy.cwd or policy.limits or policy.keep_output:
+            what = "env, cwd, limits or keep_output"
+            return failed(f"{assignment.name.app} has {what}, which a thread cannot have; set isolate: true.")
         limits = Limits(stop, assignment.timeout_s)
         if stop.is_set():
             return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")

@@ -21,7 +21,7 @@ FROM job WHERE app = %(app)s AND key = %(key)s
 _ROUNDS = """
 SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, round.worker::text) AS worker,
        round.running_at, round.executed_at, round.ending, round.took_s, round.exit_code, round.error, round.output,
-       round.stderr, round.digest, worker.code
+       round.stderr, round.digest, worker.code, round.output_blob, round.stderr_blob, round.log
 FROM round LEFT JOIN worker ON worker.id = round.worker
 WHERE round.job = %(job)s ORDER BY round.claim
 """
@@ -105,7 +105,8 @@ class Job(Struct, frozen=True):
 
 class Round(Struct, frozen=True):
     """One claim of the job. A round that was handed back has several. ``digest`` is of the definition that ran,
-    ``code`` the version of the users' code that its worker had."""
+    ``code`` the version of the users' code that its worker had. The blobs have the whole of what ``output`` and
+    ``stderr`` have the ends of; ``log`` is what the runner had to say."""
 
     round: int
     claim: int
@@ -120,6 +121,9 @@ class Round(Struct, frozen=True):
     stderr: str | None
     digest: str | None = None
     code: str | None = None
+    output_blob: str | None = None
+    stderr_blob: str | None = None
+    log: str | None = None
 
 
 class Step(Struct, frozen=True):

@@ -19,6 +19,7 @@ THIRD_PARTIES = {
     "alembic": {"ledger"},
     "apscheduler": {"scheduler"},
     "dramatiq": {"broker"},
+    "fsspec": {"jobs"},
     "msgspec": set(ROOMS),
     "networkx": {"jobs", "planner", "ops"},
     "pika": {"broker"},

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
@@ -11,9 +12,9 @@ from tests.jobs.runners.runner_bench import Bench
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
+def bench(tmp_path: Path) -> Iterator[Bench]:
     with ThreadPoolExecutor(max_workers=4) as pool:
-        bench = Bench(pool)
+        bench = Bench(pool, tmp_path)
         yield bench
         bench.stop.set()
 

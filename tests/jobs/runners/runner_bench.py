@@ -10,12 +10,16 @@ from typing import Any
 import psutil
 
 from jobs.app import App
+from jobs.blobs import BlobStore
 from jobs.job import Acknowledge, Assignment, Transaction, idempotency_token
 from jobs.managed import Attachment
 from jobs.outcome import Ending, Outcome
 from jobs.policy import Policy
+from jobs.program import Program
+from jobs.programs import ProgramStore
 from jobs.ref import JobName
 from jobs.runners import runner_for
+from jobs.runners.stores import Stores
 from jobs.template import Template
 
 FUNCTIONS = Path(__file__).with_name("user_functions.py")
@@ -49,9 +53,11 @@ def error_of(outcome: Outcome) -> str:
 
 
 class Bench:
-    """Makes assignments and runs them. ``stop`` is what the worker would set."""
+    """Makes assignments and runs them. ``stop`` is what the worker would set; ``folder`` holds its stores."""
 
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, pool: ThreadPoolExecutor, folder: Path) -> None:
+        self.folder = folder
+        self.stores = stores_in(folder)
         self.stop = threading.Event()
         self.progress: list[tuple[int, int | None]] = []
         self._pool = pool
@@ -91,7 +97,7 @@ class Bench:
         acknowledge: Acknowledge | None = None,
         attachment: Attachment | None = None,
     ) -> Outcome:
-        return runner_for(assignment.app).run(
+        return runner_for(assignment.app, self.stores).run(
             assignment,
             stop=self.stop,
             report=lambda done, total: self.progress.append((done, total)),
@@ -113,6 +119,14 @@ class Bench:
 
     def meanwhile(self, run: Callable[[], Outcome]) -> Future[Outcome]:
         return self._pool.submit(run)
+
+
+def stores_in(folder: Path) -> Stores:
+    return Stores(ProgramStore(folder / "programs"), BlobStore(str(folder / "blobs")))
+
+
+def program_app(program: Program, policy: Policy | None = None) -> App:
+    return _app(job_type="program", program=program, policy=policy or Policy(fail_on="either"))
 
 
 def bash_app(command: str | None, policy: Policy | None = None) -> App:

@@ -1,25 +1,38 @@
 """Which runner an app gets, and the token of a job."""
 
+from pathlib import Path
+
 import pytest
 
 from jobs.app import App
 from jobs.job import Job, idempotency_token
 from jobs.outcome import Ending
+from jobs.program import Program
 from jobs.runners import runner_for
 from jobs.runners.bash import BashRunner
 from jobs.runners.isolate import IsolateRunner
 from jobs.runners.managed import ManagedRunner
+from jobs.runners.program import ProgramRunner
 from jobs.runners.python import PythonRunner
 from jobs.template import Template
 from tests.jobs.runners.elsewhere import Place
-from tests.jobs.runners.runner_bench import Bench, bash_app, isolated_app, managed_app, python_app
+from tests.jobs.runners.runner_bench import (
+    Bench,
+    bash_app,
+    isolated_app,
+    managed_app,
+    program_app,
+    python_app,
+    stores_in,
+)
 
 
 def test_the_runner_fits_the_app() -> None:
-    assert isinstance(runner_for(bash_app("true")), BashRunner)
-    assert isinstance(runner_for(python_app(print)), PythonRunner)
-    assert isinstance(runner_for(isolated_app("nothing")), IsolateRunner)
-    assert isinstance(runner_for(managed_app(Place().grid)), ManagedRunner)
+    assert isinstance(runner_for(bash_app("true"), stores_in(Path())), BashRunner)
+    assert isinstance(runner_for(python_app(print), stores_in(Path())), PythonRunner)
+    assert isinstance(runner_for(program_app(Program()), stores_in(Path())), ProgramRunner)
+    assert isinstance(runner_for(isolated_app("nothing"), stores_in(Path())), IsolateRunner)
+    assert isinstance(runner_for(managed_app(Place().grid), stores_in(Path())), ManagedRunner)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from jobs.job import Job
 from jobs.outcome import KEPT_BYTES, Ending
 from jobs.policy import Policy
 from jobs.runners import runner_for
-from tests.jobs.runners.runner_bench import Bench, error_of, eventually, python_app
+from tests.jobs.runners.runner_bench import Bench, error_of, eventually, python_app, stores_in
 
 
 def test_what_a_function_raises_is_told_with_its_own_frames_only(bench: Bench) -> None:
@@ -252,7 +253,7 @@ def test_finished_partitions_are_acknowledged_one_by_one(bench: Bench) -> None:
 
 
 def test_one_runner_serves_many_threads(bench: Bench) -> None:
-    runner = runner_for(python_app(lambda job, client_id: job.log.debug("%d", client_id)))
+    runner = runner_for(python_app(lambda job, client_id: job.log.debug("%d", client_id)), stores_in(Path()))
     assignments = [bench.assign(python_app(None), ids={"client_id": number}) for number in range(50)]
     run = functools.partial(runner.run, stop=bench.stop, report=lambda *_: None)
     runs = [bench.meanwhile(functools.partial(run, it)) for it in assignments]

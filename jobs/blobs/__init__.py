@@ -1,0 +1,10 @@
+"""The blob store: what is too large for the ledger, in a folder or with any service that fsspec knows.
+
+Owns how a blob is named, written and read. The ledger keeps the name alone, so a store can be moved by copying it. A
+blob is written once and never changed. Knows nothing of jobs: what is stored, and what follows where that fails, is
+for whoever asks.
+"""
+
+from jobs.blobs.store import BlobsUnavailable, BlobStore
+
+__all__ = ["BlobStore", "BlobsUnavailable"]

@@ -1,0 +1,55 @@
+"""What becomes of the whole of an output that the ledger has no room for (``keep_output``)."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from jobs.blobs import BlobsUnavailable, BlobStore
+from jobs.job import Assignment
+from jobs.outcome import Ending, Outcome
+from jobs.runners.excerpt import Excerpt
+from jobs.runners.joblog import job_log, worker_log
+from jobs.runners.process import Exit
+
+
+def keep_whole(
+    outcome: Outcome, exit_: Exit, assignment: Assignment, blobs: BlobStore, say: Callable[[str], object]
+) -> Outcome:
+    """The outcome with the names of what was stored. Where that fails it is said, and changes nothing else.
+
+    A run that is handed back is begun anew, so nothing of it is stored.
+    """
+    try:
+        if outcome.ending is Ending.HANDED_BACK:
+            return outcome
+        place = f"{assignment.name.app}/{assignment.token}/{assignment.claim}"
+        return replace(
+            outcome,
+            output_blob=_stored("output", exit_.stdout, f"{place}-output", blobs, say),
+            stderr_blob=_stored("stderr", exit_.stderr, f"{place}-stderr", blobs, say),
+        )
+    finally:
+        exit_.stdout.close()
+        exit_.stderr.close()
+
+
+def with_whole(outcome: Outcome, exit_: Exit, assignment: Assignment, blobs: BlobStore) -> Outcome:
+    """The same for a runner that has nothing else to say."""
+    lines = Excerpt()
+    log = job_log(assignment.name, write=lines.add_text, tell=worker_log(assignment.name))
+    return replace(keep_whole(outcome, exit_, assignment, blobs, log.warning), log=lines.text())
+
+
+def _stored(
+    what: str, excerpt: Excerpt, place: str, blobs: BlobStore, say: Callable[[str], object]
+) -> str | None:
+    """None where the ledger has all of it, or nothing could be stored."""
+    if excerpt.spool is None or excerpt.is_all:
+        return None
+    if excerpt.spool.trouble is not None:
+        say(f"the whole {what} was not kept: {excerpt.spool.trouble}")
+    try:
+        return blobs.put(place, excerpt.spool.read())
+    except BlobsUnavailable as error:
+        say(f"the whole {what} was not kept: {error.what}")
+        return None

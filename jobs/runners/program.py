@@ -1,0 +1,139 @@
+"""Programs: what a source has is fetched, and its ``run.sh`` started with the words of the input."""
+
+import logging
+import os
+import threading
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from jobs.errors import BadRequest
+from jobs.job import Assignment, Claimed
+from jobs.outcome import Ending, Outcome
+from jobs.program import PROGRAM_WORDS, Program, check_digest, check_name
+from jobs.programs import Stopped, Unfit
+from jobs.runners.braces import fill, values_of
+from jobs.runners.ending import failed, of_command, of_halt
+from jobs.runners.environment import command_environment
+from jobs.runners.excerpt import Excerpt
+from jobs.runners.group import Command
+from jobs.runners.joblog import job_log, worker_log
+from jobs.runners.keeping import keep_whole
+from jobs.runners.limits import Limits
+from jobs.runners.process import run_group
+from jobs.runners.stores import Stores
+
+RUN = "./run.sh"
+
+
+class ProgramRunner:
+    """Runs the program of an app, or of a submission where the app leaves it to that.
+
+    Its own lines, such as those about the fetch, are the outcome's ``log``: among what the program prints nobody who
+    reads that could tell them apart.
+    """
+
+    def __init__(self, program: Program, stores: Stores) -> None:
+        self._program = program
+        self._stores = stores
+
+    def run(self, assignment: Assignment, *, stop: threading.Event, **_: object) -> Outcome:
+        """The callbacks have no use here: a program cannot call them."""
+        limits = Limits(stop, assignment.timeout_s)
+        lines = Excerpt(assignment.echo.stderr)
+        log = job_log(assignment.name, write=lines.add_text, tell=worker_log(assignment.name))
+        try:
+            outcome = self._run(_Order.of(self._program, assignment), assignment, limits, log)
+        except (BadRequest, Unfit) as error:
+            outcome = failed(error.what)
+            if isinstance(error, Stopped) and (halt := limits.reached()) is not None:
+                ending, what = of_halt(halt, limits.timeout_s)
+                outcome = Outcome(ending=ending, error=what)
+        except (OSError, ValueError) as error:
+            outcome = failed(f"The program could not be started: {error}.")
+        if outcome.ending is Ending.TIMED_OUT:
+            log.warning("terminated (execution timed out)")
+        return replace(outcome, log=lines.text())
+
+    def _run(self, order: "_Order", assignment: Assignment, limits: Limits, log: logging.Logger) -> Outcome:
+        if assignment.policy.cwd:
+            raise BadRequest("cwd: a program runs in a folder of its own; leave it out.")
+        with self._stores.programs.program(
+            order.program, order.source, order.sha256, stop=_Until(limits), say=log.info
+        ) as folder:
+            command = Command(
+                argv=(RUN, *order.arguments),
+                env=_environment(order, assignment),
+                cwd=str(folder),
+                allowance=assignment.policy.limits,
+                kept=True,
+            )
+            exit_ = run_group(command, limits, echo=assignment.echo, whole=assignment.policy.keep_output)
+        outcome = of_command(exit_, assignment)
+        return keep_whole(outcome, exit_, assignment, self._stores.blobs, log.warning)
+
+
+class _Until:
+    """Whether whoever fetches has to stop: over the time, which began with the claim, or told to."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def is_set(self) -> bool:
+        return self._limits.reached() is not None
+
+
+class _Order:
+    """What one job is to run, and with which words."""
+
+    def __init__(self, texts: Mapping[str, str], arguments: tuple[str, ...]) -> None:
+        self.program = texts["program"]
+        self.source = texts["source"]
+        self.input = texts["input"]
+        self.sha256 = texts.get("sha256")
+        self.arguments = arguments
+
+    @classmethod
+    def of(cls, program: Program, claimed: Claimed) -> "_Order":
+        """What the app states, with its values, and what the submission says of the rest; BadRequest where the two do
+        not make an order."""
+        values = values_of(claimed)
+        stated = dict(program.stated)
+        given = _given(stated, claimed)
+        texts = {"program": claimed.name.app, "input": "", **given}
+        texts |= {word: fill(text, values) for word, text in stated.items()}
+        if "source" not in texts:
+            raise BadRequest(f"{claimed.name.app} has no source, and neither has the submission.")
+        # A value stays within its word, whatever is in it.
+        words = stated["input"].split() if "input" in stated else texts["input"].split()
+        arguments = [fill(word, values) for word in words] if "input" in stated else words
+        try:
+            check_name(texts["program"])
+            if "sha256" in texts:
+                texts["sha256"] = check_digest(texts["sha256"])
+        except ValueError as error:
+            raise BadRequest(f"{error}.") from None
+        if any("\0" in argument for argument in arguments):
+            raise BadRequest("input: it has a NUL, which no argument can have.")
+        return cls(texts, tuple(arguments))
+
+
+def _given(stated: Mapping[str, str], claimed: Claimed) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for word, value in claimed.kwargs.items():
+        if word not in PROGRAM_WORDS:
+            raise BadRequest(f"A program does not take the kwarg {word!r}, but {', '.join(PROGRAM_WORDS)}.")
+        if word in stated:
+            raise BadRequest(f"The kwarg {word!r} is fixed by {claimed.name.app}; leave it out.")
+        if value is None and word == "sha256":
+            continue
+        if not isinstance(value, str):
+            raise BadRequest(f"The kwarg {word!r} is a text, and not {value!r}.")
+        given[word] = value
+    return given
+
+
+def _environment(order: _Order, assignment: Assignment) -> dict[str, str]:
+    """That of a command, and what a program may want to know of itself."""
+    environment = command_environment(assignment, assignment.policy, os.environ)
+    return {**environment, "SLUICE_PROGRAM": order.program, "SLUICE_INPUT": order.input}
