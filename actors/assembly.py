@@ -6,7 +6,10 @@ from contextlib import contextmanager
 from actors.settings import Settings
 from broker.carrier import Broker
 from broker.connect import connect
+from jobs.blobs import BlobStore
 from jobs.errors import SluiceError
+from jobs.programs import ProgramStore
+from jobs.runners.stores import Stores
 from ledger import migrate
 from ledger.connection import Ledger
 from ledger.embedded import EmbeddedUnavailable, start
@@ -42,6 +45,20 @@ def open_ledger(settings: Settings, *, connections: int = 8) -> Iterator[Ledger]
             yield ledger
         finally:
             ledger.close()
+
+
+def stores(settings: Settings) -> Stores:
+    """Where programs and blobs are. Nothing is opened before a job has use for it."""
+    return Stores(
+        programs=ProgramStore(
+            (settings.programs or settings.home / "programs").absolute(), settings.program_rules
+        ),
+        blobs=blobs(settings),
+    )
+
+
+def blobs(settings: Settings) -> BlobStore:
+    return BlobStore(settings.blobs_url or str((settings.home / "blobs").absolute()))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from threading import Timer
 from uuid import uuid4
 
+from actors.assembly import stores
 from actors.client import Client
 from actors.definitions import Definitions
 from actors.handlers import HANDLERS, handle
@@ -60,7 +61,9 @@ class Process:
         # One that serves everything may have no app yet.
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
-        self._running = Running(ledger, lambda: definitions.current, self._holdings, worker, self._send)
+        self._running = Running(
+            ledger, lambda: definitions.current, self._holdings, worker, self._send, stores=stores(settings)
+        )
         self._watching = Watching(ledger, lambda: definitions.current, self._holdings, self._send)
         self._lifeline = Lifeline(
             ledger,

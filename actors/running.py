@@ -23,6 +23,7 @@ from jobs.job import Acknowledge, Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.runners import runner_for
+from jobs.runners.stores import Stores
 from ledger.claims import Claimed
 from ledger.connection import Ledger
 
@@ -52,6 +53,8 @@ class Running:
         holdings: Holdings,
         worker: UUID,
         send: Callable[[Sequence[Message]], None],
+        *,
+        stores: Stores,
     ) -> None:
         self._ledger = ledger
         self._versions = Versions(ledger)
@@ -59,6 +62,7 @@ class Running:
         self._holdings = holdings
         self._worker = worker
         self._send = send
+        self._stores = stores
         self._ending = Event()
         self._left_alone: set[str] = set()
 
@@ -129,7 +133,7 @@ class Running:
             assignment = assign(self._versions.of(catalogue, job.name), job)
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
-            runner = runner_for(assignment.app)
+            runner = runner_for(assignment.app, self._stores)
             outcome = runner.run(
                 assignment,
                 stop=stop,

@@ -14,6 +14,8 @@ from msgspec import Struct
 from actors.code_version import commit_of
 from jobs.durations import parse_duration_s
 from jobs.errors import BadSetting
+from jobs.programs import Rules
+from jobs.sizes import parse_size_bytes
 
 T = TypeVar("T")
 
@@ -23,7 +25,9 @@ _NAMESPACE = "dramatiq"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it."""
+    """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it.
+    Blobs and ``programs`` are under ``home`` too where nothing else is said.
+    """
 
     apps: tuple[str, ...] = ()
     ledger_url: str | None = None
@@ -53,25 +57,16 @@ def read_settings(
 ) -> Settings:
     """The settings of this process; what the command line gives wins. BadSetting for a value that will not do."""
     given = {f"{_PREFIX}LEDGER_URL": ledger_url, f"{_PREFIX}BROKER_URL": broker_url}
-    found = {
-        **_toml(folder / "sluice.toml"),
-        **_dotenv(folder / ".env"),
-        **environment,
-        **{name: text for name, text in given.items() if text is not None},
-    }
     defaults = Settings()
-
-    def take(name: str, parse: Callable[[str], T], default: T, example: str) -> T:
-        text = found.get(_PREFIX + name)
-        if text is None or text == "":
-            return default
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise BadSetting(
-                f"{_PREFIX}{name}: {error}", advice=f"For example {_PREFIX}{name}={example}"
-            ) from None
-
+    found = _Found(
+        {
+            **_toml(folder / "sluice.toml"),
+            **_dotenv(folder / ".env"),
+            **environment,
+            **{name: text for name, text in given.items() if text is not None},
+        }
+    )
+    take = found.take
     return Settings(
         apps=apps or take("APPS", _sources, (), "apps.json,acme.pipelines"),
         ledger_url=take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
@@ -86,13 +81,45 @@ def read_settings(
         code_version=take("CODE_VERSION", str, commit_of(folder), "3f2a9c1"),
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
         broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, _NAMESPACE),
-        blobs_url=take("BLOBS_URL", _blobs_url, None, "s3://bucket/sluice"),
+        blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
+        programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
+        program_rules=_rules(found, defaults.program_rules),
     )
+
+
+class _Found:
+    """What was found, by the names of the environment."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def take(self, name: str, parse: Callable[[str], T], default: T, example: str) -> T:
+        text = self._texts.get(_PREFIX + name)
+        if text is None or text == "":
+            return default
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise BadSetting(
+                f"{_PREFIX}{name}: {error}", advice=f"For example {_PREFIX}{name}={example}"
+            ) from None
 
 
 def process_settings(**given: object) -> Settings:
     """The settings of this very process, from where it was started."""
     return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type] # its own words, passed on
+
+
+def _rules(found: _Found, usual: Rules) -> Rules:
+    """From where programs may come, and how large they may be."""
+    return Rules(
+        hosts=found.take("PROGRAM_HOSTS", _sources, usual.hosts, "artifacts.internal,10.0.0.7"),
+        fetch_timeout_s=found.take("PROGRAM_FETCH_TIMEOUT", _positive_s, usual.fetch_timeout_s, "5m"),
+        bytes_max=found.take("PROGRAM_SIZE", parse_size_bytes, usual.bytes_max, "512MiB"),
+        unpacked_bytes_max=found.take(
+            "PROGRAM_UNPACKED_SIZE", parse_size_bytes, usual.unpacked_bytes_max, "2GiB"
+        ),
+    )
 
 
 def _sources(text: str) -> tuple[str, ...]:

@@ -29,13 +29,6 @@ class Program(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 yield word, text
 
 
-def check_name(name: str) -> str:
-    """The name, which is that of a folder on every worker; ValueError where it cannot be."""
-    if not name or name.startswith(".") or "/" in name or not name.isprintable() or len(name.encode()) > 200:
-        raise ValueError(f"{name!r} is no name of a program; it is a plain file name")
-    return name
-
-
 def check_digest(text: str) -> str:
     """The digest in lower case; ValueError where it is none."""
     if len(text) != 64 or not set(text.lower()) <= set("0123456789abcdef"):

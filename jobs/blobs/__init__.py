@@ -5,6 +5,6 @@ blob is written once and never changed. Knows nothing of jobs: what is stored, a
 for whoever asks.
 """
 
-from jobs.blobs.store import BlobsUnavailable, BlobStore
+from jobs.blobs.store import BlobStore, BlobsUnavailable
 
 __all__ = ["BlobStore", "BlobsUnavailable"]

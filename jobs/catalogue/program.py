@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jobs.catalogue.draft import Work
 from jobs.catalogue.faults import At, nearest
-from jobs.program import PROGRAM_WORDS, Program, check_digest, check_name
+from jobs.program import PROGRAM_WORDS, Program, check_digest
 from jobs.programs import Unfit, parse_source
+from jobs.programs.names import check_program_name
 from jobs.runners.braces import OF_EVERY_JOB
 from jobs.runners.braces import names as asked_for
 
@@ -37,19 +38,15 @@ def _text(word: str, value: object, names: Sequence[str] | None) -> str:
                 " A brace that is meant is written twice"
             )
     if "{" not in value and "}" not in value and word in _CHECKS:
-        _CHECKS[word](value)
+        try:
+            _CHECKS[word](value)
+        except Unfit as unfit:
+            raise ValueError(unfit.what) from None
     return value
 
 
-def _check_source(text: str) -> None:
-    try:
-        parse_source(text)
-    except Unfit as unfit:
-        raise ValueError(str(unfit)) from None
-
-
 _CHECKS: Mapping[str, Callable[[str], object]] = {
-    "program": check_name,
-    "source": _check_source,
+    "program": check_program_name,
+    "source": parse_source,
     "sha256": check_digest,
 }

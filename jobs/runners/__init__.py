@@ -58,17 +58,21 @@ def runner_for(app: App, stores: Stores) -> Runner:
     """The runner of this app's job type."""
     if app.job_type == "bash":
         return BashRunner(stores.blobs)
-    if app.job_type == "pyspark" or (app.job_type == "python" and app.isolate):
-        return IsolateRunner(stores.blobs)
     if app.program is not None:
         return ProgramRunner(app.program, stores)
     if app.manager is not None:
         return ManagedRunner(app.manager)
+    if app.job_type == "pyspark" or (app.job_type == "python" and app.isolate):
+        return IsolateRunner(stores.blobs)
     if app.job_type == "python" and app.function is not None:
         return PythonRunner(app.function)
+    return _Unrunnable(_why_not(app))
+
+
+def _why_not(app: App) -> str:
     if app.job_type == "python":
-        return _Unrunnable(f"{app.name} has no function, so there is nothing to run.")
-    return _Unrunnable(f"{app.name} has the job type {app.job_type}, which no runner here knows.")
+        return f"{app.name} has no function, so there is nothing to run."
+    return f"{app.name} has the job type {app.job_type}, which no runner here knows."
 
 
 class _Unrunnable:

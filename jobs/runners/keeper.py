@@ -106,7 +106,7 @@ def _let_go(inherited: list[int]) -> None:
 
 
 class _Family:
-    """The command and all that descends from it. ``status`` is what ``wait`` says of the command, None while it runs."""
+    """The command and all that descends from it. ``status`` is what ``wait`` says of it, None while it runs."""
 
     def __init__(self, leader: int) -> None:
         self.status: int | None = None

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from jobs.blobs import BlobsUnavailable, BlobStore
+from jobs.blobs import BlobStore, BlobsUnavailable
 from jobs.job import Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.runners.excerpt import Excerpt

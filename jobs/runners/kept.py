@@ -126,7 +126,7 @@ def _write(pipe: IO[bytes], content: bytes) -> None:
 def _settings(allowance: Allowance) -> list[tuple[int, int, int]]:
     """What to set, each with its soft and its hard limit; the address space last, for it binds whoever sets it."""
     asked = (
-        (resource.RLIMIT_CPU, allowance.cpu_s and int(allowance.cpu_s)),
+        (resource.RLIMIT_CPU, None if allowance.cpu_s is None else int(allowance.cpu_s)),
         (resource.RLIMIT_FSIZE, allowance.file_size_bytes),
         (resource.RLIMIT_NOFILE, allowance.open_files),
         (resource.RLIMIT_AS, allowance.memory_bytes),

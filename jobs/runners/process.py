@@ -15,8 +15,9 @@ What holds:
 - Output is read as it comes and kept as an excerpt; a grandchild that holds a pipe open delays nothing.
 
 What it cannot do: a process that makes itself a new session has left the group, and is found by nobody, unless the
-command is kept together: then another takes the place of the guard, and nobody gets away (``kept``). A process forked from the worker without exec (multiprocessing's ``fork``) holds the worker's end of the
-pipe as well, and the guard waits for both.
+command is kept together: then a keeper takes the place of the guard, and nobody gets away (``kept``). A process
+forked from the worker without exec (multiprocessing's ``fork``) holds the worker's end of the pipe as well, and the
+guard waits for both.
 """
 
 import signal

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from jobs.errors import BadRequest
 from jobs.job import Assignment, Claimed
 from jobs.outcome import Ending, Outcome
-from jobs.program import PROGRAM_WORDS, Program, check_digest, check_name
+from jobs.program import PROGRAM_WORDS, Program, check_digest
 from jobs.programs import Stopped, Unfit
 from jobs.runners.braces import fill, values_of
 from jobs.runners.ending import failed, of_command, of_halt
@@ -107,12 +107,11 @@ class _Order:
         # A value stays within its word, whatever is in it.
         words = stated["input"].split() if "input" in stated else texts["input"].split()
         arguments = [fill(word, values) for word in words] if "input" in stated else words
-        try:
-            check_name(texts["program"])
-            if "sha256" in texts:
+        if "sha256" in texts:
+            try:
                 texts["sha256"] = check_digest(texts["sha256"])
-        except ValueError as error:
-            raise BadRequest(f"{error}.") from None
+            except ValueError as error:
+                raise BadRequest(f"sha256: {error}.") from None
         if any("\0" in argument for argument in arguments):
             raise BadRequest("input: it has a NUL, which no argument can have.")
         return cls(texts, tuple(arguments))

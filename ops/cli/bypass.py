@@ -2,7 +2,8 @@
 
 Nothing else takes part: no ledger, no broker, no parents. A key has to fit the template of its app, or is the work
 IDs of a chunk, or partitions; ``valid_if_or``, dependencies, retries, priorities and times are not asked. The kwargs
-count, and of the policy what a run itself is under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``.
+count, and of the policy what a run itself is under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``,
+``limits``, ``keep_output``.
 
 The job has its usual token, so that the outside world takes it for the same job. Its claim is 0, which is lower than
 any that the ledger gives.
@@ -18,6 +19,7 @@ from typing import NoReturn, TextIO
 
 from msgspec.structs import replace
 
+from actors.assembly import stores
 from actors.assign import assign
 from jobs.app import App
 from jobs.catalogue import parse_policy
@@ -26,6 +28,7 @@ from jobs.job import Assignment, Echo, idempotency_token
 from jobs.outcome import Ending, Outcome
 from jobs.ref import JobName
 from jobs.runners import runner_for
+from jobs.runners.stores import Stores
 from jobs.submission import Submission
 from jobs.work_ids import WorkId, parse_work_ids, text_of
 from ledger.claims import Claimed
@@ -49,11 +52,11 @@ _OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun")
 def bypass(desk: Desk, options: Options) -> int:
     """Run the keys one after another; those behind one that was interrupted are not begun."""
     assignments = list(_assignments(desk, options))
-    stop = Event()
+    stop, used = Event(), stores(desk.settings)
     ended: list[tuple[JobName, Outcome]] = []
     for assignment in assignments:
         if not stop.is_set():
-            outcome = _run(assignment, stop)
+            outcome = _run(assignment, stop, used)
             ended.append((assignment.name, outcome))
             desk.output.note(*_told(assignment.name, outcome, in_full=not desk.output.as_json))
     desk.output.answer({"jobs": [_document(name, outcome) for name, outcome in ended]})
@@ -145,11 +148,11 @@ def _writer(stream: TextIO) -> Callable[[bytes], object]:
     return write
 
 
-def _run(assignment: Assignment, stop: Event) -> Outcome:
+def _run(assignment: Assignment, stop: Event, used: Stores) -> Outcome:
     """In a thread, as a worker does it; so an interrupt finds somebody here who can tell it to stop."""
     began = time.monotonic()
     ended: Future[Outcome] = Future()
-    Thread(target=lambda: _settle(ended, assignment, stop), daemon=True).start()
+    Thread(target=lambda: _settle(ended, assignment, stop, used), daemon=True).start()
     try:
         outcome = ended.result()
     except KeyboardInterrupt:
@@ -158,9 +161,9 @@ def _run(assignment: Assignment, stop: Event) -> Outcome:
     return replace(outcome, took_s=time.monotonic() - began)
 
 
-def _settle(ended: Future[Outcome], assignment: Assignment, stop: Event) -> None:
+def _settle(ended: Future[Outcome], assignment: Assignment, stop: Event, used: Stores) -> None:
     try:
-        runner = runner_for(assignment.app)
+        runner = runner_for(assignment.app, used)
         outcome = runner.run(
             assignment,
             stop=stop,
@@ -216,4 +219,7 @@ def _document(name: JobName, outcome: Outcome) -> dict[str, object]:
         "error": outcome.error,
         "took_s": outcome.took_s,
         "output": outcome.output,
+        "output_blob": outcome.output_blob,
+        "stderr_blob": outcome.stderr_blob,
+        "log": outcome.log,
     }

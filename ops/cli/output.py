@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -69,6 +70,10 @@ class Output:
         """Tell people something that programs need not know."""
         if not self.as_json:
             self._screen.print(*blocks)
+
+    def pour(self, pieces: Iterable[bytes]) -> None:
+        """Give people bytes as they are, however many there are."""
+        self._screen.pour(pieces)
 
     def note(self, *blocks: Block) -> None:
         """Say on stderr what is no part of the answer."""

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from typing import TextIO
 
 from ops.cli.page import Block, Spans
@@ -35,6 +36,17 @@ class Screen:
             for spans in block.lines(self.width):
                 self._stream.write(self._painted(spans) + "\n")
         self._stream.flush()
+
+    def pour(self, pieces: Iterable[bytes]) -> None:
+        """What is no text of ours, byte for byte, and to the end of its line."""
+        self._stream.flush()
+        last = b"\n"
+        for piece in pieces:
+            self._stream.buffer.write(piece)
+            last = piece or last
+        if not last.endswith(b"\n"):
+            self._stream.buffer.write(b"\n")
+        self._stream.buffer.flush()
 
     def _painted(self, spans: Spans) -> str:
         """Characters that the stream's encoding lacks are replaced: a key that shows is worth more than an error."""

@@ -8,9 +8,11 @@ from typing import Any, cast
 
 import pytest
 
+from actors.assembly import stores
 from actors.attaching import Attaching
 from actors.holdings import Holdings
 from actors.running import Running
+from actors.settings import Settings
 from broker.messages import Execute, Message, Turn
 from jobs.catalogue import load
 from jobs.errors import Unreachable
@@ -80,7 +82,12 @@ class Site:
         self.grid["meanwhile"] = meanwhile
         sent: list[Message] = []
         running = Running(
-            self.world.ledger, lambda: self.world.catalogue, self.holdings, self.world.hire(), sent.extend
+            self.world.ledger,
+            lambda: self.world.catalogue,
+            self.holdings,
+            self.world.hire(),
+            sent.extend,
+            stores=stores(Settings()),
         )
         turn = Turn(self.world.known("far").id, self.world.round("far"))
         running.execute(Execute(app="far", jobs=(turn,)), Acknowledged())

@@ -6,8 +6,10 @@ from uuid import uuid4
 
 import pytest
 
+from actors.assembly import stores
 from actors.holdings import Holdings
 from actors.running import Running
+from actors.settings import Settings
 from broker.messages import Execute, Executed, Message, Turn
 from jobs.catalogue import load
 from jobs.ref import Claim
@@ -70,7 +72,12 @@ class Bench:
             )
         )
         self.running = Running(
-            world.ledger, lambda: world.catalogue, self.holdings, self.worker, self.sent.extend
+            world.ledger,
+            lambda: world.catalogue,
+            self.holdings,
+            self.worker,
+            self.sent.extend,
+            stores=stores(Settings()),
         )
         world.ledger.transact(lambda tx: tx.write("CREATE TABLE IF NOT EXISTS effect (key text)"))
         world.ledger.transact(lambda tx: tx.write("DELETE FROM effect"))
@@ -151,7 +158,12 @@ def test_a_parcel_is_run_by_the_definitions_it_was_claimed_by(bench: Bench) -> N
     words = [{"job_id": "{x}", "bash_cmd": f"echo {said}"} for said in ("one", "two", "three")]
     versions = iter([catalogue_of({"told": each}) for each in words])
     bench.running = Running(
-        world.ledger, lambda: next(versions), bench.holdings, bench.worker, bench.sent.extend
+        world.ledger,
+        lambda: next(versions),
+        bench.holdings,
+        bench.worker,
+        bench.sent.extend,
+        stores=stores(Settings()),
     )
     world.define({"told": words[0]})
     world.submit("told", None, keys=["1", "2", "3"])

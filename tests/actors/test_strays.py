@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+from actors.assembly import stores
 from actors.holdings import Holdings
 from actors.running import Running
+from actors.settings import Settings
 from broker.messages import Execute, Message
 from jobs.ref import Claim
 from jobs.states import State
@@ -54,7 +56,9 @@ def test_jobs_that_a_repeated_claim_took_first_go_back_to_the_queue(world: World
     first = world.offered[0]
     forgetful = ForgetfulLedger(world.url, connections=1, clock=lambda: world.now)
     sent: list[Message] = []
-    running = Running(forgetful, lambda: world.catalogue, Holdings(), world.worker, sent.extend)
+    running = Running(
+        forgetful, lambda: world.catalogue, Holdings(), world.worker, sent.extend, stores=stores(Settings())
+    )
     running.execute(first, _Delivery())
     forgetful.close()
     assert sorted(world.states().values()) == [State.EXECUTED, State.READY, State.RUNNING]
@@ -62,7 +66,14 @@ def test_jobs_that_a_repeated_claim_took_first_go_back_to_the_queue(world: World
     pass_time(world, LEASE_S + 5)
     sent.clear()
     left = strays(world)
-    running = Running(world.ledger, lambda: world.catalogue, Holdings(), world.worker, sent.extend)
+    running = Running(
+        world.ledger,
+        lambda: world.catalogue,
+        Holdings(),
+        world.worker,
+        sent.extend,
+        stores=stores(Settings()),
+    )
     running.give_back(left)
     assert [len(message.jobs) for message in sent if isinstance(message, Execute)] == [1]
     assert State.RUNNING not in world.states().values()

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from actors.assembly import stores
 from actors.holdings import Holdings
 from actors.running import Running
+from actors.settings import Settings
 from actors.watching import Watching
 from broker.messages import Execute, Message, Turn, Watch
 from jobs.catalogue import load
@@ -119,6 +121,7 @@ class Site:
             self.holdings,
             self.world.hire(),
             sent.extend,
+            stores=stores(Settings()),
         )
         known = self.world.known(job)
         turn = Turn(known.id, self.world.round(job))

@@ -1,12 +1,14 @@
-"""``sluice logs``: what the rounds of a job printed. A round's output is kept when it ends.
+"""``sluice logs``: what the rounds of a job printed, whole where that was stored. It is kept when a round ends.
 
 With --follow, rounds that are to come as well, until the job has ended; --json gives a line a round then.
 """
 
 import argparse
 import time
-from collections.abc import Iterator
+from itertools import chain
 
+from actors.assembly import blobs
+from jobs.blobs import BlobsUnavailable
 from jobs.errors import BadRequest
 from jobs.states import TERMINAL
 from ledger.reads.dossier import Dossier, Round
@@ -15,7 +17,7 @@ from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options
-from ops.cli.page import Block, Line, Verbatim
+from ops.cli.page import Line, Verbatim
 from ops.cli.records import dossier_of
 from ops.dossier import round_document
 from ops.times import moment
@@ -46,9 +48,10 @@ def run(desk: Desk, options: Options) -> int:
             "key": found.job.key,
             "state": found.job.state,
             "rounds": [round_document(each) for each in rounds],
-        },
-        *(block for each in rounds for block in _page(each)),
+        }
     )
+    for each in rounds:
+        _show(desk, each)
     if not rounds:
         what = f"{found.job.name} is {found.job.state}; no round of it has ended."
         desk.output.note(Line(what, "bright_black"))
@@ -63,7 +66,8 @@ def _follow(desk: Desk, options: Options) -> int:
         for each in _ended(found, options.round):
             if each.claim not in shown:
                 shown.add(each.claim)
-                desk.output.stream(round_document(each), *_page(each))
+                desk.output.stream(round_document(each))
+                _show(desk, each)
         if found.job.state in TERMINAL:
             return DONE
         time.sleep(FOLLOW_EVERY_S)
@@ -78,8 +82,30 @@ def _past(found: Dossier) -> str:
     return f"It has had {', '.join(map(str, numbers))}." if numbers else "It has not been run yet."
 
 
-def _page(each: Round) -> Iterator[Block]:
-    yield Line(f"round {each.round} on {each.worker}, {moment(each.executed_at)} UTC: {each.ending}", "bold")
-    for text, style in ((each.output, ""), (each.stderr, "yellow"), (each.error, "red")):
-        if text:
-            yield Verbatim(text.rstrip("\n"), style)
+def _show(desk: Desk, each: Round) -> None:
+    """A round for people. What was stored whole is read for them piece by piece."""
+    output = desk.output
+    output.say(
+        Line(f"round {each.round} on {each.worker}, {moment(each.executed_at)} UTC: {each.ending}", "bold")
+    )
+    if each.log:
+        output.say(Verbatim(each.log.rstrip("\n"), "bright_black"))
+    for text, blob, style in ((each.output, each.output_blob, ""), (each.stderr, each.stderr_blob, "yellow")):
+        if blob is not None and not output.as_json:
+            _pour(desk, blob, text or "", style)
+        elif text:
+            output.say(Verbatim(text.rstrip("\n"), style))
+    if each.error:
+        output.say(Verbatim(each.error.rstrip("\n"), "red"))
+
+
+def _pour(desk: Desk, blob: str, text: str, style: str) -> None:
+    """The whole of it; where that cannot be had, its ends, which the ledger has."""
+    pieces = blobs(desk.settings).read(blob)
+    try:
+        first = next(pieces, b"")
+    except BlobsUnavailable as error:
+        desk.output.note(Line(f"{error.what} This is what the ledger has of it:", "bright_black"))
+        desk.output.say(Verbatim(text.rstrip("\n"), style))
+    else:
+        desk.output.pour(chain([first], pieces))
