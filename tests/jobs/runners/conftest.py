@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench
 
 
@@ -17,6 +18,11 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         bench = Bench(pool, tmp_path)
         yield bench
         bench.stop.set()
+
+
+@pytest.fixture
+def programs(bench: Bench) -> Programs:
+    return Programs(bench)
 
 
 @pytest.fixture

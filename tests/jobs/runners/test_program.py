@@ -1,0 +1,218 @@
+"""Programs: what they are given, what they come to, and what is wrong with them."""
+
+import hashlib
+import os
+import socket
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.outcome import Ending
+from jobs.policy import Policy
+from jobs.program import Program
+from jobs.programs import ProgramStore, Rules
+from tests.jobs.runners.programs import Programs
+from tests.jobs.runners.runner_bench import Bench, error_of, eventually, program_app
+
+SAY = 'for each in "$@"; do echo "<$each>"; done'
+
+
+def test_a_program_is_given_the_words_of_its_input(programs: Programs) -> None:
+    outcome = programs.run('echo "out $*"', "a b")
+    assert (outcome.ending, outcome.exit_code, outcome.error) == (Ending.DONE, 0, None)
+    assert (outcome.output, outcome.stderr) == ("out a b\n", "")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "text", "error"),
+    [
+        ("either", "echo fine", None),
+        ("either", "echo boom >&2", "wrote to stderr: boom"),
+        ("stderr", "echo boom >&2", "wrote to stderr: boom"),
+        ("exit", "echo boom >&2", None),
+        ("either", "exit 3", "exited with 3"),
+        ("exit", "exit 3", "exited with 3"),
+        ("stderr", "exit 3", None),
+        ("either", "echo boom >&2; exit 3", "exited with 3: boom"),
+        ("either", "echo >&2", "wrote to stderr"),
+        ("stderr", "kill -9 $$", "killed by signal 9 (SIGKILL)"),
+    ],
+)
+def test_what_counts_as_a_failure(programs: Programs, fail_on: Any, text: str, error: str | None) -> None:
+    outcome = programs.run(text, policy=Policy(fail_on=fail_on))
+    assert (outcome.ending, outcome.error) == (Ending.ERROR if error else Ending.DONE, error)
+    assert outcome.exit_code == (None if "kill" in text else 3 if "exit 3" in text else 0)
+    assert outcome.stderr.strip() == ("boom" if "boom" in text else "")
+
+
+@pytest.mark.parametrize(
+    ("input_", "arguments"),
+    [
+        ("", []),
+        ("  \t\n ", []),
+        ("a; echo pwn", ["a;", "echo", "pwn"]),
+        ("$(id) `id` $HOME ~ * > /tmp/x", ["$(id)", "`id`", "$HOME", "~", "*", ">", "/tmp/x"]),
+        ("'a b' \"c\" \\ --help", ["'a", "b'", '"c"', "\\", "--help"]),
+        ("a\n\tb  grüß", ["a", "b", "grüß"]),
+    ],
+)
+def test_the_words_of_an_input_are_literal(programs: Programs, input_: str, arguments: list[str]) -> None:
+    for outcome in (programs.run(SAY, input_), programs.run(SAY, kwargs={"input": input_})):
+        assert outcome.output.splitlines() == [f"<{each}>" for each in arguments]
+        assert outcome.ending is Ending.DONE
+
+
+def test_a_value_stays_within_its_word(programs: Programs) -> None:
+    outcome = programs.run(SAY, "{app_name} x={date} {{y}}", ids={"date": "a b; c"})
+    assert outcome.output == "<etl>\n<x=a b; c>\n<{y}>\n"
+
+
+def test_a_submission_says_what_the_app_does_not(programs: Programs) -> None:
+    source = programs.source('echo "$SLUICE_PROGRAM $SLUICE_INPUT"; basename "$PWD"')
+    kwargs = {"program": "adder", "source": source, "input": "1  2", "sha256": None}
+    outcome = programs.bench.run(programs.bench.assign(program_app(Program()), kwargs=kwargs))
+    assert outcome.output == "adder 1  2\nadder\n"
+
+
+@pytest.mark.parametrize(
+    ("stated", "kwargs", "error"),
+    [
+        ({}, {}, "etl has no source, and neither has the submission."),
+        ({"source": "file:/x/run.sh"}, {"source": "s"}, "The kwarg 'source' is fixed by etl; leave it out."),
+        ({"source": "file:/x/run.sh", "input": ""}, {"input": "1"}, "The kwarg 'input' is fixed by etl;"),
+        ({"source": "file:/x/run.sh"}, {"inputs": "1"}, "A program does not take the kwarg 'inputs', but"),
+        ({"source": "file:/x/run.sh"}, {"input": 1}, "The kwarg 'input' is a text, and not 1."),
+        ({"source": "file:/x/run.sh"}, {"input": "a\0b"}, "input: it has a NUL"),
+        ({"source": "file:/x/run.sh"}, {"sha256": "abc"}, "sha256: 'abc' is no SHA-256"),
+        ({"source": "file:/x/run.sh"}, {"program": "../etc"}, "cannot be the name of a program"),
+        ({"program": "{date}"}, {"source": "file:/x/run.sh"}, "'../up' cannot be the name of a program"),
+        ({}, {"source": "ftp://a/b.zip"}, "invalid type of archive / program: ftp://a/b.zip"),
+        ({}, {"source": "file:/not/there/run.sh"}, "could not fetch program 'etl'"),
+    ],
+)
+def test_what_is_no_order_is_an_error_in_one_line(
+    bench: Bench, stated: dict[str, str], kwargs: dict[str, Any], error: str
+) -> None:
+    assignment = bench.assign(program_app(Program(**stated)), kwargs=kwargs, ids={"date": "../up"})
+    told = error_of(bench.run(assignment))
+    assert error in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_program_has_no_other_folder_than_its_own(programs: Programs, tmp_path: Path) -> None:
+    assert "cwd: a program runs in a folder of its own" in error_of(
+        programs.run("true", policy=Policy(cwd=str(tmp_path)))
+    )
+
+
+def test_a_program_sees_the_environment_of_a_command(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLUICE_LEDGER_URL", "postgresql://u:s3cr3t@h/d")
+    monkeypatch.setenv("ASKED_FOR", "yes")
+    policy = Policy(env={"OWN": "a b", "LD_LIBRARY_PATH": "/nowhere"}, env_from_os=("ASKED_FOR",))
+    assignment = programs.bench.assign(programs.app("env", "1 2", policy=policy), claim=9)
+    seen = dict(line.split("=", 1) for line in programs.bench.run(assignment).output.splitlines())
+    assert "s3cr3t" not in str(seen)
+    assert (seen["OWN"], seen["ASKED_FOR"], seen["PATH"]) == ("a b", "yes", os.environ["PATH"])
+    assert seen["LD_LIBRARY_PATH"] == "/nowhere"
+    assert (seen["SLUICE_CLAIM"], seen["SLUICE_TOKEN"]) == ("9", assignment.token)
+    assert (seen["SLUICE_PROGRAM"], seen["SLUICE_INPUT"]) == ("etl", "1 2")
+
+
+def test_a_program_finds_its_streams_and_signals_as_usual(programs: Programs) -> None:
+    """Nothing of how it was started is left to it."""
+    outcome = programs.run(
+        'cat; ls /proc/$$/fd | tr "\\n" " "; echo; ps -o pid=,pgid=,sid= -p $$; echo $$;'
+        " grep -E 'Sig(Blk|Ign|Cgt)' /proc/$$/status"
+    )
+    descriptors, numbers, own, *signals = outcome.output.splitlines()
+    assert set(descriptors.split()) <= {"0", "1", "2", "10"}  # A shell keeps its script open under 10.
+    assert numbers.split() == [own] * 3
+    assert [line.split()[1] for line in signals[:2]] == ["0" * 16] * 2
+
+
+def test_a_script_without_a_first_line_is_the_shells(bench: Bench, programs: Programs) -> None:
+    source = programs.source("echo $*\n", head="")
+    outcome = bench.run(bench.assign(program_app(Program(source=source, input="1 2"))))
+    assert outcome.output == "1 2\n"
+
+
+def test_an_interpreter_that_is_not_there_is_named_as_the_reason(bench: Bench, programs: Programs) -> None:
+    source = programs.source("", head="#!/not/there\n")
+    assert error_of(bench.run(bench.assign(program_app(Program(source=source))))) == (
+        "exited with 127: ./run.sh: its first line names an interpreter that is not there"
+    )
+
+
+def _archive(bench: Bench, name: str, mode: int) -> str:
+    file = bench.folder / "program.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        member = zipfile.ZipInfo(name)
+        member.external_attr = mode << 16
+        archive.writestr(member, "#!/bin/sh\necho fine\n")
+    return f"file:{file}"
+
+
+def test_a_program_without_run_sh_fails(bench: Bench) -> None:
+    source = _archive(bench, "inner/run.sh", 0o755)
+    told = error_of(bench.run(bench.assign(program_app(Program(source=source)))))
+    assert "run.sh" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_run_sh_that_is_not_executable_fails(bench: Bench) -> None:
+    outcome = bench.run(bench.assign(program_app(Program(source=_archive(bench, "run.sh", 0o644)))))
+    assert outcome.ending is Ending.ERROR
+    assert "run.sh" in error_of(outcome)
+    assert outcome.output == ""
+
+
+def test_a_digest_that_is_not_that_of_the_source_fails(bench: Bench, programs: Programs) -> None:
+    source = programs.source("echo fine")
+    digest = hashlib.sha256((bench.folder / "sources" / "run.sh").read_bytes()).hexdigest()
+    right = bench.run(bench.assign(program_app(Program(source=source, sha256=digest.upper()))))
+    assert right.output == "fine\n"
+    wrong = bench.run(bench.assign(program_app(Program(source=source, sha256="0" * 64))))
+    assert digest in error_of(wrong)
+
+
+def test_the_fetch_is_told_in_the_log_and_not_among_the_output(
+    programs: Programs, worker_log: pytest.LogCaptureFixture
+) -> None:
+    first, again = programs.run("echo fine"), programs.run("echo fine")
+    lines = [line.split(" ", 2)[1:] for line in first.log.splitlines()]
+    assert [level for level, _ in lines] == ["INFO"] * len(lines)
+    assert lines[0][1].startswith("attempting to fetch program 'etl' from ")
+    assert f"file:{programs.bench.folder}/sources/run.sh" in lines[0][1]
+    assert lines[-1][1].startswith("fetched program 'etl'")
+    assert (first.output, again.output) == ("fine\n", "fine\n")
+    assert "fetched program 'etl'" in worker_log.text
+
+
+@pytest.fixture
+def silent(bench: Bench) -> Iterator[str]:
+    """The source of a server that takes every connection and never says a word."""
+    rules = Rules(hosts=("127.0.0.1",))
+    bench.stores = bench.stores._replace(programs=ProgramStore(bench.folder / "programs", rules))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/program.zip"
+
+
+def test_the_time_of_a_fetch_counts_against_the_timeout(bench: Bench, silent: str) -> None:
+    app = program_app(Program(source=silent), Policy(timeout_s=0.5))
+    outcome = bench.run(bench.assign(app))
+    assert (outcome.ending, outcome.error) == (Ending.TIMED_OUT, "It ran over its timeout of 0.5 s.")
+    assert "terminated (execution timed out)" in outcome.log
+
+
+def test_a_stop_ends_a_fetch(
+    bench: Bench, silent: str, worker_log: pytest.LogCaptureFixture
+) -> None:
+    running = bench.meanwhile(lambda: bench.run(bench.assign(program_app(Program(source=silent)))))
+    eventually(lambda: "attempting to fetch" in worker_log.text)
+    bench.stop.set()
+    assert running.result(timeout=20).ending is Ending.HANDED_BACK

@@ -1,0 +1,178 @@
+"""How runs that are kept together end: all of them does, wherever its processes have gone."""
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jobs.outcome import Ending, Outcome
+from jobs.policy import Policy
+from jobs.runners import process
+from tests.jobs.runners.programs import Programs
+from tests.jobs.runners.runner_bench import Bench, alive, eventually, pids_in
+
+#: Sleeps under a name that no other process has, in every way that a child can leave its parent. The last has neither
+#: the group, the session, the parent nor the environment that it began with.
+SCATTER = """
+lost() { exec -a "$1" sleep 600; }
+lost "$1-child" &
+( lost "$1-orphan" & )
+setsid bash -c 'exec -a "$0" sleep 600' "$1-session" &
+( setsid bash -c '( exec -a "$0" sleep 600 & )' "$1-daemon" >/dev/null 2>&1 & )
+( env -i setsid bash -c '( exec -a "$0" sleep 600 </dev/null >/dev/null 2>&1 & )' "$1-bare" >/dev/null 2>&1 & )
+echo before
+"""
+BASH = "#!/bin/bash\n"
+KINDS = ("child", "orphan", "session", "daemon", "bare")
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
+
+
+def bearing(mark: str) -> set[str]:
+    """The names of all living processes on the machine that bear the mark."""
+    found: set[str] = set()
+    for each in psutil.process_iter(["cmdline", "status"]):
+        name = (each.info["cmdline"] or [""])[0]
+        if name.startswith(mark) and each.info["status"] != psutil.STATUS_ZOMBIE:
+            found.add(name.removeprefix(f"{mark}-"))
+    return found
+
+
+@pytest.fixture
+def mark() -> str:
+    return f"sluice-{uuid.uuid4().hex[:12]}"
+
+
+@linux_only
+def test_what_a_program_leaves_behind_ends_with_it(programs: Programs, mark: str) -> None:
+    wait = f'while [ "$(pgrep -fc "^$1-")" -lt {len(KINDS)} ]; do sleep 0.02; done'
+    outcome = _scattering(programs, mark, wait)
+    assert (outcome.ending, outcome.output) == (Ending.DONE, "before\n")
+    assert bearing(mark) == set()
+
+
+@linux_only
+def test_twenty_programs_over_their_timeout_leave_no_process(programs: Programs, mark: str) -> None:
+    """All of their children are there when the time is up; the test would notice if they stayed."""
+    policy = Policy(timeout_s=6, fail_on="either")
+    programs.source(SCATTER + "sleep 600", head=BASH)
+    with ThreadPoolExecutor(20) as pool:
+        running = [
+            pool.submit(partial(_scattering, programs, f"{mark}-{n}", "sleep 600", policy=policy))
+            for n in range(20)
+        ]
+        eventually(lambda: len(bearing(mark)) == 20 * len(KINDS), within_s=30)
+        outcomes = [each.result(timeout=60) for each in running]
+    assert {outcome.ending for outcome in outcomes} == {Ending.TIMED_OUT}
+    assert {outcome.output for outcome in outcomes} == {"before\n"}
+    assert bearing(mark) == set()
+
+
+@linux_only
+def test_a_stopped_program_leaves_no_process(programs: Programs, mark: str) -> None:
+    running = programs.bench.meanwhile(partial(_scattering, programs, mark, "sleep 600"))
+    eventually(lambda: bearing(mark) == set(KINDS))
+    programs.bench.stop.set()
+    assert running.result(timeout=30).ending is Ending.HANDED_BACK
+    assert bearing(mark) == set()
+
+
+def _scattering(programs: Programs, mark: str, then: str, *, policy: Policy | None = None) -> Outcome:
+    source = programs.source(SCATTER + then, head=BASH, name=f"{mark}.d/run.sh")
+    kwargs = {"source": source, "input": mark}
+    return programs.bench.run(programs.bench.assign(programs.unstated(policy), kwargs=kwargs))
+
+
+WORKER = """
+import sys, threading
+from pathlib import Path
+from jobs.allowance import Allowance
+from jobs.runners.group import Command
+from jobs.runners.limits import Limits
+from jobs.runners.process import run_group
+command = Command(argv=("/bin/bash", "-c", sys.argv[1], "bash", sys.argv[2]), env={"PATH": sys.argv[3]}, kept=True)
+run_group(command, Limits(threading.Event(), None))
+"""
+
+
+@linux_only
+def test_the_death_of_the_worker_ends_all_of_a_program(mark: str) -> None:
+    arguments = (sys.executable, "-c", WORKER, SCATTER + "sleep 600", mark, os.environ["PATH"])
+    with subprocess.Popen(arguments, cwd=Path(__file__).parents[3]) as worker:
+        eventually(lambda: bearing(mark) == set(KINDS))
+        worker.kill()
+    eventually(lambda: bearing(mark) == set())
+
+
+def test_a_program_over_its_timeout_keeps_what_it_printed_and_says_why_it_ended(programs: Programs) -> None:
+    outcome = programs.run("echo partial; sleep 600", policy=Policy(timeout_s=1, fail_on="either"))
+    assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "partial\n")
+    assert outcome.error == "It ran over its timeout of 1 s."
+    assert outcome.log.endswith("terminated (execution timed out)\n")
+
+
+def test_a_program_may_end_in_its_own_way_within_the_grace(programs: Programs) -> None:
+    text = "trap 'echo tidied; exit 0' TERM; sleep 600 & wait"
+    outcome = programs.run(text, policy=Policy(timeout_s=1))
+    assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "tidied\n")
+
+
+def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(process, "GRACE_S", 0.2)
+    file = tmp_path / "pids"
+    outcome = programs.run(f"trap '' TERM; echo $$ >> {file}; while :; do sleep 0.1; done", policy=Policy(timeout_s=1))
+    assert outcome.ending is Ending.TIMED_OUT
+    assert not any(map(alive, pids_in(file)))
+
+
+def test_a_program_exits_as_it_does(programs: Programs) -> None:
+    assert programs.run("exit 255").exit_code == 255
+    assert programs.run("kill -TERM $$").error == "killed by signal 15 (SIGTERM)"
+    assert programs.run("kill -40 $$").error == "killed by signal 40 (a real-time signal)"
+    assert programs.run("kill -STOP $PPID; kill -9 $PPID", policy=Policy(timeout_s=20)).error == (
+        "killed by signal 9 (SIGKILL)"
+    )
+
+
+def test_a_program_that_waits_for_all_its_children_finds_no_stranger(programs: Programs) -> None:
+    program = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')"
+    assert programs.run(f'exec python3 -c "{program}"').output == "none\n"
+
+
+def test_a_program_that_cannot_be_kept_is_an_error(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/not/there/python")
+    outcome = programs.run("true")
+    assert "The program could not be started" in str(outcome.error)
+
+
+def test_a_keeper_that_dies_while_it_starts_is_an_error(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    outcome = programs.run("true", "word " * 100_000)
+    assert outcome.ending is Ending.ERROR
+
+
+def test_a_command_too_long_for_the_system_is_an_error_in_one_line(programs: Programs) -> None:
+    assert programs.run("true", "x" * 3_000_000).error == "exited with 126: ./run.sh: Argument list too long"
+
+
+def test_the_status_of_a_program_that_others_have_taken_is_no_success(programs: Programs) -> None:
+    usual = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        outcome = programs.run("exit 0")
+    finally:
+        signal.signal(signal.SIGCHLD, usual)
+    assert outcome.ending is Ending.ERROR
+
+
+def test_many_programs_at_once_do_not_mix(bench: Bench, programs: Programs) -> None:
+    app = programs.app("echo $1", "{n}")
+    runs = [bench.meanwhile(lambda n=n: bench.run(bench.assign(app, ids={"n": n}))) for n in range(20)]
+    assert [run.result().output for run in runs] == [f"{n}\n" for n in range(20)]
