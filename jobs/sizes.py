@@ -9,7 +9,14 @@ _UNITS_BYTES = {
     **{f"{prefix}IB": 1024**power for power, prefix in enumerate("KMGT", start=1)},
 }
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
-_BINARY = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
+_ROUND = (
+    ("GiB", 1024**3),
+    ("GB", 1000**3),
+    ("MiB", 1024**2),
+    ("MB", 1000**2),
+    ("KiB", 1024),
+    ("KB", 1000),
+)
 
 
 def parse_size_bytes(value: str | int) -> int:
@@ -26,7 +33,7 @@ def parse_size_bytes(value: str | int) -> int:
 
 def size_text(size_bytes: int) -> str:
     """As a person would write it: ``512 MiB``, ``2 GB``, ``1000001 bytes``."""
-    for unit, unit_bytes in (*_BINARY, ("GB", 10**9), ("MB", 10**6), ("KB", 1000)):
+    for unit, unit_bytes in _ROUND:
         if size_bytes >= unit_bytes and size_bytes % unit_bytes == 0:
             return f"{size_bytes // unit_bytes} {unit}"
     return f"{size_bytes} bytes"

@@ -131,6 +131,41 @@ FAULTS_OF_WORK: dict[str, Fault] = {
         "mapjson: 1 is neither true nor false",
     ),
     "a word about what is not read": (app(mapjson=True, **SPARK), "mapjson: there is no read_fp"),
+    # Programs.
+    "a source that is impossible": (
+        app(source="ftp://a/b.zip"),
+        "source: invalid type of archive / program: ftp://a/b.zip",
+    ),
+    "an archive of no type that there is": (
+        app(source="rsync:a/b.rar"),
+        "source: invalid type of archive / program: rsync:a/b.rar",
+    ),
+    "a source that is no text": (app(source=7), "source: 7 is not a text"),
+    "a source with a placeholder that does not exist": (
+        app(source="https://host/{dat}.zip"),
+        "source: there is no {dat} (did you mean date?); there are app_name, job_id, date, x",
+    ),
+    "an input with a single brace": (app(program="p", input="{date"), "input: a single {"),
+    "an input that is no text": (app(program="p", input=["a"]), "input: ['a'] is not a text"),
+    "a program that is no file name": (
+        app(program="../bin"),
+        "program: '../bin' cannot be the name of a program",
+    ),
+    "a digest that is none": (app(program="p", sha256="abc"), "sha256: 'abc' is no SHA-256; it is 64"),
+    "a command for a program": (
+        app(job_type="program", bash_cmd="true"),
+        "an app of job_type program has no bash_cmd",
+    ),
+    "a source for a command": (
+        app(bash_cmd="true", source="file:/x/run.sh"),
+        "an app of job_type bash has no source",
+    ),
+    "a program for a function": (
+        app(function="os.path:join", program="p"),
+        "an app of job_type python has no program",
+    ),
+    "a program in a process": (app(program="p", isolate=True), "an app of job_type program has no isolate"),
+    "a folder for a program": (app(program="p", cwd="/tmp"), "cwd: a program runs in a folder of its own"),
     "isolate that is no truth": (app(isolate="yes"), "isolate: 'yes' is neither true nor false"),
     # Policy.
     "a negative count": (app(max_fails=-1), "max_fails: -1 is not a whole number from 0 on"),
@@ -156,5 +191,24 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     "an unknown fail_on": (app(fail_on="stdout"), "fail_on: 'stdout' is none of exit, stderr, either"),
     "a variable that is no text": (app(env={"N": 5}), "env: the value of N, 5, is not a text"),
     "variables that are no list": (app(env_from_os="HOME"), "env_from_os: 'HOME' is not a list"),
+    "a limit that there is not": (
+        app(limits={"cpus": 2}),
+        "limits: unknown word 'cpus' (did you mean cpu?)",
+    ),
+    "a size that is none": (app(limits={"memory": "lots"}), "limits: memory: 'lots' is not a size"),
+    "limits that are no mapping": (app(limits="2GB"), "limits: '2GB' is no mapping of limits"),
+    "limits for a thread": (
+        app(function="os.path:join", limits={"cpu": 1}),
+        "limits: it runs in a thread of the worker, which cannot have any of its own; set isolate: true",
+    ),
+    "an output of a thread": (
+        app(function="os.path:join", keep_output=True),
+        "keep_output: what it prints in a thread of the worker is not its own; set isolate: true",
+    ),
+    "limits for a job manager": (
+        app(job_type=f"{__name__}:Grid", limits={"cpu": 1}),
+        "limits: it runs in a thread of the worker, which cannot have any of its own; give it to what",
+    ),
+    "keep_output that is no truth": (app(keep_output="yes"), "keep_output: 'yes' is neither true nor false"),
     "a folder that is no path": (app(cwd=7), "cwd: 7 is not the path of a folder"),
 }

@@ -67,6 +67,20 @@ def test_it_follows_the_module_of_a_job_of_spark() -> None:
     assert base != digest("def main(sc): return 1", spark_conf={"spark.cores.max": "4"})
 
 
+def test_it_follows_the_words_of_a_program_and_not_its_limits() -> None:
+    digests = [
+        _declared(source="file:/a/run.sh"),
+        _declared(source="file:/b/run.sh"),
+        _declared(source="file:/a/run.sh", program="other"),
+        _declared(source="file:/a/run.sh", input="{n}"),
+        _declared(source="file:/a/run.sh", sha256="0" * 64),
+        _declared(source="file:/a/run.sh", fail_on="exit"),
+    ]
+    assert len(set(digests)) == len(digests)
+    limited = _declared(source="file:/a/run.sh", limits={"cpu": 5}, keep_output=True)
+    assert limited == digests[0] == _declared(job_type="program", source="file:/a/run.sh")
+
+
 def test_it_follows_the_order_of_groups_and_not_of_words() -> None:
     def digest(depends_on: str, *words: str) -> str:
         text = f'{{"p": {{"job_id": "{{n}}"}}, "c": {{"depends_on": {depends_on}, {", ".join(words)}}}}}'

@@ -6,7 +6,9 @@ from textwrap import dedent
 
 import pytest
 
+from jobs.allowance import Allowance
 from jobs.catalogue import load
+from jobs.program import Program
 from jobs.spark import Spark
 from tests.jobs.catalogue.sources import faults, write
 
@@ -102,6 +104,47 @@ def test_a_decorated_function_may_be_a_job_of_spark(here: Path) -> None:
     app = load([write("a.py", text)]).app("totals")
     assert (app.job_type, app.function_path) == ("pyspark", f"{here}/a.py:totals")
     assert app.spark == Spark(read_fp="in")
+
+
+def test_a_program_has_its_words() -> None:
+    source = write(
+        "a.toml",
+        f"""
+        [a]
+        job_id = "{{n}}"
+        program = "adder-{{n}}"
+        source = "https://host/{{app_name}}.tar.gz"
+        input = "{{n}} {{{{x}}}}"
+        sha256 = "{"Ab" * 32}"
+        limits = {{ cpu = "10m" }}
+        """,
+    )
+    app = load([source]).app("a")
+    assert (app.job_type, app.bash_cmd, app.function) == ("program", None, None)
+    assert app.program == Program(
+        program="adder-{n}",
+        source="https://host/{app_name}.tar.gz",
+        input="{n} {{x}}",
+        sha256="Ab" * 32,
+    )
+    assert (app.policy.fail_on, app.policy.limits) == ("either", Allowance(cpu_s=600.0))
+
+
+@pytest.mark.parametrize(
+    ("words", "job_type", "fail_on"),
+    [
+        ('job_type = "program"', "program", "either"),
+        ('program = "p"', "program", "either"),
+        ('source = "file:/x/run.sh"', "program", "either"),
+        ('source = "file:/x/run.sh"\nfail_on = "exit"', "program", "exit"),
+        ('bash_cmd = "true"', "bash", "exit"),
+        ('function = "os.path:join"', "python", "exit"),
+    ],
+)
+def test_the_words_of_a_program_say_that_it_is_one(words: str, job_type: str, fail_on: str) -> None:
+    app = load([write("a.toml", f'[a]\njob_id = "{{n}}"\n{words}')]).app("a")
+    assert (app.job_type, app.policy.fail_on) == (job_type, fail_on)
+    assert (app.program is not None) == (job_type == "program")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from jobs.allowance import Allowance
 from jobs.backoff import Retry
 from jobs.catalogue import parse_policy
 from jobs.errors import BadRequest
@@ -25,6 +26,8 @@ def test_every_word_becomes_its_field() -> None:
         "env": {"A": "1"},
         "env_from_os": ["HOME"],
         "cwd": "here",
+        "limits": {"cpu": "10m", "memory": "2GB", "file_size": "1MiB", "processes": 64, "open_files": 256},
+        "keep_output": True,
     }
     assert Policy().overridden(parse_policy(words)) == Policy(
         max_fails=2,
@@ -39,12 +42,22 @@ def test_every_word_becomes_its_field() -> None:
         env={"A": "1"},
         env_from_os=("HOME",),
         cwd="here",
+        limits=Allowance(
+            cpu_s=600.0, memory_bytes=2 * 10**9, file_size_bytes=2**20, processes=64, open_files=256
+        ),
+        keep_output=True,
     )
 
 
 def test_a_submission_can_take_a_limit_away() -> None:
     app = Policy(timeout_s=5, cwd="here", end_before=datetime(2026, 1, 1, tzinfo=UTC))
     assert app.overridden(parse_policy({"timeout": None, "cwd": None, "end_before": None})) == Policy()
+
+
+def test_the_limits_of_a_submission_take_the_place_of_the_apps() -> None:
+    app = Policy(limits=Allowance(cpu_s=5, processes=3))
+    assert app.overridden(parse_policy({"limits": {"processes": 9}})).limits == Allowance(processes=9)
+    assert not app.overridden(parse_policy({"limits": {}})).limits
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
@@ -81,6 +94,16 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         {"env_from_os": [1]},
         {"cwd": ""},
         {"fail_on": None},
+        {"keep_output": 1},
+        {"limits": None},
+        {"limits": {"cpus": 1}},
+        {"limits": {"cpu": "100ms"}},
+        {"limits": {"memory": "2 parsecs"}},
+        {"limits": {"memory": 0}},
+        {"limits": {"memory": True}},
+        {"limits": {"file_size": "1e6"}},
+        {"limits": {"processes": 0}},
+        {"limits": {"open_files": "many"}},
     ],
 )
 def test_values_that_would_do_harm_later_are_refused_now(words: dict[str, Any]) -> None:

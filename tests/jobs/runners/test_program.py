@@ -209,9 +209,7 @@ def test_the_time_of_a_fetch_counts_against_the_timeout(bench: Bench, silent: st
     assert "terminated (execution timed out)" in outcome.log
 
 
-def test_a_stop_ends_a_fetch(
-    bench: Bench, silent: str, worker_log: pytest.LogCaptureFixture
-) -> None:
+def test_a_stop_ends_a_fetch(bench: Bench, silent: str, worker_log: pytest.LogCaptureFixture) -> None:
     running = bench.meanwhile(lambda: bench.run(bench.assign(program_app(Program(source=silent)))))
     eventually(lambda: "attempting to fetch" in worker_log.text)
     bench.stop.set()

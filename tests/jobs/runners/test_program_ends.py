@@ -128,7 +128,9 @@ def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.2)
     file = tmp_path / "pids"
-    outcome = programs.run(f"trap '' TERM; echo $$ >> {file}; while :; do sleep 0.1; done", policy=Policy(timeout_s=1))
+    outcome = programs.run(
+        f"trap '' TERM; echo $$ >> {file}; while :; do sleep 0.1; done", policy=Policy(timeout_s=1)
+    )
     assert outcome.ending is Ending.TIMED_OUT
     assert not any(map(alive, pids_in(file)))
 
@@ -147,13 +149,17 @@ def test_a_program_that_waits_for_all_its_children_finds_no_stranger(programs: P
     assert programs.run(f'exec python3 -c "{program}"').output == "none\n"
 
 
-def test_a_program_that_cannot_be_kept_is_an_error(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_cannot_be_kept_is_an_error(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/not/there/python")
     outcome = programs.run("true")
     assert "The program could not be started" in str(outcome.error)
 
 
-def test_a_keeper_that_dies_while_it_starts_is_an_error(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keeper_that_dies_while_it_starts_is_an_error(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     outcome = programs.run("true", "word " * 100_000)
     assert outcome.ending is Ending.ERROR

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -168,3 +169,16 @@ def list_descriptors_of_a_child():
 
 def note_pids(at, *others):
     Path(at).write_text("".join(f"{pid}\n" for pid in (os.getpid(), *others)))
+
+
+def prints_its_limit_of_open_files() -> None:
+    print(resource.getrlimit(resource.RLIMIT_NOFILE))
+
+
+def works_without_end() -> None:
+    while True:
+        pass
+
+
+def prints_much() -> None:
+    print("x" * 999_999)

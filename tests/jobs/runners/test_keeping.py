@@ -1,0 +1,150 @@
+"""``keep_output``: what the ledger has no room for is stored whole, and nothing else is."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from jobs.blobs import BlobStore, BlobsUnavailable
+from jobs.outcome import KEPT_BYTES, Ending, Outcome
+from jobs.policy import Policy
+from jobs.runners import process, spool
+from tests.jobs.runners.programs import Programs
+from tests.jobs.runners.runner_bench import Bench
+
+KEEP = Policy(keep_output=True, fail_on="exit")
+NOISE = "head -c 10000000 /dev/urandom"
+LONG = "yes 0123456789 | head -c 100000"
+
+
+def whole(bench: Bench, blob: str | None) -> bytes:
+    assert blob is not None
+    return b"".join(bench.stores.blobs.read(blob))
+
+
+def blobs(bench: Bench) -> list[Path]:
+    return [path for path in (bench.folder / "blobs").rglob("*") if path.is_file()]
+
+
+def test_ten_megabytes_of_noise_are_kept_byte_for_byte(programs: Programs, tmp_path: Path) -> None:
+    outcome = programs.run(f"{NOISE} | tee {tmp_path}/printed; echo end >&2", policy=KEEP)
+    assert outcome.ending is Ending.DONE
+    assert whole(programs.bench, outcome.output_blob) == (tmp_path / "printed").read_bytes()
+    assert len(outcome.output) <= 2 * KEPT_BYTES
+    assert "bytes left out" in outcome.output
+    assert "\x00" not in outcome.output
+    outcome.output.encode()
+    assert (outcome.stderr, outcome.stderr_blob, outcome.log.count("not kept")) == ("end\n", None, 0)
+
+
+def test_without_the_word_the_ends_are_kept_and_nothing_is_stored(programs: Programs) -> None:
+    outcome = programs.run(NOISE)
+    assert (outcome.ending, outcome.output_blob) == (Ending.DONE, None)
+    assert "bytes left out" in outcome.output
+    assert blobs(programs.bench) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "stored"),
+    [
+        ("echo fine", None),
+        ("printf 'gr\\303\\274\\303\\237e'", None),
+        ("printf 'a\\377b'", b"a\xffb"),
+        ("printf 'a\\000b'", b"a\0b"),
+        (LONG, (b"0123456789\n" * 10_000)[:100_000]),
+    ],
+)
+def test_what_the_ledger_has_whole_is_not_stored_again(
+    bench: Bench, command: str, stored: bytes | None
+) -> None:
+    outcome = bench.bash(command, policy=KEEP)
+    assert (outcome.output_blob is None) == (stored is None)
+    if stored is not None:
+        assert whole(bench, outcome.output_blob) == stored
+
+
+def test_stderr_is_kept_as_output_is(bench: Bench) -> None:
+    outcome = bench.bash(f"{LONG} >&2; exit 3", policy=KEEP)
+    assert outcome.ending is Ending.ERROR
+    assert len(whole(bench, outcome.stderr_blob)) == 100_000
+    assert outcome.output_blob is None
+
+
+def test_an_isolated_function_is_kept_as_a_command_is(bench: Bench) -> None:
+    outcome = bench.isolate("prints_much", policy=KEEP)
+    assert len(whole(bench, outcome.output_blob)) == 1_000_000
+
+
+def test_what_was_printed_before_a_timeout_is_kept(programs: Programs) -> None:
+    policy = Policy(keep_output=True, timeout_s=2)
+    outcome = programs.run(f"{LONG}; sleep 600", policy=policy)
+    assert outcome.ending is Ending.TIMED_OUT
+    assert len(whole(programs.bench, outcome.output_blob)) == 100_000
+
+
+def test_nothing_is_stored_of_a_run_that_is_begun_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "LOOK_S", 0.01)
+    command = f"{LONG}; touch {bench.folder}/printed; sleep 600"
+    running = bench.meanwhile(lambda: bench.bash(command, policy=KEEP))
+    while not (bench.folder / "printed").exists():
+        pass
+    bench.stop.set()
+    outcome = running.result()
+    assert (outcome.ending, outcome.output_blob, blobs(bench)) == (Ending.HANDED_BACK, None, [])
+
+
+def test_each_claim_has_a_blob_of_its_own(bench: Bench) -> None:
+    names = {bench.bash(LONG, policy=KEEP, claim=claim).output_blob for claim in (1, 2, 2)}
+    assert len(names) == 3
+    assert all(name and name.startswith("etl/") for name in names)
+
+
+def _broken(outcome: Outcome) -> None:
+    assert (outcome.ending, outcome.exit_code, outcome.output_blob) == (Ending.DONE, 0, None)
+    (line,) = outcome.log.splitlines()
+    assert " WARNING the whole output was not kept: " in line
+    assert "bytes left out" in outcome.output
+
+
+@pytest.mark.parametrize("url", ["{folder}/file/below", "nosuch://bucket/x", "s3://bucket/x"])
+def test_a_store_that_fails_does_not_fail_the_job(bench: Bench, url: str) -> None:
+    (bench.folder / "file").write_text("where a folder should be")
+    bench.stores = bench.stores._replace(blobs=BlobStore(url.replace("{folder}", str(bench.folder))))
+    _broken(bench.bash(LONG, policy=KEEP))
+
+
+def test_a_disk_that_is_full_does_not_fail_the_job(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    _broken(bench.bash(LONG, policy=KEEP))
+    assert blobs(bench) == []
+
+
+def test_more_than_is_ever_kept_is_cut_and_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "SPOOLED_BYTES_MAX", 70_000)
+    outcome = bench.bash(LONG, policy=KEEP)
+    assert len(whole(bench, outcome.output_blob)) == 70_000
+    assert "it is longer than 70000 bytes" in outcome.log
+
+
+def test_memory_does_not_grow_with_what_is_printed(bench: Bench) -> None:
+    before = psutil.Process().memory_info().rss
+    outcome = bench.bash("yes x | head -c 300000000", policy=KEEP)
+    assert psutil.Process().memory_info().rss - before < 64 * 1024 * 1024
+    assert sum(map(len, bench.stores.blobs.read(str(outcome.output_blob)))) == 300_000_000
+
+
+def test_a_blob_that_is_gone_is_an_error_without_the_password_of_the_store(tmp_path: Path) -> None:
+    with pytest.raises(BlobsUnavailable, match="nothing could not be read"):
+        list(BlobStore(str(tmp_path)).read("nothing"))
+    with pytest.raises(BlobsUnavailable) as caught:
+        list(BlobStore("nosuch://me:s3cr3t@host/x").read("nothing"))
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_function_in_a_thread_keeps_nothing(bench: Bench) -> None:
+    assert "which a thread cannot have" in str(bench.call(lambda: None, policy=KEEP).error)
