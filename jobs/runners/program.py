@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import threading
 from collections.abc import Mapping
 
@@ -24,6 +25,8 @@ from jobs.runners.process import run_group
 from jobs.runners.stores import Stores
 
 RUN = "./run.sh"
+#: Of an input. Only what a keyboard has parts words; a space that may not be broken does not.
+_WORD = re.compile(r"[^ \t\n\r\f\v]+")
 
 
 class ProgramRunner:
@@ -89,7 +92,6 @@ class _Order:
     def __init__(self, texts: Mapping[str, str], arguments: tuple[str, ...]) -> None:
         self.program = texts["program"]
         self.source = texts["source"]
-        self.input = texts["input"]
         self.sha256 = texts.get("sha256")
         self.arguments = arguments
 
@@ -97,16 +99,19 @@ class _Order:
     def of(cls, program: Program, claimed: Claimed) -> "_Order":
         """What the app states, with its values, and what the submission says of the rest; BadRequest where the two do
         not make an order."""
-        values = values_of(claimed)
         stated = dict(program.stated)
         given = _given(stated, claimed)
-        texts = {"program": claimed.name.app, "input": "", **given}
-        texts |= {word: fill(text, values) for word, text in stated.items()}
+        arguments = _WORD.findall(given.get("input", ""))
+        texts = {"program": claimed.name.app, **given}
+        values = values_of(claimed)
+        try:
+            texts |= {word: fill(text, values) for word, text in stated.items()}
+            # A value stays within its word, whatever is in it.
+            arguments += [fill(word, values) for word in _WORD.findall(stated.get("input", ""))]
+        except KeyError as missing:
+            raise BadRequest(f"There is no value for {{{missing.args[0]}}}.") from None
         if "source" not in texts:
             raise BadRequest(f"{claimed.name.app} has no source, and neither has the submission.")
-        # A value stays within its word, whatever is in it.
-        words = stated["input"].split() if "input" in stated else texts["input"].split()
-        arguments = [fill(word, values) for word in words] if "input" in stated else words
         if "sha256" in texts:
             try:
                 texts["sha256"] = check_digest(texts["sha256"])
@@ -133,6 +138,6 @@ def _given(stated: Mapping[str, str], claimed: Claimed) -> dict[str, str]:
 
 
 def _environment(order: _Order, assignment: Assignment) -> dict[str, str]:
-    """That of a command, and what a program may want to know of itself."""
+    """That of a command, and the program's name. No variable holds the input: it may be longer than one can be."""
     environment = command_environment(assignment, assignment.policy, os.environ)
-    return {**environment, "SLUICE_PROGRAM": order.program, "SLUICE_INPUT": order.input}
+    return {**environment, "SLUICE_PROGRAM": order.program}

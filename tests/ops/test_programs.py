@@ -161,3 +161,20 @@ def test_a_program_on_a_host_that_nobody_allowed_is_not_fetched(programs: Typist
 def test_a_program_runs_without_the_ledger_too(programs: Typist) -> None:
     said = programs.types("run", "--bypass", "greet", "ann_kindly")
     assert (said.code, said.out) == (0, "hello ann kindly\n")
+
+
+def test_an_app_shows_its_program_without_the_password_of_its_source(programs: Typist) -> None:
+    app = {
+        "job_id": "{n}",
+        "source": "https://me:s3cr3t@host/{n}.zip",
+        "input": "{n}",
+        "limits": {"cpu": "1m", "memory": "1KB"},
+    }
+    programs.apps("secret.json", {"a": app})
+    shown = programs.asks("--apps", "secret.json", "apps", "show", "a")
+    assert shown["program"]["input"] == "{n}"
+    assert shown["policy"]["limits"] == {"cpu_s": 60.0, "memory_bytes": 1000}
+    told = programs.types("--apps", "secret.json", "apps", "show", "a").out
+    assert "host/{n}.zip" in told
+    assert "s3cr3t" not in told + str(shown)
+    assert "limits" not in programs.types("apps", "show", "greet").out

@@ -10,6 +10,8 @@ from jobs.app import App
 from jobs.chunking import Chunking, Dependency
 from jobs.partition_key import UNBOUNDED
 from jobs.policy import Policy
+from jobs.program import Program
+from jobs.programs.source import masked
 from jobs.values import Values
 from ops.cli import partitioned
 from ops.cli.command import Options
@@ -49,8 +51,9 @@ def _document(desk: Desk, app: App) -> dict[str, object]:
         "partitions": app.partitioning and partitioned.document_of(app.partitioning),
         "parents": [{"group": name, "apps": apps} for name, apps in _parents(app).items()],
         "children": _children(desk, app),
-        "policy": _policy(app),
+        "policy": _policy(app.policy),
         "runs": app.bash_cmd or app.function_path,
+        "program": app.program and _of_program(app.program),
         "origin": app.origin,
         "digest": app.digest,
         "version": app.version or None,
@@ -67,6 +70,7 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
     facts = {
         "type": app.job_type,
         "runs": app.bash_cmd or app.function_path,
+        **(_of_program(app.program) if app.program else {}),
         "key": f"{app.template.text}, like {app.example_key}" if app.is_keyed_by_template else _key(app),
         "parents": _needs(app),
         "children": ", ".join(_children(desk, app)),
@@ -76,8 +80,8 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
     yield from (Line(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
     yield Line()
     yield _needed(app)
-    default = asdict(Policy())
-    changed = {word: value for word, value in _policy(app).items() if value != default[word]}
+    default = _policy(Policy())
+    changed = {word: value for word, value in _policy(app.policy).items() if value != default[word]}
     yield Line()
     yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
 
@@ -152,9 +156,15 @@ def _of_chunks(chunking: Chunking) -> dict[str, object]:
     }
 
 
-def _policy(app: App) -> dict[str, object]:
+def _policy(policy: Policy) -> dict[str, object]:
     """Of the environment the names alone: a value may be a secret."""
-    return {**asdict(app.policy), "env": dict.fromkeys(app.policy.env, "…")}
+    limits = {word: value for word, value in asdict(policy.limits).items() if value is not None}
+    return {**asdict(policy), "env": dict.fromkeys(policy.env, "…"), "limits": limits}
+
+
+def _of_program(program: Program) -> dict[str, str]:
+    """What the app states, in its own words; a source may hold a password."""
+    return {word: masked(text) if word == "source" else text for word, text in program.stated}
 
 
 def _key(app: App) -> str:
