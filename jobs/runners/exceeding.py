@@ -27,7 +27,9 @@ def exceeded(word: str | None, status: Status, limits: Allowance) -> str | None:
     if word == "processes":
         return f"it had more than {limits.processes} processes, which is its limit, and was killed"
     number = status.signal or (status.code or 0) - _OF_SHELLS
-    if number == signal.SIGXCPU and limits.cpu_s is not None:
+    if word == "cpu":
+        number = signal.SIGKILL
+    if limits.cpu_s is not None and (word == "cpu" or number == signal.SIGXCPU):
         return f"{_killed(number)}: it used more than its cpu limit of {int(limits.cpu_s)} s"
     if number == signal.SIGXFSZ and limits.file_size_bytes is not None:
         limit = size_text(limits.file_size_bytes)

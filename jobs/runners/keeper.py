@@ -44,9 +44,12 @@ def main() -> None:
         _become(errand)
     _let_go(errand["inherit"])
     family = _Family(leader)
-    if _watch(family, woken, errand["processes"]):
-        os.write(report, b"processes")
+    too_many = _watch(family, woken, errand["processes"])
     family.end()
+    if too_many:
+        os.write(report, b"processes")
+    elif family.is_out_of(errand["cpu_s"]):
+        os.write(report, b"cpu")
     _leave_like(family.status)
 
 
@@ -111,18 +114,24 @@ class _Family:
     def __init__(self, leader: int) -> None:
         self.status: int | None = None
         self._leader = leader
+        self._cpu_s = 0.0
 
     def reap(self) -> bool:
         """Take leave of those who have ended; False once there is nobody left."""
         try:
             while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, used = os.wait4(-1, os.WNOHANG)
                 if pid == 0:
                     return True
                 if pid == self._leader:
-                    self.status = status
+                    self.status, self._cpu_s = status, used.ru_utime + used.ru_stime
         except ChildProcessError:
             return False
+
+    def is_out_of(self, cpu_s: int | None) -> bool:
+        """Whether the command paid no heed to the signal for this, until it was killed without another word."""
+        killed = self.status is not None and os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status)
+        return cpu_s is not None and killed == signal.SIGKILL and self._cpu_s >= cpu_s
 
     def signal(self, number: int) -> None:
         for pid in self.members():

@@ -35,6 +35,8 @@ def keep_whole(
 
 def with_whole(outcome: Outcome, exit_: Exit, assignment: Assignment, blobs: BlobStore) -> Outcome:
     """The same for a runner that has nothing else to say."""
+    if not assignment.policy.keep_output:
+        return outcome
     lines = Excerpt()
     log = job_log(assignment.name, write=lines.add_text, tell=worker_log(assignment.name))
     return replace(keep_whole(outcome, exit_, assignment, blobs, log.warning), log=lines.text())

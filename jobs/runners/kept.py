@@ -106,6 +106,7 @@ def _start(command: Command, said: int) -> subprocess.Popen[bytes]:
         "inherit": list(command.inherit),
         "limits": _settings(command.allowance),
         "processes": command.allowance.processes,
+        "cpu_s": command.allowance.cpu_s,
     }
     try:
         _write(cast(IO[bytes], keeper.stdin), marshal.dumps(errand))

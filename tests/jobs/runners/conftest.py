@@ -8,8 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from jobs.runners import limits
 from tests.jobs.runners.programs import Programs
-from tests.jobs.runners.runner_bench import Bench
+from tests.jobs.runners.runner_bench import Bench, Clock
 
 
 @pytest.fixture
@@ -23,6 +24,14 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 @pytest.fixture
 def programs(bench: Bench) -> Programs:
     return Programs(bench)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """By this one timeouts are counted."""
+    clock = Clock()
+    monkeypatch.setattr(limits, "time", clock)
+    return clock
 
 
 @pytest.fixture

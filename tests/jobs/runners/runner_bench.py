@@ -52,6 +52,16 @@ def error_of(outcome: Outcome) -> str:
     return outcome.error
 
 
+class Clock:
+    """Goes as any other, until it is put ahead. So a test waits for what it needs, and then the time is up."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead_s
+
+
 class Bench:
     """Makes assignments and runs them. ``stop`` is what the worker would set; ``folder`` holds its stores."""
 

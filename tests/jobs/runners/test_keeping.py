@@ -12,7 +12,7 @@ from jobs.outcome import KEPT_BYTES, Ending, Outcome
 from jobs.policy import Policy
 from jobs.runners import process, spool
 from tests.jobs.runners.programs import Programs
-from tests.jobs.runners.runner_bench import Bench
+from tests.jobs.runners.runner_bench import Bench, Clock, eventually
 
 KEEP = Policy(keep_output=True, fail_on="exit")
 NOISE = "head -c 10000000 /dev/urandom"
@@ -77,9 +77,14 @@ def test_an_isolated_function_is_kept_as_a_command_is(bench: Bench) -> None:
     assert len(whole(bench, outcome.output_blob)) == 1_000_000
 
 
-def test_what_was_printed_before_a_timeout_is_kept(programs: Programs) -> None:
-    policy = Policy(keep_output=True, timeout_s=2)
-    outcome = programs.run(f"{LONG}; sleep 600", policy=policy)
+def test_what_was_printed_before_a_timeout_is_kept(programs: Programs, clock: Clock) -> None:
+    printed = programs.bench.folder / "printed"
+    policy = Policy(keep_output=True, timeout_s=3600)
+    text = f"{LONG}; touch {printed}; sleep 600"
+    running = programs.bench.meanwhile(lambda: programs.run(text, policy=policy))
+    eventually(printed.exists)
+    clock.ahead_s = 3600
+    outcome = running.result()
     assert outcome.ending is Ending.TIMED_OUT
     assert len(whole(programs.bench, outcome.output_blob)) == 100_000
 
@@ -88,8 +93,7 @@ def test_nothing_is_stored_of_a_run_that_is_begun_anew(bench: Bench, monkeypatch
     monkeypatch.setattr(process, "LOOK_S", 0.01)
     command = f"{LONG}; touch {bench.folder}/printed; sleep 600"
     running = bench.meanwhile(lambda: bench.bash(command, policy=KEEP))
-    while not (bench.folder / "printed").exists():
-        pass
+    eventually((bench.folder / "printed").exists)
     bench.stop.set()
     outcome = running.result()
     assert (outcome.ending, outcome.output_blob, blobs(bench)) == (Ending.HANDED_BACK, None, [])

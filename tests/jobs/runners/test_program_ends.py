@@ -16,7 +16,7 @@ from jobs.outcome import Ending, Outcome
 from jobs.policy import Policy
 from jobs.runners import process
 from tests.jobs.runners.programs import Programs
-from tests.jobs.runners.runner_bench import Bench, alive, eventually, pids_in
+from tests.jobs.runners.runner_bench import Bench, Clock, alive, eventually, pids_in
 
 #: Sleeps under a name that no other process has, in every way that a child can leave its parent. The last has neither
 #: the group, the session, the parent nor the environment that it began with.
@@ -30,6 +30,7 @@ setsid bash -c 'exec -a "$0" sleep 600' "$1-session" &
 echo before
 """
 BASH = "#!/bin/bash\n"
+HOUR = Policy(timeout_s=3600, fail_on="either")
 KINDS = ("child", "orphan", "session", "daemon", "bare")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
 
@@ -58,16 +59,17 @@ def test_what_a_program_leaves_behind_ends_with_it(programs: Programs, mark: str
 
 
 @linux_only
-def test_twenty_programs_over_their_timeout_leave_no_process(programs: Programs, mark: str) -> None:
-    """All of their children are there when the time is up; the test would notice if they stayed."""
-    policy = Policy(timeout_s=6, fail_on="either")
-    programs.source(SCATTER + "sleep 600", head=BASH)
+def test_twenty_programs_over_their_timeout_leave_no_process(
+    programs: Programs, mark: str, clock: Clock
+) -> None:
+    """All of their children are there when the time is up."""
     with ThreadPoolExecutor(20) as pool:
         running = [
-            pool.submit(partial(_scattering, programs, f"{mark}-{n}", "sleep 600", policy=policy))
+            pool.submit(partial(_scattering, programs, f"{mark}-{n}", "sleep 600", policy=HOUR))
             for n in range(20)
         ]
-        eventually(lambda: len(bearing(mark)) == 20 * len(KINDS), within_s=30)
+        eventually(lambda: len(bearing(mark)) == 20 * len(KINDS), within_s=60)
+        clock.ahead_s = 3600
         outcomes = [each.result(timeout=60) for each in running]
     assert {outcome.ending for outcome in outcomes} == {Ending.TIMED_OUT}
     assert {outcome.output for outcome in outcomes} == {"before\n"}
@@ -110,28 +112,37 @@ def test_the_death_of_the_worker_ends_all_of_a_program(mark: str) -> None:
     eventually(lambda: bearing(mark) == set())
 
 
-def test_a_program_over_its_timeout_keeps_what_it_printed_and_says_why_it_ended(programs: Programs) -> None:
-    outcome = programs.run("echo partial; sleep 600", policy=Policy(timeout_s=1, fail_on="either"))
+def _times_out(programs: Programs, text: str, clock: Clock) -> Outcome:
+    """Run it until it says that it is ready, and let its time be up."""
+    ready = programs.bench.folder / "ready"
+    running = programs.bench.meanwhile(lambda: programs.run(text, str(ready), policy=HOUR))
+    eventually(ready.exists)
+    clock.ahead_s = 3600
+    return running.result(timeout=60)
+
+
+def test_a_program_over_its_timeout_keeps_what_it_printed_and_says_why_it_ended(
+    programs: Programs, clock: Clock
+) -> None:
+    outcome = _times_out(programs, 'echo partial; touch "$1"; sleep 600', clock)
     assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "partial\n")
-    assert outcome.error == "It ran over its timeout of 1 s."
+    assert outcome.error == "It ran over its timeout of 3600 s."
     assert outcome.log.endswith("terminated (execution timed out)\n")
 
 
-def test_a_program_may_end_in_its_own_way_within_the_grace(programs: Programs) -> None:
-    text = "trap 'echo tidied; exit 0' TERM; sleep 600 & wait"
-    outcome = programs.run(text, policy=Policy(timeout_s=1))
+def test_a_program_may_end_in_its_own_way_within_the_grace(programs: Programs, clock: Clock) -> None:
+    text = "trap 'echo tidied; exit 0' TERM; touch \"$1\"; sleep 600 & wait"
+    outcome = _times_out(programs, text, clock)
     assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "tidied\n")
 
 
 def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(
-    programs: Programs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    programs: Programs, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.2)
     file = tmp_path / "pids"
-    outcome = programs.run(
-        f"trap '' TERM; echo $$ >> {file}; while :; do sleep 0.1; done", policy=Policy(timeout_s=1)
-    )
-    assert outcome.ending is Ending.TIMED_OUT
+    text = f"trap '' TERM; echo $$ >> {file}; touch \"$1\"; while :; do sleep 0.1; done"
+    assert _times_out(programs, text, clock).ending is Ending.TIMED_OUT
     assert not any(map(alive, pids_in(file)))
 
 

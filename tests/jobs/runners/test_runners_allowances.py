@@ -28,6 +28,11 @@ HITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "sh -c 'while :; do :; done' 2>/dev/null; exit $?",
         "killed by signal 24 (SIGXCPU): it used more than its cpu limit of 1 s",
     ),
+    "cpu, of a program that does not mind": (
+        {"cpu_s": 1},
+        "trap '' XCPU; while :; do :; done",
+        "killed by signal 9 (SIGKILL): it used more than its cpu limit of 1 s",
+    ),
     "file_size": (
         {"file_size_bytes": 50_000},
         "exec head -c 60000 /dev/zero >{folder}/long",
