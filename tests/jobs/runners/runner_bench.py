@@ -65,7 +65,7 @@ class Clock:
 class Bench:
     """Makes assignments and runs them. ``stop`` is what the worker would set; ``folder`` holds its stores."""
 
-    def __init__(self, pool: ThreadPoolExecutor, folder: Path) -> None:
+    def __init__(self, pool: ThreadPoolExecutor, folder: Path = Path()) -> None:
         self.folder = folder
         self.stores = stores_in(folder)
         self.stop = threading.Event()
