@@ -14,7 +14,7 @@ import pytest
 
 from jobs.programs import Unfit
 from tests.jobs.programs.archives import RUN_SH, Member, archive
-from tests.jobs.programs.shop import Shop
+from tests.jobs.programs.shop import Shop, digest_of
 from tests.jobs.programs.web_server import Reply, WebServer
 
 ROOT = Path(__file__).parents[3]
@@ -128,6 +128,16 @@ def test_who_waits_for_another_can_be_stopped_and_has_a_limit(
             shop.run(source, fetch_timeout_s=0.5 if number else 3600)
         shop.stop.clear()
     assert shop.said == ["waiting for another run that fetches program 'prog'"] * 2
+
+
+def test_what_is_pinned_and_here_waits_for_nobody(shop: Shop, web: WebServer, others: list[Other]) -> None:
+    source = web.put("/a.zip", ZIP)
+    shop.run(source)
+    web.put("/a.zip", b"", length=1, then=web.hang)
+    others.append(Other(shop.folder, source))
+    eventually(lambda: len(web.asked) == 2)
+    assert shop.run(source, digest_of(ZIP)) == "ran\n"
+    assert len(shop.said) == 2
 
 
 def _stop_when_waiting(shop: Shop, number: int) -> None:
