@@ -17,10 +17,12 @@ from broker.messages import Ended, Message, Plan
 from jobs.catalogue import Catalogue, parse_policy
 from jobs.errors import BadRequest, Unreachable
 from jobs.ref import JobName
+from jobs.report import Report
+from jobs.round_record import log_of, record_of
 from jobs.submission import NUL, Submission, SubmissionState
 from ledger import pausing, submissions
-from ledger.connection import Ledger
-from ledger.reads import progress
+from ledger.connection import Ledger, Tx
+from ledger.reads import dossier, progress
 
 _LOG = logging.getLogger("sluice.client")
 
@@ -98,6 +100,34 @@ class Client:
 
     def status(self, submission: str) -> progress.Status | None:
         return self._ledger.transact(lambda tx: progress.status(tx, submission))
+
+    def job(self, app: str, key: str) -> Report | None:
+        """What has become of a job so far; None where the ledger has never heard of it.
+
+        The key is written as ``sluice ls`` shows it. Where the job moves on meanwhile, the record may know more than
+        the state says, never less.
+        """
+
+        def read(tx: Tx) -> Report | None:
+            found = dossier.job(tx, JobName(app, key))
+            if found is None:
+                return None
+            rounds, history = dossier.rounds(tx, found.id), dossier.history(tx, found.id)
+            return Report(
+                app=found.app,
+                key=found.key,
+                state=found.state,
+                round=found.round,
+                fails=found.fails,
+                timeouts=found.timeouts,
+                losses=found.losses,
+                not_before=found.not_before,
+                end_before=found.end_before,
+                record=record_of(history, rounds),
+                log=log_of(found.name, history, rounds),
+            )
+
+        return self._ledger.transact(read)
 
     def wait(self, submission: str, *, timeout_s: float | None = None) -> progress.Status:
         """Until it has ended. TimeoutError if that takes longer than the caller has."""

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from jobs.history import Lost
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim, JobName
 from jobs.states import CLAIM, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
@@ -90,7 +91,7 @@ _REQUEUE_TIMED_OUT = move(
     given=_CLAIMS,
     condition=f"{_HELD} AND job.timeouts < job.max_timeouts",
     sets="timeouts = job.timeouts + 1, round = job.round + 1",
-    note="'timed out'",
+    note=f"'{Lost.TIMED_OUT}'",
     forgets_work=True,
 )
 _TIME_OUT = move(

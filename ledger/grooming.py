@@ -7,6 +7,7 @@ announced and has not moved since.
 from datetime import datetime
 from enum import StrEnum
 
+from jobs.history import Lost
 from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
@@ -37,7 +38,7 @@ _REQUEUE_TIMED_OUT = move(
     By.GROOMER,
     condition=f"{_STILL_LATE} AND job.timeouts < job.max_timeouts",
     sets="timeouts = job.timeouts + 1, round = job.round + 1",
-    note="'timed out'",
+    note=f"'{Lost.TIMED_OUT}'",
     forgets_work=True,
 )
 _TIME_OUT = move(
@@ -57,7 +58,7 @@ _REQUEUE_LOST = move(
     By.GROOMER,
     condition=f"{_STILL_LOST} AND job.losses < job.max_losses",
     sets="losses = job.losses + 1, round = job.round + 1",
-    note="'lease lost'",
+    note=f"'{Lost.LEASE_LOST}'",
 )
 _GIVE_UP = move(
     GIVE_UP,
@@ -148,13 +149,13 @@ def expire(tx: Tx, limit: int) -> list[int]:
 def time_out(tx: Tx, limit: int) -> list[int]:
     """Take over runs past their deadline that their worker has not ended; the jobs that may not try again."""
     late = tx.column(_TIMED_OUT, limit=limit)
-    return _take_back(tx, late, "timed out", _REQUEUE_TIMED_OUT, _TIME_OUT)
+    return _take_back(tx, late, Lost.TIMED_OUT, _REQUEUE_TIMED_OUT, _TIME_OUT)
 
 
 def take_lost(tx: Tx, limit: int) -> list[int]:
     """Take over runs whose worker's lease has ended; the jobs that were lost too often."""
     lost = tx.column(_LOST, limit=limit)
-    return _take_back(tx, lost, "lease lost", _REQUEUE_LOST, _GIVE_UP)
+    return _take_back(tx, lost, Lost.LEASE_LOST, _REQUEUE_LOST, _GIVE_UP)
 
 
 def release_due(tx: Tx, limit: int) -> list[Ready]:
@@ -182,7 +183,7 @@ def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str
     return tx.column(_UNPLANNED, limit=limit, before=before)
 
 
-def _take_back(tx: Tx, jobs: list[int], ending: str, requeue: str, end: str) -> list[int]:
+def _take_back(tx: Tx, jobs: list[int], ending: Lost, requeue: str, end: str) -> list[int]:
     """Take these runs from their workers: some jobs wait again, the others end and are returned."""
     requeued = tx.column(requeue, jobs=jobs)
     ended = tx.column(end, jobs=jobs)

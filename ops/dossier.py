@@ -3,9 +3,11 @@
 from typing import Any
 
 from jobs.calendar import Calendar
+from jobs.history import Round
 from jobs.partition_key import span_text
+from jobs.round_record import log_of, record_of
 from jobs.work_ids import ids_of
-from ledger.reads.dossier import Dossier, Job, Round
+from ledger.reads.dossier import Dossier, Job
 
 
 def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
@@ -44,6 +46,8 @@ def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
             }
             for step in found.history
         ],
+        "record": dict(record_of(found.history, found.rounds)),
+        "log": log_of(job.name, found.history, found.rounds),
         "parents": list(dict.fromkeys((each.app, each.key, each.state) for each in found.parents)),
         "children": [[each.app, each.key, each.state] for each in found.children],
         "half_of": found.half_of and [found.half_of.app, found.half_of.key, found.half_of.state],

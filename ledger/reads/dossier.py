@@ -5,6 +5,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from jobs.calendar import Span
+from jobs.history import Round, Transition
 from jobs.partition_key import ends_of
 from jobs.ref import JobName
 from jobs.states import TERMINAL, State
@@ -103,42 +104,6 @@ class Job(Struct, frozen=True):
         return self.paused and self.state is State.WAITING
 
 
-class Round(Struct, frozen=True):
-    """One claim of the job. A round that was handed back has several. ``digest`` is of the definition that ran,
-    ``code`` the version of the users' code that its worker had. The blobs have the whole of what ``output`` and
-    ``stderr`` have the ends of; ``log`` is what the runner had to say."""
-
-    round: int
-    claim: int
-    worker: str
-    running_at: datetime
-    executed_at: datetime | None
-    ending: str | None
-    took_s: float | None
-    exit_code: int | None
-    error: str | None
-    output: str | None
-    stderr: str | None
-    digest: str | None = None
-    code: str | None = None
-    output_blob: str | None = None
-    stderr_blob: str | None = None
-    log: str | None = None
-
-
-class Step(Struct, frozen=True):
-    """One transition."""
-
-    at: datetime
-    source: str
-    target: str
-    verb: str
-    by: str
-    round: int
-    claim: int
-    note: str | None
-
-
 class Parent(Struct, frozen=True):
     gate: int
     name: str
@@ -170,7 +135,7 @@ class Dossier(Struct, frozen=True):
     job: Job
     submissions: list[str]
     rounds: list[Round]
-    history: list[Step]
+    history: list[Transition]
     parents: list[Parent]
     children: list[Child]
     half_of: Half | None
@@ -193,7 +158,7 @@ def dossier(tx: Tx, name: JobName) -> Dossier | None:
         job=found,
         submissions=tx.column(_SUBMISSIONS, job=found.id),
         rounds=rounds(tx, found.id),
-        history=tx.structs(Step, _HISTORY, job=found.id),
+        history=history(tx, found.id),
         parents=parents(tx, found.id),
         children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
         half_of=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
@@ -204,6 +169,10 @@ def dossier(tx: Tx, name: JobName) -> Dossier | None:
 
 def rounds(tx: Tx, job: int) -> list[Round]:
     return tx.structs(Round, _ROUNDS, job=job)
+
+
+def history(tx: Tx, job: int) -> list[Transition]:
+    return tx.structs(Transition, _HISTORY, job=job)
 
 
 def parents(tx: Tx, job: int) -> list[Parent]:

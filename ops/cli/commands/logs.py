@@ -10,8 +10,9 @@ from itertools import chain
 from actors.assembly import blobs
 from jobs.blobs import BlobsUnavailable
 from jobs.errors import BadRequest
+from jobs.history import Round
 from jobs.states import TERMINAL
-from ledger.reads.dossier import Dossier, Round
+from ledger.reads.dossier import Dossier
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from jobs.calendar import Calendar
+from jobs.history import Round
 from jobs.states import State
 from jobs.work_ids import ids_of, short_text_of
-from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Job, Parent, Round
+from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.excerpt import all_option, excerpt

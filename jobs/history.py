@@ -1,0 +1,49 @@
+"""What has happened to one job: its transitions, and its claims by workers."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Lost(StrEnum):
+    """Why a run was taken from its worker: the note of a transition that ends a round so, though tries are left."""
+
+    TIMED_OUT = "timed out"
+    LEASE_LOST = "lease lost"
+
+
+class Round(Struct, frozen=True):
+    """One claim of the job. A round that was handed back has several. ``digest`` is of the definition that ran,
+    ``code`` the version of the users' code that its worker had. The blobs have the whole of what ``output`` and
+    ``stderr`` have the ends of; ``log`` is what the runner had to say."""
+
+    round: int
+    claim: int
+    worker: str
+    running_at: datetime
+    executed_at: datetime | None
+    ending: str | None
+    took_s: float | None
+    exit_code: int | None
+    error: str | None
+    output: str | None
+    stderr: str | None
+    digest: str | None = None
+    code: str | None = None
+    output_blob: str | None = None
+    stderr_blob: str | None = None
+    log: str | None = None
+
+
+class Transition(Struct, frozen=True):
+    """One step from state to state; ``source`` is ``-`` where the job was made. ``round`` is the one that it led to."""
+
+    at: datetime
+    source: str
+    target: str
+    verb: str
+    by: str
+    round: int
+    claim: int
+    note: str | None

@@ -1,0 +1,166 @@
+"""A job's rounds as the record and the log that TDF kept of a task.
+
+The record is one table of facts: when the job came to each state in each round (``0:running``), and who ran that round
+and what it printed (``0:worker``, ``0:output``, ``0:error``). What holds:
+
+- ``waiting`` and ``ready`` together are ``open``; ``R:open`` is when round R began. A round that was handed back is
+  still the same: its ``running`` and ``worker`` are those of its last claim.
+- What ends a round stands in that round, whoever saw it, and the next one begins with ``open``: ``failure`` is an
+  error, ``timeout`` a run over its timeout, ``lost`` a worker whose lease ended. Where no try is left, the end of the
+  job stands beside it (``2:failure``, ``2:failed``). ``archived`` is when the result was collected; the outcome stays.
+- ``output`` and ``error`` are there if the run brought them back: a worker that was lost, or came too late, has none.
+  ``error`` is what the run wrote to stderr, and else why it failed.
+- A job that was run again begins a new record. Its log goes on.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from jobs.history import Lost, Round, Transition
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from jobs.states import CONDEMN, FAIL, GIVE_UP, REQUEUE, RETRY, REVIVE, TIME_OUT, State
+
+
+class Passage(StrEnum):
+    """Words of the record that are no states of ours."""
+
+    OPEN = "open"
+    FAILURE = "failure"
+    TIMEOUT = "timeout"
+    LOST = "lost"
+    ARCHIVED = "archived"
+
+
+#: A moment, or a text that a run brought back.
+Entry = datetime | str
+
+_OPEN = frozenset({State.WAITING, State.READY})
+#: What a job passes through on the way to its next state; a requeued one through what its note says, if anything.
+_PASSED = {
+    RETRY.name: Passage.FAILURE,
+    FAIL.name: Passage.FAILURE,
+    CONDEMN.name: Passage.FAILURE,
+    TIME_OUT.name: Passage.TIMEOUT,
+    GIVE_UP.name: Passage.LOST,
+}
+_PASSED_BY_NOTE: Mapping[str | None, Passage] = {
+    Lost.TIMED_OUT: Passage.TIMEOUT,
+    Lost.LEASE_LOST: Passage.LOST,
+}
+#: A run that ended so has come to its own end, and brought back what it printed.
+_BROUGHT_BACK = frozenset({Ending.DONE, Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT})
+
+
+class RoundRecord(Mapping[str, Entry]):
+    """The facts by key, in the order in which they came about. ``round`` is the current one."""
+
+    def __init__(self, entries: Mapping[str, Entry], current: int) -> None:
+        self._entries = dict(entries)
+        self.round = current
+
+    def __getitem__(self, key: str) -> Entry:
+        return self._entries[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"RoundRecord({self._entries!r}, round={self.round})"
+
+    def current(self, word: str) -> Entry | None:
+        """Of the current round: ``current("worker")``."""
+        return self.get(f"{self.round}:{word}")
+
+    def newest(self, word: str) -> Entry | None:
+        """Of the newest round that has it: the last output there is, though another round is open by now."""
+        for round_ in range(self.round, -1, -1):
+            if (found := self.get(f"{round_}:{word}")) is not None:
+                return found
+        return None
+
+
+class _Move(NamedTuple):
+    """One step in the words of the record; ``round`` is the one that it is of."""
+
+    at: datetime
+    source: str
+    target: str
+    round: int
+    claim: int
+
+
+def record_of(
+    history: Sequence[Transition], rounds: Sequence[Round], *, archived_at: datetime | None = None
+) -> RoundRecord:
+    """The record of a job with this history and these claims, each in the order in which they came about."""
+    runs = {each.claim: each for each in rounds}
+    entries: dict[str, Entry] = {}
+    round_ = 0
+    for move in _moves(_last_life(history), archived_at):
+        round_ = move.round
+        run = runs.get(move.claim)
+        if move.source == State.RUNNING and run is not None and run.ending in _BROUGHT_BACK:
+            entries[f"{round_}:output"] = run.output or ""
+            entries[f"{round_}:error"] = run.stderr or run.error or ""
+        if move.target == Passage.OPEN:
+            entries.setdefault(f"{round_}:{Passage.OPEN}", move.at)
+        else:
+            entries[f"{round_}:{move.target}"] = move.at
+        if move.target == State.RUNNING and run is not None:
+            entries[f"{round_}:worker"] = run.worker
+    return RoundRecord(entries, round_)
+
+
+def log_of(
+    name: JobName,
+    history: Sequence[Transition],
+    rounds: Sequence[Round],
+    *,
+    archived_at: datetime | None = None,
+) -> tuple[str, ...]:
+    """A line for each step that the job took, and for each time that it was begun. All times are UTC."""
+    runs = {each.claim: each for each in rounds}
+    lines = []
+    for move in _moves(history, archived_at):
+        when = f"{move.at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        if move.source not in ("-", move.target):
+            lines.append(f"{when} - moving task {name}: {move.source} -> {move.target}")
+        if move.target == State.RUNNING and (run := runs.get(move.claim)):
+            lines.append(f"{when} - executing task {name}: round {run.round} on {run.worker}")
+    return tuple(lines)
+
+
+def _last_life(history: Sequence[Transition]) -> Sequence[Transition]:
+    """From when it was last run again."""
+    places = (place for place in reversed(range(len(history))) if history[place].verb == REVIVE.name)
+    return history[next(places, 0) :]
+
+
+def _moves(history: Sequence[Transition], archived_at: datetime | None) -> Iterator[_Move]:
+    round_ = 0
+    for step in history:
+        source = _word(step.source)
+        if step.verb == REVIVE.name:
+            round_ = step.round
+        if passed := _passed(step):
+            yield _Move(step.at, source, passed, round_, step.claim)
+            source = passed
+        round_ = step.round
+        yield _Move(step.at, source, _word(step.target), round_, step.claim)
+    if archived_at is not None and history:
+        last = history[-1]
+        yield _Move(archived_at, _word(last.target), Passage.ARCHIVED, round_, last.claim)
+
+
+def _passed(step: Transition) -> Passage | None:
+    return _PASSED_BY_NOTE.get(step.note) if step.verb == REQUEUE.name else _PASSED.get(step.verb)
+
+
+def _word(state: str) -> str:
+    return Passage.OPEN if state in _OPEN else state
