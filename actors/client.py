@@ -112,7 +112,7 @@ class Client:
             found = dossier.job(tx, JobName(app, key))
             if found is None:
                 return None
-            rounds, history = dossier.rounds(tx, found.id), dossier.history(tx, found.id)
+            history, rounds = dossier.history(tx, found.id), dossier.rounds(tx, found.id)
             return Report(
                 app=found.app,
                 key=found.key,

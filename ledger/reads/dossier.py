@@ -157,8 +157,8 @@ def dossier(tx: Tx, name: JobName) -> Dossier | None:
     return Dossier(
         job=found,
         submissions=tx.column(_SUBMISSIONS, job=found.id),
-        rounds=rounds(tx, found.id),
         history=history(tx, found.id),
+        rounds=rounds(tx, found.id),
         parents=parents(tx, found.id),
         children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
         half_of=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
@@ -168,6 +168,7 @@ def dossier(tx: Tx, name: JobName) -> Dossier | None:
 
 
 def rounds(tx: Tx, job: int) -> list[Round]:
+    """Read after the history they have every claim that stands in it, whatever happens meanwhile."""
     return tx.structs(Round, _ROUNDS, job=job)
 
 

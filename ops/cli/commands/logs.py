@@ -1,16 +1,19 @@
 """``sluice logs``: what the rounds of a job printed, whole where that was stored. It is kept when a round ends.
 
-With --follow, rounds that are to come as well, until the job has ended; --json gives a line a round then.
+With --course, the steps that the job took in their place. With --follow, what is to come as well, until the job has
+ended; --json gives a line of it at a time then.
 """
 
 import argparse
 import time
+from functools import partial
 from itertools import chain
 
 from actors.assembly import blobs
 from jobs.blobs import BlobsUnavailable
 from jobs.errors import BadRequest
 from jobs.history import Round
+from jobs.round_record import log_of
 from jobs.states import TERMINAL
 from ledger.reads.dossier import Dossier
 from ops.cli.command import Options
@@ -28,7 +31,13 @@ FOLLOW_EVERY_S = 0.3
 
 def options(parser: argparse.ArgumentParser) -> None:
     job_options(parser)
-    parser.add_argument("--round", type=int, metavar="N", help="this one alone")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--round", type=int, metavar="N", help="this one alone")
+    what.add_argument(
+        "--course",
+        action="store_true",
+        help="the steps that it took from state to state, in place of its output",
+    )
     parser.add_argument(
         "--follow",
         action="store_true",
@@ -40,17 +49,14 @@ def run(desk: Desk, options: Options) -> int:
     if options.follow:
         return _follow(desk, options)
     found = dossier_of(desk, Installation(desk), options.app, options.key)
+    if options.course:
+        lines = _course(found)
+        desk.output.answer({**_job(found), "log": lines}, *map(Line, lines))
+        return DONE
     rounds = _ended(found, options.round)
     if options.round is not None and options.round not in {each.round for each in found.rounds}:
         raise BadRequest(f"{found.job.name} has had no round {options.round}.", advice=_past(found))
-    desk.output.answer(
-        {
-            "app": found.job.app,
-            "key": found.job.key,
-            "state": found.job.state,
-            "rounds": [round_document(each) for each in rounds],
-        }
-    )
+    desk.output.answer({**_job(found), "rounds": [round_document(each) for each in rounds]})
     for each in rounds:
         _show(desk, each)
     if not rounds:
@@ -61,17 +67,39 @@ def run(desk: Desk, options: Options) -> int:
 
 def _follow(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
-    shown: set[int] = set()
+    tell = _tell_steps if options.course else partial(_tell_rounds, number=options.round)
+    told = 0
     while True:
         found = dossier_of(desk, installation, options.app, options.key)
-        for each in _ended(found, options.round):
-            if each.claim not in shown:
-                shown.add(each.claim)
-                desk.output.stream(round_document(each))
-                _show(desk, each)
+        told = tell(desk, found, told)
         if found.job.state in TERMINAL:
             return DONE
         time.sleep(FOLLOW_EVERY_S)
+
+
+def _tell_steps(desk: Desk, found: Dossier, told: int) -> int:
+    """Those that have not been told yet; how many have been by now."""
+    lines = _course(found)
+    for line in lines[told:]:
+        desk.output.stream({"log": line}, Line(line))
+    return len(lines)
+
+
+def _tell_rounds(desk: Desk, found: Dossier, told: int, *, number: int | None) -> int:
+    """The same of rounds that have ended."""
+    rounds = _ended(found, number)
+    for each in rounds[told:]:
+        desk.output.stream(round_document(each))
+        _show(desk, each)
+    return len(rounds)
+
+
+def _course(found: Dossier) -> tuple[str, ...]:
+    return log_of(found.job.name, found.history, found.rounds)
+
+
+def _job(found: Dossier) -> dict[str, object]:
+    return {"app": found.job.app, "key": found.job.key, "state": found.job.state}
 
 
 def _ended(found: Dossier, number: int | None) -> list[Round]:
