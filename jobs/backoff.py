@@ -1,9 +1,10 @@
 """How long a failed round waits before the next: a rule as an immutable value."""
 
-import hashlib
 from typing import Literal
 
 from msgspec import Struct
+
+from jobs.chance import fraction
 
 
 class Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,9 +30,4 @@ class Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.rule == "fixed":
             return self.delay_s
         ceiling_s = min(self.delay_s * self.factor ** min(fails - 1, 64), self.delay_s_max)
-        return ceiling_s if self.rule == "exponential" else ceiling_s * _fraction(f"{seed}/{fails}")
-
-
-def _fraction(text: str) -> float:
-    """A number in [0, 1) that depends on the text alone."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest()) / 2**56
+        return ceiling_s if self.rule == "exponential" else ceiling_s * fraction(f"{seed}/{fails}")

@@ -39,7 +39,8 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     ``digest`` is of the definition that the gates come from; None where nobody has looked what it needs. A chunk
     has its ``work_ids``, and a ``mark``, under which its freshness is kept (``jobs.freshness``); a step the name of
     the table that it makes partitions of, its ``place``. ``stale`` are the
-    parents whose last success is too old for it, each by the claim that it was made under.
+    parents whose last success is too old for it, each by the claim that it was made under. ``offset_s`` is how long
+    its start is put off after its policy's ``start_after``, or after now.
     """
 
     name: JobName
@@ -53,6 +54,7 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     mark: str | None = None
     place: str | None = None
     stale: Mapping[JobName, int] = _NONE
+    offset_s: float | None = None
 
     def discounts(self, need: Need) -> bool:
         """Whether the parent's success, where it has succeeded, does not meet the need."""

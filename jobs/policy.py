@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from jobs.allowance import Allowance
 from jobs.backoff import Retry
+from jobs.chance import fraction
+from jobs.ref import JobName
 
 #: How many of a job's alternatives are asked for: the first that can be met, or all at once.
 Pull = Literal["first", "all"]
@@ -20,7 +22,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """``max_*`` count how many fails, timeouts and lost leases a job survives.
 
     ``start_after`` and ``end_before`` are instants; no job starts before the one, and one that
-    has not finished by the other is expired. ``keep_output`` has what the ledger would cut out of the middle of an
+    has not finished by the other is expired. ``random_start_offset_s`` is how long at the most a start is put off
+    after that, or after it was planned. ``keep_output`` has what the ledger would cut out of the middle of an
     output stored whole, elsewhere.
     """
 
@@ -30,6 +33,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     timeout_s: float | None = None
     start_after: datetime | None = None
     end_before: datetime | None = None
+    random_start_offset_s: float = 0.0
     retry: Retry = Retry()
     priority: int = 0
     pull: Pull = "first"
@@ -40,6 +44,13 @@ class Policy(Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     limits: Allowance = Allowance()
     keep_output: bool = False
+
+    def start_offset_s(self, name: JobName, seed: str) -> float | None:
+        """By how much the first start of this job is put off; None where none is. ``seed`` names who asks for it, so
+        that two submissions of one job draw apart and a replay draws the same."""
+        if not self.random_start_offset_s:
+            return None
+        return self.random_start_offset_s * fraction(f"{name}/{seed}")
 
     def overridden(self, changes: Mapping[str, object]) -> "Policy":
         """This policy with a submission's own words laid over it (already parsed, so of the right types)."""

@@ -42,14 +42,22 @@ _TERMS_GIVEN = (
     f"WITH ORDINALITY AS terms ({', '.join(_TERMS)}, term)"
 )
 _JSON = {"retry", "overrides", "kwargs"}
-_COLUMNS = {name: f"{name}::jsonb" if name in _JSON else name for name in _TERMS}
+
+
+def _value(column: str, given: str = "") -> str:
+    """What a column gets from the terms. Jobs of the same terms are put off apart, so that is sent for each of them."""
+    if column == "not_before":
+        put_off = f"coalesce({given}not_before, {NOW}) + make_interval(secs => {given}offset_s)"
+        return f"CASE WHEN {given}offset_s IS NULL THEN {given}not_before ELSE {put_off} END"
+    return f"{given}{column}::jsonb" if column in _JSON else f"{given}{column}"
+
 
 _INSERT = f"""
 WITH made AS (
-    INSERT INTO job (key, work_ids, {", ".join(_COLUMNS)}, created_at, changed_at)
-    SELECT key, work_ids::jsonb, {", ".join(_COLUMNS.values())}, {NOW}, {NOW}
-    FROM unnest(%(keys)s::text[], %(work_ids)s::text[], %(terms)s::int[])
-         WITH ORDINALITY AS new (key, work_ids, term, nth)
+    INSERT INTO job (key, work_ids, {", ".join(_TERMS)}, created_at, changed_at)
+    SELECT key, work_ids::jsonb, {", ".join(map(_value, _TERMS))}, {NOW}, {NOW}
+    FROM unnest(%(keys)s::text[], %(work_ids)s::text[], %(terms)s::int[], %(offsets_s)s::float8[])
+         WITH ORDINALITY AS new (key, work_ids, term, offset_s, nth)
     JOIN {_TERMS_GIVEN} USING (term)
     ORDER BY nth
     ON CONFLICT (app, key) DO NOTHING
@@ -62,19 +70,23 @@ WITH made AS (
 SELECT id, app, key FROM made
 """
 _WOKEN = [name for name in _TERMS if name not in ("app", "state")]
+_GIVEN = f"""
+(SELECT id, offset_s, terms.*
+ FROM unnest(%(jobs)s::bigint[], %(terms)s::int[], %(offsets_s)s::float8[]) AS named (id, term, offset_s)
+ JOIN {_TERMS_GIVEN} USING (term)) AS given
+"""
 _WANT_EXPECTED = move(
     WANT,
     By.PLANNER,
-    given=f"(SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS woken (id, term) "
-    f"JOIN {_TERMS_GIVEN} USING (term)) AS given",
-    sets=", ".join(f"{name} = given.{_COLUMNS[name]}" for name in _WOKEN),
+    given=_GIVEN,
+    sets=", ".join(f"{name} = {_value(name, 'given.')}" for name in _WOKEN),
 )
 # A job that begins anew was revived by this very transaction, so its row is held. What the submission says goes, and
 # what the definition says now; but what an earlier submission said stands where this one says nothing, or a
 # job that is only retried would forget its arguments. A deadline that has passed is not kept.
 _KEPT = "job.overrides ? '{word}' AND NOT coalesce(given.overrides::jsonb ? '{word}', false)"
 _ANEW = {
-    column: f"CASE WHEN {_KEPT.format(word=word)} THEN job.{column} ELSE given.{_COLUMNS[column]} END"
+    column: f"CASE WHEN {_KEPT.format(word=word)} THEN job.{column} ELSE {_value(column, 'given.')} END"
     for column, word in {
         "priority": "priority",
         "max_fails": "max_fails",
@@ -93,8 +105,7 @@ _ANEW = {
 }
 _RENEW = f"""
 UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _ANEW.items())}
-FROM (SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS renewed (id, term)
-      JOIN {_TERMS_GIVEN} USING (term)) AS given
+FROM {_GIVEN}
 WHERE job.id = given.id
 """
 _SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED}'")
@@ -143,7 +154,8 @@ def is_open(job: PlannedJob) -> bool:
 
 
 def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
-    """The distinct terms as columns, and for each job which of them are its own, counted from 1."""
+    """The distinct terms as columns, for each job which of them are its own, counted from 1, and what it is put off."""
+    jobs = [*jobs]
     places: dict[tuple[object, ...], int] = {}
     rows: list[tuple[object, ...]] = []
     terms: list[object] = []
@@ -164,7 +176,7 @@ def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
             rows.append(_row(job))
             places[mark] = len(rows)
         terms.append(places[mark])
-    return {"terms": terms, **arrays(rows, *_TERMS)}
+    return {"terms": terms, "offsets_s": [job.offset_s for job in jobs], **arrays(rows, *_TERMS)}
 
 
 def _row(job: PlannedJob) -> tuple[object, ...]:

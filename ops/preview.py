@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -95,7 +95,9 @@ class _Telling:
         return self._references.get(need.parent, str(need.parent))
 
     def _may_run(self, job: PlannedJob) -> bool:
-        is_due = job.policy.start_after is None or job.policy.start_after <= self._now
+        policy = job.policy
+        longest = timedelta(seconds=policy.random_start_offset_s)
+        is_due = (policy.start_after or self._now) <= self._now - longest
         is_open = partial(self._outlook.is_open, job)
         return is_due and (not job.gates or not all(any(map(is_open, gate.needs)) for gate in job.gates))
 

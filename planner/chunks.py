@@ -105,7 +105,7 @@ def chunk(
     run = _Chunks(nodes, ids, known)
     if (total := sum(len(each) for each in run.needed)) > JOBS_MAX:
         raise BadRequest(f"It comes to {total:,} jobs; one submission may come to {JOBS_MAX:,}.")
-    terms = _Terms(ids, submission.policy, _policies(nodes, submission))
+    terms = _Terms(ids, submission.policy, _policies(nodes, submission), number)
     named = [
         {cut: _name(node, ids[slice(*cut)], number) for cut in run.needed[place]}
         for place, node in enumerate(nodes)
@@ -227,6 +227,7 @@ class _Terms(NamedTuple):
     ids: Sequence[WorkId]
     overrides: Mapping[str, JSON]
     policies: Mapping[str, Policy]
+    number: int
 
 
 def _policies(nodes: Iterable[Node], submission: Submission) -> dict[str, Policy]:
@@ -237,13 +238,15 @@ def _policies(nodes: Iterable[Node], submission: Submission) -> dict[str, Policy
 def _jobs(
     node: Node, named: Mapping[Cut, JobName], needs: Mapping[Cut, Sequence[Need]], terms: _Terms
 ) -> Iterator[PlannedJob]:
+    policy = terms.policies[node.app.name]
     for cut, name in named.items():
         waits_for = needs.get(cut)
         yield PlannedJob(
             name=name,
             standing=Standing.WANTED,
             gates=(Gate("default", tuple(waits_for)),) if waits_for else (),
-            policy=terms.policies[node.app.name],
+            policy=policy,
+            offset_s=policy.start_offset_s(name, str(terms.number)),
             overrides=terms.overrides,
             kwargs=node.kwargs,
             work_ids=tuple(terms.ids[slice(*cut)]),

@@ -47,12 +47,14 @@ def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
     if not keyspace.passes(app, name.key):
         return (PlannedJob(name=name, standing=Standing.SKIPPED),)
     gates = keyspace.gates(app, name.key)
+    policy = app.policy.overridden(parse_policy(overrides))
     child = PlannedJob(
         name=name,
         standing=Standing.WANTED,
         gates=gates,
         digest=app.digest,
-        policy=app.policy.overridden(parse_policy(overrides)),
+        policy=policy,
+        offset_s=policy.start_offset_s(name, str(push.submissions)),
         overrides=overrides,
         kwargs=push.kwargs,
     )

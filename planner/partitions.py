@@ -103,6 +103,7 @@ class Layout:
             gates=self.gates(app, step),
             digest=app.digest,
             policy=terms.policy,
+            offset_s=terms.policy.start_offset_s(name, self._submission.id or ""),
             overrides=terms.overrides,
             kwargs=self._submission.kwargs,
             place=table,

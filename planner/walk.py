@@ -239,12 +239,14 @@ class Walk:
         *,
         digest: str | None = None,
     ) -> None:
+        policy = self._policy(name.app)
         self._planned[name] = PlannedJob(
             name=name,
             standing=standing,
             gates=gates,
             digest=digest,
-            policy=self._policy(name.app),
+            policy=policy,
+            offset_s=policy.start_offset_s(name, str(self.number)),
             overrides=self.submission.policy,
             kwargs=self.submission.kwargs,
         )

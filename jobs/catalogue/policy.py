@@ -70,6 +70,13 @@ def read_duration_s(value: object) -> float:
     return seconds
 
 
+def _offset_s(value: object) -> float:
+    """``true`` is one second, as in the system that the word comes from."""
+    if value is None or isinstance(value, bool):
+        return float(bool(value))
+    return read_duration_s(value)
+
+
 def _instant(value: object) -> datetime | None:
     """TOML and YAML bring times of their own; they are read like the ISO text they stand for."""
     if value is None:
@@ -198,6 +205,7 @@ POLICY_WORDS: Words = {
     "timeout": ("timeout_s", _timeout_s),
     "start_after": ("start_after", _instant),
     "end_before": ("end_before", _instant),
+    "random_start_offset": ("random_start_offset_s", _offset_s),
     "retry": ("retry", _retry),
     "priority": ("priority", _priority),
     "pull": ("pull", _pull),

@@ -117,6 +117,7 @@ _POLICY: dict[str, tuple[Callable[[str], object], str]] = {
     "timeout": (str, "DURATION"),
     "start_after": (moment_option, "T"),
     "end_before": (moment_option, "T"),
+    "random_start_offset": (str, "DURATION"),
     "priority": (int, "N"),
     "pull": (str, "first|all"),
     "fail_on": (str, "exit|stderr|either"),

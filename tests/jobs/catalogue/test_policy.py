@@ -20,6 +20,7 @@ def test_every_word_becomes_its_field() -> None:
         "timeout": "1m30s",
         "start_after": "2026-01-01T02:00:00+02:00",
         "end_before": 1767312000,
+        "random_start_offset": "250ms",
         "retry": {"rule": "exponential", "seconds": "2s", "factor": 3, "max_seconds": 60},
         "priority": -5,
         "fail_on": "either",
@@ -36,6 +37,7 @@ def test_every_word_becomes_its_field() -> None:
         timeout_s=90.0,
         start_after=datetime(2026, 1, 1, tzinfo=UTC),
         end_before=datetime(2026, 1, 2, tzinfo=UTC),
+        random_start_offset_s=0.25,
         retry=Retry(rule="exponential", delay_s=2.0, factor=3.0, delay_s_max=60.0),
         priority=-5,
         fail_on="either",
@@ -58,6 +60,14 @@ def test_the_limits_of_a_submission_take_the_place_of_the_apps() -> None:
     app = Policy(limits=Allowance(cpu_s=5, processes=3))
     assert app.overridden(parse_policy({"limits": {"processes": 9}})).limits == Allowance(processes=9)
     assert not app.overridden(parse_policy({"limits": {}})).limits
+
+
+@pytest.mark.parametrize(
+    ("written", "offset_s"),
+    [(True, 1.0), (False, 0.0), (None, 0.0), (0, 0.0), (2.5, 2.5), ("5s", 5.0), ("1m30s", 90.0)],
+)
+def test_a_start_is_put_off_within_a_second_or_as_long_as_is_said(written: object, offset_s: float) -> None:
+    assert parse_policy({"random_start_offset": written}) == {"random_start_offset_s": offset_s}
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
@@ -85,6 +95,9 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         {"start_after": 10**30},
         {"start_after": True},
         {"start_after": {}},
+        {"random_start_offset": -1},
+        {"random_start_offset": "true"},
+        {"random_start_offset": []},
         {"retry": "fixed"},
         {"retry": {"factor": 0.5}},
         {"retry": {"factor": float("inf")}},
