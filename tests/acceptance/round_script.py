@@ -1,0 +1,135 @@
+"""Scripts of what happens to one job, a step a line: what was done, how the job stands then, what its record gained.
+
+``ends ok       executed/0/0/0   0:output 0:error 0:executed`` is a step of two words. A standing is state, round,
+fails and timeouts, and losses where there are any; ``open`` is a job that waits or is ready.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import NamedTuple
+
+from actors import executor
+from actors.client import Client
+from broker.messages import Message, Tick
+from jobs.outcome import Ending, Outcome
+from jobs.report import Report
+from jobs.states import TERMINAL, State
+from ledger.claims import Claimed
+from tests.world import LEASE_S, World
+
+OUTCOMES = {
+    "ok": Outcome(ending=Ending.DONE, output="out\n"),
+    "fail": Outcome(ending=Ending.ERROR, error="wrote to stderr: boom", output="out\n", stderr="boom\n"),
+    "over": Outcome(ending=Ending.TIMED_OUT, error="It ran over its timeout.", output="so far\n"),
+    "back": Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended"),
+}
+
+
+class Line(NamedTuple):
+    """One step of a script. ``gained`` are the keys that the record has from then on."""
+
+    step: str
+    standing: str
+    gained: set[str]
+
+
+def lines(script: str) -> Iterator[Line]:
+    for line in script.strip().splitlines():
+        step, standing, *gained = (part.strip() for part in line.split("  ") if part.strip())
+        yield Line(step, standing, set(" ".join(gained).split()))
+
+
+class Stage:
+    """One app ``a`` and its job ``a/1``. What executors send goes to the planner when it is said that it judges. Two
+    workers take part, who beat unless it is said that their leases end."""
+
+    def __init__(self, world: World, policy: dict[str, object]) -> None:
+        self.world = world
+        self._policy = policy
+        self._held: list[Message] = []
+        self._claims: dict[str, Claimed] = {}
+        self._workers = {"w1": world.worker, "w2": world.hire()}
+        self._client = Client(world.ledger, lambda messages: None)
+        world.apps("a")
+
+    def plays(self, step: str) -> None:
+        verb, *words = step.split()
+        getattr(self, f"_{verb}")(*words)
+
+    def report(self) -> Report:
+        found = self._client.job("a", "1")
+        assert found is not None
+        return found
+
+    def standing(self) -> str:
+        found = self.report()
+        is_open = found.state in (State.WAITING, State.READY)
+        numbers = [found.round, found.fails, found.timeouts, *([found.losses] if found.losses else [])]
+        if found.state not in TERMINAL:
+            assert found.round == found.fails + found.timeouts + found.losses
+        return "/".join(map(str, ["open" if is_open else found.state, *numbers]))
+
+    def _submit(self, *words: str) -> None:
+        self.world.submit("a", policy=self._resolved(), **({"rerun": "job"} if words else {}))
+
+    def _resolved(self) -> dict[str, object]:
+        """The policy, with times that count from now."""
+        times = {"start_after", "end_before"}
+        return {
+            word: (self.world.now + timedelta(seconds=float(str(value)))).isoformat()
+            if word in times
+            else value
+            for word, value in self._policy.items()
+        }
+
+    def _claim(self, worker: str = "w1") -> None:
+        claimed = self.world.claim("a", worker=self._workers[worker])
+        assert claimed is not None, f"{worker} may not claim it"
+        self._claims[worker] = claimed
+
+    def _unclaimable(self) -> None:
+        assert self.world.claim("a", worker=self._workers["w1"]) is None
+
+    def _ends(self, outcome: str, worker: str = "w1") -> None:
+        messages, refused = executor.record(
+            self.world.ledger, {self._claims[worker].right: OUTCOMES[outcome]}
+        )
+        assert not refused
+        self._held += messages
+
+    def _late(self, outcome: str, worker: str = "w1") -> None:
+        """What comes too late changes nothing: not the job, not its history, not what its round brought."""
+        before = self.report()
+        right = self._claims[worker].right
+        messages, refused = executor.record(self.world.ledger, {right: OUTCOMES[outcome]})
+        assert (messages, refused) == ([], [right])
+        after = self.report()
+        assert (after.state, dict(after.record), after.log) == (before.state, dict(before.record), before.log)
+
+    def _judged(self) -> None:
+        self.world.queue.extend(self._held)
+        self._held.clear()
+        self.world.deliver()
+
+    def _after(self, seconds: str) -> None:
+        """Time passes, while the workers live; then the groomer looks."""
+        self.world.now += timedelta(seconds=float(seconds))
+        for worker in self._workers.values():
+            self.world.beat(worker)
+        self.world.queue.append(Tick())
+        self.world.deliver()
+
+    def _unseen(self, seconds: str) -> None:
+        """Time passes, and the groomer does not look."""
+        self.world.now += timedelta(seconds=float(seconds))
+        for worker in self._workers.values():
+            self.world.beat(worker)
+
+    def _lost(self) -> None:
+        """The leases end; one worker is heard of again after the groomer has looked."""
+        self.world.tick(after_s=LEASE_S + 1)
+        self.world.beat(self._workers["w2"])
+
+    def _cancel(self) -> None:
+        (submission,) = self.world.ledger.transact(lambda tx: tx.column("SELECT id FROM submission"))
+        self.world.cancel(submission)

@@ -1,0 +1,157 @@
+"""Rounds: how a job stands after each step of its way, and exactly what its record says then."""
+
+from datetime import datetime
+from itertools import groupby
+
+import pytest
+
+from actors import executor
+from actors.client import Client
+from jobs.outcome import Ending, Outcome
+from jobs.states import State
+from tests.acceptance.round_script import Stage, lines
+from tests.acceptance.stories_of_rounds import STORIES, Story
+from tests.world import World
+
+_OK = Outcome(ending=Ending.DONE)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=[story.title for story in STORIES])
+def test_each_step_leads_where_it_should_and_leaves_its_mark(world: World, story: Story) -> None:
+    stage = Stage(world, story.policy)
+    known: set[str] = set()
+    for line in lines(story.script):
+        stage.plays(line.step)
+        known |= line.gained
+        assert (stage.standing(), set(stage.report().record)) == (line.standing, known), line.step
+
+
+def test_each_round_keeps_what_it_printed(world: World) -> None:
+    stage = Stage(world, {"max_fails": 1})
+    for step in ("submit", "claim", "ends fail", "judged"):
+        stage.plays(step)
+    record = stage.report().record
+    assert (record["0:output"], record["0:error"]) == ("out\n", "boom\n")
+    assert record.round == 1
+    assert (record.current("output"), record.newest("output"), record.newest("nonsense")) == (
+        None,
+        "out\n",
+        None,
+    )
+    for step in ("claim w2", "ends ok w2", "judged"):
+        stage.plays(step)
+    record = stage.report().record
+    assert (record["0:error"], record["1:error"], record.newest("error")) == ("boom\n", "", "")
+    assert isinstance(record["1:running"], datetime)
+    assert [*record][:6] == ["0:open", "0:running", "0:worker", "0:output", "0:error", "0:executed"]
+
+
+def test_what_failed_without_a_word_on_stderr_has_our_error(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    report = Client(world.ledger, lambda messages: None).job("a", "1")
+    assert report is not None
+    assert report.record["0:error"] == "it broke"
+
+
+def test_the_log_of_three_rounds_that_fail_has_fifteen_lines(world: World) -> None:
+    stage = Stage(world, {"max_fails": 2})
+    for step in ("submit", *("claim", "ends fail", "judged") * 3):
+        stage.plays(step)
+    a_round = [
+        "moving task a/1: open -> running",
+        "executing task a/1: round {} on test:1",
+        "moving task a/1: running -> executed",
+        "moving task a/1: executed -> failure",
+        "moving task a/1: failure -> {}",
+    ]
+    said = [
+        text.format(number if "executing" in text else end)
+        for number, end in enumerate(("open", "open", "failed"))
+        for text in a_round
+    ]
+    assert stage.report().log == tuple(f"2026-01-01 00:00:00 - {text}" for text in said)
+
+
+@pytest.mark.parametrize(
+    ("policy", "steps", "said"),
+    [
+        ({}, "claim, ends ok, judged", "open running executed succeeded"),
+        ({"timeout": 1}, "claim, ends over", "open running timeout timed_out"),
+        ({"timeout": 1, "max_timeouts": 1}, "claim, after 9, after 1", "open running timeout open"),
+        ({"max_losses": 1}, "claim, lost", "open running lost open"),
+        ({"max_losses": 0}, "claim, lost", "open running lost failed"),
+        ({}, "claim, ends back", "open running open"),
+        ({"end_before": 5}, "claim, after 9", "open running expired"),
+        ({"start_after": 5}, "after 6", ""),
+    ],
+)
+def test_the_log_tells_each_step_from_word_to_word(
+    world: World, policy: dict[str, object], steps: str, said: str
+) -> None:
+    stage = Stage(world, policy)
+    stage.plays("submit")
+    for step in steps.split(", "):
+        stage.plays(step)
+    moves = [line.partition("a/1: ")[2].split(" -> ") for line in stage.report().log if "moving" in line]
+    path = [word for word, _ in groupby(word for move in moves for word in move)]
+    assert " ".join(path) == said
+
+
+def test_a_job_that_is_run_again_begins_a_new_record_and_its_log_goes_on(world: World) -> None:
+    stage = Stage(world, {})
+    for step in ("submit", "claim", "ends fail", "judged", "submit again"):
+        stage.plays(step)
+    report = stage.report()
+    assert set(report.record) == {"0:open"}
+    assert report.log[-1].endswith("a/1: failed -> open")
+    for step in ("claim w2", "ends ok w2", "judged"):
+        stage.plays(step)
+    assert stage.report().record["0:error"] == ""
+    assert len(stage.report().log) == 5 + 1 + 4
+
+
+def test_twelve_jobs_are_taken_from_the_first_to_the_twelfth(world: World) -> None:
+    world.apps("a")
+    keys = [str(number) for number in range(1, 13)]
+    for key in keys:
+        world.submit("a", key)
+    assert _claimed(world) == keys
+
+
+def test_a_job_that_is_tried_again_comes_after_those_that_wait_for_their_first_try(world: World) -> None:
+    world.apps("a", max_fails=1)
+    world.submit("a", "again")
+    world.submit("a", "new")
+    hint = world.offered.pop(0)
+    (job,), _ = executor.claim(world.ledger, world.catalogue, hint, world.worker)
+    assert job.key == "again"
+    assert world.record(job, Ending.ERROR, error="it broke")
+    assert _claimed(world) == ["new", "again"]
+
+
+def test_five_hundred_executed_jobs_are_judged_in_one_look(world: World) -> None:
+    world.apps("a")
+    world.submit("a", None, keys=[str(number) for number in range(500)])
+    while world.offered:
+        message = world.offered.pop(0)
+        jobs, _ = executor.claim(world.ledger, world.catalogue, message, world.worker)
+        executor.record(world.ledger, {job.right: _OK for job in jobs})
+    assert set(world.states().values()) == {State.EXECUTED}
+    world.tick(after_s=11)
+    assert set(world.states().values()) == {State.SUCCEEDED}
+
+
+def test_nobody_has_a_record_of_what_the_ledger_never_heard_of(world: World) -> None:
+    assert Client(world.ledger, lambda messages: None).job("a", "1") is None
+
+
+def _claimed(world: World) -> list[str]:
+    """The keys in the order in which one worker gets them, hint by hint."""
+    keys: list[str] = []
+    while world.offered:
+        message = world.offered.pop(0)
+        jobs, _ = executor.claim(world.ledger, world.catalogue, message, world.worker)
+        keys += [job.key for job in jobs]
+    return keys
