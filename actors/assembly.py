@@ -14,6 +14,9 @@ from ledger import migrate
 from ledger.connection import Ledger
 from ledger.embedded import EmbeddedUnavailable, start
 
+#: A process that does nothing for so many leases in the middle of a transaction has its transaction ended.
+IDLE_LEASES = 4
+
 
 class NoLedger(SluiceError):
     """None is configured, and none can be started here."""
@@ -40,7 +43,8 @@ def open_ledger(settings: Settings, *, connections: int = 8) -> Iterator[Ledger]
     """The ledger at this code's schema, made where there is none yet."""
     with ledger_address(settings) as url:
         migrate.require(url)
-        ledger = Ledger(url, connections=connections)
+        idle_s_max = IDLE_LEASES * settings.lease_s
+        ledger = Ledger(url, connections=connections, idle_s_max=idle_s_max)
         try:
             yield ledger
         finally:

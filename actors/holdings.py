@@ -15,6 +15,7 @@ class Holdings:
     def __init__(self) -> None:
         self._stops: dict[Claim, Event] = {}
         self._known: set[Claim] = set()
+        self._gone: set[Claim] = set()
         self._draining = False
         self._lock = Lock()
 
@@ -38,6 +39,7 @@ class Holdings:
         self.release(claims)
         with self._lock:
             self._known.difference_update(claims)
+            self._gone.difference_update(claims)
 
     def known(self) -> list[Claim]:
         """What this process holds, or has yet to report."""
@@ -57,11 +59,18 @@ class Holdings:
             return list(self._stops)
 
     def keep_only(self, standing: set[Claim], asked: list[Claim]) -> list[Claim]:
-        """Stop the runs of claims that were asked about and do not stand any more; which those are."""
+        """Stop the runs of claims that were asked about and do not stand any more; those that nobody knew it of."""
         with self._lock:
             gone = [claim for claim in asked if claim not in standing and claim in self._stops]
         self._stop(gone)
-        return gone
+        return self.note_gone(gone)
+
+    def note_gone(self, claims: Iterable[Claim]) -> list[Claim]:
+        """These claims are others' by now; those that are news. Who finds out says so, and nobody says it again."""
+        with self._lock:
+            news = [claim for claim in claims if claim not in self._gone]
+            self._gone.update(news)
+        return news
 
     def stop_all(self) -> None:
         self._stop(self.claims())

@@ -91,7 +91,11 @@ class Lifeline:
         standing = self._ledger.transact(lambda tx: workers.beat(tx, self.id, held, lease_s=self._lease_s))
         self._trusted_until = began + self._lease_s
         for claim in self._holdings.keep_only(standing, held):
-            _LOG.warning("claim %d of job %d is gone; its run is stopped", claim.number, claim.job)
+            _LOG.warning(
+                "claim %d of job %d is gone; its run is stopped and its result dropped",
+                claim.number,
+                claim.job,
+            )
         strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
         if strays:
             self._give_back(strays)

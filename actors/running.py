@@ -166,7 +166,7 @@ class Running:
                 _LOG.warning("the outcomes of %d jobs wait for the ledger: %s", len(outcomes), error)
                 if self._ending.wait(OFFER_AGAIN_S):
                     return
-        for claim in refused:
+        for claim in self._holdings.note_gone(refused):
             _LOG.warning("claim %d of job %d came too late; its result is dropped", claim.number, claim.job)
         self._send(messages)
 

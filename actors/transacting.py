@@ -29,6 +29,7 @@ class Transacting:
             raise SluiceError("This job's transaction has been committed; a job has one.")
         with self._ledger.transaction() as tx:
             yield tx.connection
+            tx.hurry()
             if claims.record(tx, {self._right: Outcome(ending=Ending.DONE)}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
         self.committed = True

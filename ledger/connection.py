@@ -1,5 +1,6 @@
 """The way to the database: a pool, a transaction that may be repeated, and the clock it reads."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -24,6 +25,16 @@ UserConnection = Connection[Row]
 TRIES = 5
 #: How long a caller waits for a connection before the ledger counts as out of reach.
 PATIENCE_S = 10.0
+#: A transaction in which its process does nothing for so long is ended by the database. A process that stands still in
+#: the middle of one (stopped, swapped out, its machine paused) would keep all others from the rows that it has locked.
+IDLE_S_MAX = 60.0
+
+#: The connection is of no use any more; what it was in the middle of is undone, or has been committed.
+_BROKEN = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+)
 
 
 class Tx(Struct, frozen=True):
@@ -60,6 +71,14 @@ class Tx(Struct, frozen=True):
         }
         return written | {"now": self.now}
 
+    def take_time(self) -> None:
+        """From now on it may idle for as long as it likes: users' code is at work between its statements."""
+        self.connection.execute(b"SET LOCAL idle_in_transaction_session_timeout = 0")
+
+    def hurry(self) -> None:
+        """From now on it may not, as any other."""
+        self.connection.execute(b"SET LOCAL idle_in_transaction_session_timeout TO DEFAULT")
+
     def instant(self) -> datetime:
         """The time that this transaction's statements see."""
         moment: datetime = self.column("SELECT coalesce(%(now)s::timestamptz, clock_timestamp())")[0]
@@ -70,8 +89,14 @@ class Ledger:
     """Where the truth is kept. ``clock`` is given by simulations and tests alone."""
 
     def __init__(
-        self, url: str, *, connections: int = 8, clock: Callable[[], datetime] | None = None
+        self,
+        url: str,
+        *,
+        connections: int = 8,
+        idle_s_max: float = IDLE_S_MAX,
+        clock: Callable[[], datetime] | None = None,
     ) -> None:
+        idle = f"-c idle_in_transaction_session_timeout={math.ceil(idle_s_max * 1000)}"
         self.url = url
         self._clock = clock
         self._pool = ConnectionPool(
@@ -80,7 +105,7 @@ class Ledger:
             max_size=connections,
             timeout=PATIENCE_S,
             open=False,
-            kwargs={"options": "-c timezone=UTC"},
+            kwargs={"options": f"-c timezone=UTC {idle}"},
             reconnect_timeout=1.0,
         )
         self._pool.open(wait=False)
@@ -93,12 +118,12 @@ class Ledger:
         """
         for last in (False,) * (TRIES - 1) + (True,):
             try:
-                with self.transaction() as tx:
+                with self._begun() as tx:
                     return work(tx)
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
                 if last:
                     raise
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            except _BROKEN as error:
                 if last or isinstance(error, PoolTimeout):
                     raise self._unreachable(error) from error
                 self._pool.check()
@@ -106,7 +131,14 @@ class Ledger:
 
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
-        """One transaction, committed at the end of the block and never repeated: for users' own writes."""
+        """One transaction, committed at the end of the block and never repeated: for users' own writes, which may take
+        their time."""
+        with self._begun() as tx:
+            tx.take_time()
+            yield tx
+
+    @contextmanager
+    def _begun(self) -> Iterator[Tx]:
         with self._pool.connection() as connection, connection.transaction():
             yield Tx(connection, self._clock() if self._clock else None)
 
