@@ -25,6 +25,14 @@ OUTCOMES = {
 }
 
 
+class Story(NamedTuple):
+    """One job that is asked for under this policy, and what happens to it."""
+
+    title: str
+    policy: dict[str, object]
+    script: str
+
+
 class Line(NamedTuple):
     """One step of a script. ``gained`` are the keys that the record has from then on."""
 

@@ -1,13 +1,6 @@
 """What becomes of one job: each story with the policy that it was asked for under, and its script."""
 
-from typing import NamedTuple
-
-
-class Story(NamedTuple):
-    title: str
-    policy: dict[str, object]
-    script: str
-
+from tests.acceptance.round_script import Story
 
 STORIES = (
     Story(

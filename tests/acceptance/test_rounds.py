@@ -9,8 +9,8 @@ from actors import executor
 from actors.client import Client
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
-from tests.acceptance.round_script import Stage, lines
-from tests.acceptance.stories_of_rounds import STORIES, Story
+from tests.acceptance.round_script import Stage, Story, lines
+from tests.acceptance.stories_of_rounds import STORIES
 from tests.world import World
 
 _OK = Outcome(ending=Ending.DONE)
