@@ -72,3 +72,8 @@ def connect_broker(settings: Settings) -> Iterator[Broker]:
         yield broker
     finally:
         broker.close()
+
+
+def is_shared(settings: Settings) -> bool:
+    """Whether other processes can be reached by the broker; the in-process one of another cannot."""
+    return not settings.broker_url.startswith("memory:")

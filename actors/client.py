@@ -1,4 +1,4 @@
-"""What programs do with Sluice: submit, look, wait, cancel, pause. All of it goes through the ledger.
+"""What programs do with Sluice: submit, look, wait, cancel, pause, manage an app's tasks. It goes through the ledger.
 
 A submission is safe once the ledger has it; the message sent after it only saves the groomer's next look.
 So the broker may be down, and nobody has to repeat anything.
@@ -7,19 +7,18 @@ So the broker may be down, and nobody has to repeat anything.
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from uuid import uuid4
 
-import msgspec
-
+from actors.asked import sound
 from actors.landing import land
 from actors.pausing import go_on
+from actors.tasks import Tasks
 from broker.messages import Ended, Message, Plan
-from jobs.catalogue import Catalogue, parse_policy
+from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest, Unreachable
 from jobs.ref import JobName
 from jobs.report import Report
 from jobs.round_record import log_of, record_of
-from jobs.submission import NUL, Submission, SubmissionState
+from jobs.submission import Submission, SubmissionState
 from ledger import pausing, submissions
 from ledger.connection import Ledger, Tx
 from ledger.reads import dossier, progress
@@ -31,11 +30,18 @@ LOOK_EVERY_S = 0.2
 
 
 class Client:
-    """``publish`` sends messages to the broker; where it fails, that is logged and no more."""
+    """``publish`` sends messages to the broker; where it fails, that is logged and no more. ``definitions`` gives the
+    catalogue to whoever asks for something that needs it."""
 
-    def __init__(self, ledger: Ledger, publish: Callable[[Sequence[Message]], None]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        publish: Callable[[Sequence[Message]], None],
+        definitions: Callable[[], Catalogue] | None = None,
+    ) -> None:
         self._ledger = ledger
         self._publish = publish
+        self._definitions = definitions
 
     def submit(self, submission: Submission) -> str:
         """Take it in, and return its id. Submitting one id again changes nothing."""
@@ -43,11 +49,7 @@ class Client:
 
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
         """BadRequest for words that no planner would understand; none of them is taken in then."""
-        named = [_named(submission) for submission in wanted]
-        for submission in named:
-            parse_policy(submission.policy)
-            if NUL in msgspec.json.encode(submission):
-                raise BadRequest("The submission holds a NUL character, which no ledger keeps.")
+        named = [sound(submission) for submission in wanted]
         self._ledger.transact(lambda tx: submissions.receive(tx, named))
         ids = [submission.require_id() for submission in named]
         self.have_planned(ids)
@@ -97,6 +99,10 @@ class Client:
         if landing.messages:
             self._hint(*landing.messages)
         return landing.new
+
+    def tasks(self, app: str) -> Tasks:
+        """The app as whoever manages it sees it. UnknownApp where definitions are at hand that do not have it."""
+        return Tasks(self._ledger, self.have_planned, app, self._definitions() if self._definitions else None)
 
     def status(self, submission: str) -> progress.Status | None:
         return self._ledger.transact(lambda tx: progress.status(tx, submission))
@@ -157,7 +163,3 @@ def _no_submission(kind: str, id_: str) -> BadRequest:
     return BadRequest(
         f"There is no {kind} submission {id_}.", advice="`sluice submissions` lists what there is."
     )
-
-
-def _named(submission: Submission) -> Submission:
-    return submission if submission.id else msgspec.structs.replace(submission, id=str(uuid4()))

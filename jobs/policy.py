@@ -16,6 +16,8 @@ from jobs.ref import JobName
 Pull = Literal["first", "all"]
 #: What becomes of a chunk that has failed for good: that is all, or each half of it is tried by itself.
 OnFailure = Literal["fail", "bisect"]
+#: Whether a job that has ended is done with, or stays uncollected until somebody archives it.
+Archive = Literal["auto", "manual"]
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -39,6 +41,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     pull: Pull = "first"
     on_failure: OnFailure = "fail"
     fail_on: Literal["exit", "stderr", "either"] = "exit"
+    archive: Archive = "auto"
     env: Mapping[str, str] = {}
     env_from_os: tuple[str, ...] = ()
     cwd: str | None = None

@@ -36,6 +36,7 @@ _TERMS = {
     "mark": "text[]",
     "place": "text[]",
     "bisect": "bool[]",
+    "collect": "bool[]",
 }
 _TERMS_GIVEN = (
     f"unnest({', '.join(f'%({name})s::{kind}' for name, kind in _TERMS.items())}) "
@@ -96,6 +97,7 @@ _ANEW = {
         "retry": "retry",
         "not_before": "start_after",
         "bisect": "on_failure",
+        "collect": "archive",
     }.items()
 } | {
     "end_before": f"CASE WHEN {_KEPT.format(word='end_before')} AND job.end_before > {NOW}"
@@ -199,6 +201,7 @@ def _row(job: PlannedJob) -> tuple[object, ...]:
         job.mark,
         job.place,
         policy.on_failure == "bisect",
+        policy.archive == "manual",
     )
 
 

@@ -58,7 +58,7 @@ _REVIVE = move(
     REVIVE,
     By.PLANNER,
     sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = false, announced_at = NULL, event = NULL, "
-    "not_before = NULL, urgent_by = NULL, failing = 0, paused = false",
+    "not_before = NULL, urgent_by = NULL, failing = 0, paused = false, archived_at = NULL",
     forgets_work=True,
     note="CASE WHEN id = ANY(%(named)s::bigint[]) THEN %(note)s::text END",
 )

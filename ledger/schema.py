@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
-from jobs.states import TERMINAL, VERBS, State, sql_list
+from jobs.states import REVIVABLE, TERMINAL, VERBS, State, sql_list
 from jobs.submission import SubmissionState
 
 metadata = MetaData()
@@ -33,6 +33,7 @@ _LEGAL = sorted({(source or "-", verb.target) for verb in VERBS for source in ve
 _LEGAL_SQL = ", ".join(f"('{source}', '{target}')" for source, target in _LEGAL)
 _SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
 _ENDED = sql_list(*(state for state in State if state in TERMINAL))
+_COLLECTED = sql_list(*(state for state in State if state in REVIVABLE))
 
 
 def _moment(name: str, *, nullable: bool = True, comment: str | None = None) -> Column[object]:
@@ -132,6 +133,8 @@ job = Table(
         comment="of unbounded work: fails in a row, without a round between that went on for a while",
     ),
     _flag("paused", "all who want it are paused: it stays waiting"),
+    _flag("collect", "once it has ended it is uncollected until somebody archives it"),
+    _moment("archived_at", comment="when that was; what it came to stays its state"),
     _moment("deadline"),
     _moment("announced_at"),
     Column("announcements", SmallInteger, nullable=False, server_default="0"),
@@ -148,6 +151,14 @@ job = Table(
     ),
     CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR open", name="job_open"),
     CheckConstraint(f"state <> '{State.READY}' OR NOT paused", name="job_paused"),
+    CheckConstraint(f"archived_at IS NULL OR collect AND state IN ({_COLLECTED})", name="job_archived"),
+    Index(
+        "job_uncollected",
+        "app",
+        "state",
+        "id",
+        postgresql_where=text(f"collect AND archived_at IS NULL AND state IN ({_COLLECTED})"),
+    ),
     Index(
         "job_due", "not_before", postgresql_where=text(f"state = '{State.WAITING}' AND open AND NOT paused")
     ),

@@ -27,6 +27,8 @@ def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
         "priority": job.priority,
         "not_before": job.not_before,
         "end_before": job.end_before,
+        "uncollected": job.is_uncollected,
+        "archived_at": job.archived_at,
         "handle": job.handle,
         "watch": _watch(job),
         "kwargs": job.kwargs or {},

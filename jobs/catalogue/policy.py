@@ -122,6 +122,10 @@ def _on_failure(value: object) -> str:
     return one_of(value, ("fail", "bisect"))
 
 
+def _archive(value: object) -> str:
+    return one_of(value, ("auto", "manual"))
+
+
 def _environment(value: object) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{value!r} is not a mapping of variables to texts")
@@ -211,6 +215,7 @@ POLICY_WORDS: Words = {
     "pull": ("pull", _pull),
     "on_failure": ("on_failure", _on_failure),
     "fail_on": ("fail_on", _fail_on),
+    "archive": ("archive", _archive),
     "env": ("env", _environment),
     "env_from_os": ("env_from_os", _variables),
     "cwd": ("cwd", _folder),

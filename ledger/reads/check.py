@@ -118,6 +118,12 @@ _RULES = {
         WHERE starts_with(submission.id, 'schedule:')
           AND NOT EXISTS (SELECT 1 FROM firing WHERE firing.submission = submission.id)
     """,
+    "what is archived has not moved since": """
+        SELECT id FROM job WHERE archived_at < (SELECT max(at) FROM transition WHERE transition.job = job.id)
+    """,
+    "what was asked for with a word on archiving is collected or not by that word": """
+        SELECT id FROM job WHERE overrides ? 'archive' AND collect <> (overrides ->> 'archive' = 'manual')
+    """,
     "what is elsewhere and held by no worker is to be looked at, or ended, and nothing else is": f"""
         SELECT id FROM job WHERE (watch_at IS NOT NULL) <> (handle IS NOT NULL
           AND (state NOT IN ({_LIVE}) OR state = '{State.RUNNING}' AND worker IS NULL))

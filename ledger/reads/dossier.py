@@ -8,7 +8,7 @@ from jobs.calendar import Span
 from jobs.history import Round, Transition
 from jobs.partition_key import ends_of
 from jobs.ref import JobName
-from jobs.states import TERMINAL, State
+from jobs.states import REVIVABLE, TERMINAL, State
 from jobs.submission import JSON
 from ledger.connection import Tx
 from ledger.reads import partitions
@@ -16,7 +16,7 @@ from ledger.reads import partitions
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
        deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids, paused,
-       watch_at, watch_s, said, place
+       watch_at, watch_s, said, place, collect, archived_at
 FROM job WHERE app = %(app)s AND key = %(key)s
 """
 _ROUNDS = """
@@ -78,6 +78,8 @@ class Job(Struct, frozen=True):
     watch_s: float | None = None
     said: str | None = None
     place: str | None = None
+    collect: bool = False
+    archived_at: datetime | None = None
 
     @property
     def name(self) -> JobName:
@@ -102,6 +104,11 @@ class Job(Struct, frozen=True):
     def is_held_back(self) -> bool:
         """One that runs is not, though its next round may be."""
         return self.paused and self.state is State.WAITING
+
+    @property
+    def is_uncollected(self) -> bool:
+        """It has ended, and somebody is to archive it. Of one that was split the halves are."""
+        return self.collect and self.state in REVIVABLE and self.archived_at is None
 
 
 class Parent(Struct, frozen=True):

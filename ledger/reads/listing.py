@@ -6,11 +6,13 @@ from msgspec import Struct
 
 from jobs.partition_key import ends_of
 from jobs.states import State
+from ledger.collecting import UNCOLLECTED
 from ledger.connection import Tx
 
 # A parameter that is null leaves its matter open; the planner drops the condition then.
 _JOBS = f"""
-SELECT app, key, state, round, priority, changed_at, not_before, paused AND state = '{State.WAITING}' AS paused, place
+SELECT app, key, state, round, priority, changed_at, not_before, paused AND state = '{State.WAITING}' AS paused, place,
+       {UNCOLLECTED} AS uncollected, archived_at
 FROM job
 WHERE (%(app)s::text IS NULL OR app = %(app)s)
   AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
@@ -18,6 +20,7 @@ WHERE (%(app)s::text IS NULL OR app = %(app)s)
   AND (%(submission)s::text IS NULL OR id IN (
       SELECT wants.job FROM wants JOIN submission ON submission.number = wants.submission
       WHERE submission.id = %(submission)s))
+  AND (NOT %(uncollected)s OR {UNCOLLECTED})
 ORDER BY changed_at DESC, id DESC LIMIT %(limit)s
 """
 
@@ -34,6 +37,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     not_before: datetime | None
     paused: bool
     place: str | None
+    uncollected: bool
+    archived_at: datetime | None
 
     @property
     def span(self) -> tuple[str, str] | None:
@@ -48,6 +53,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     states: tuple[State, ...] = ()
     submission: str | None = None
     since: datetime | None = None
+    uncollected: bool = False
     limit: int = 100
 
 
@@ -60,5 +66,6 @@ def jobs(tx: Tx, wanted: Filter) -> list[Listed]:
         states=[str(state) for state in wanted.states] or None,
         submission=wanted.submission,
         since=wanted.since,
+        uncollected=wanted.uncollected,
         limit=wanted.limit,
     )

@@ -121,6 +121,7 @@ _POLICY: dict[str, tuple[Callable[[str], object], str]] = {
     "priority": (int, "N"),
     "pull": (str, "first|all"),
     "fail_on": (str, "exit|stderr|either"),
+    "archive": (str, "auto|manual"),
 }
 
 

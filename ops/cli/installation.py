@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from actors.assembly import connect_broker, ledger_address, open_ledger
+from actors.assembly import connect_broker, is_shared, ledger_address, open_ledger
 from actors.client import Client
 from broker.carrier import Broker
 from broker.messages import Message
@@ -41,7 +41,7 @@ class Installation:
     @property
     def shares_a_broker(self) -> bool:
         """Whether other processes can be reached; the in-process broker of another one cannot."""
-        return not self._desk.settings.broker_url.startswith("memory:")
+        return is_shared(self._desk.settings)
 
     def ask(self, question: Callable[[Tx], T]) -> T:
         """Read something from the ledger."""

@@ -25,6 +25,11 @@ COMMANDS = (
     Command(word="resume", help="let a paused submission go on", module="ops.cli.commands.resume"),
     Command(word="retry", help="run a job again that has ended", module="ops.cli.commands.retry"),
     Command(
+        word="archive",
+        help="mark as collected what an app's jobs came to",
+        module="ops.cli.commands.archive",
+    ),
+    Command(
         word="freshness",
         help="when an app last succeeded, by work ID or key",
         module="ops.cli.commands.freshness",

@@ -30,6 +30,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", type=past_option, metavar="T", help="changed since; a time, or how long ago: 10m"
     )
+    parser.add_argument(
+        "--uncollected", action="store_true", help="those that have ended and that nobody has archived"
+    )
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
 
 
@@ -39,6 +42,7 @@ def run(desk: Desk, options: Options) -> int:
         states=tuple(State(word) for word in options.state or ()),
         submission=options.submission,
         since=options.since,
+        uncollected=options.uncollected,
         limit=max(options.limit, 0),
     )
     found = Installation(desk).ask(lambda tx: _jobs(tx, wanted))
@@ -62,6 +66,8 @@ def _document(job: listing.Listed) -> dict[str, object]:
 
 
 def _state(job: listing.Listed) -> str:
+    if job.uncollected:
+        return f"{job.state}, uncollected"
     return f"{job.state}, paused" if job.paused else job.state
 
 

@@ -20,7 +20,7 @@ from ops.cli.page import Block, Line, Table, colour
 from ops.cli.records import dossier_of
 from ops.dossier import as_document, done
 from ops.times import moment, precise, span
-from ops.words import first_line
+from ops.words import command, first_line
 
 #: Of those that want it, so many are named, the last of all.
 SUBMISSIONS_MAX = 5
@@ -79,6 +79,7 @@ def _facts(found: Dossier) -> Iterator[str]:
         yield f"not before {moment(job.not_before)} UTC"
     if job.end_before:
         yield f"end before {moment(job.end_before)} UTC"
+    yield from _collecting(job)
     if job.work_ids is not None:
         yield f"work IDs {short_text_of(tuple(ids_of(job.work_ids)))}"
     if job.kwargs:
@@ -94,6 +95,13 @@ def _facts(found: Dossier) -> Iterator[str]:
         named = found.submissions[-SUBMISSIONS_MAX:]
         more = len(found.submissions) - len(named)
         yield f"wanted by {', '.join(named)}{f' and {more} before' if more else ''}"
+
+
+def _collecting(job: Job) -> Iterator[str]:
+    if job.is_uncollected:
+        yield f"uncollected; `{command('archive', job.name)}` marks it as collected"
+    if job.archived_at:
+        yield f"archived {moment(job.archived_at)} UTC"
 
 
 def _looks(job: Job) -> Iterator[str]:

@@ -1,0 +1,256 @@
+"""One app as whoever manages it sees it: tasks are opened, what they came to is handed over, then they are archived.
+
+What holds: every result is handed over at least once, for a task is archived after that and not before; one that is
+run again is handed over anew. Nothing is kept here, so a manager that dies goes on where it stood, and several may
+share an app: a result may reach two of them, and one of them archives it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from threading import Event
+
+import msgspec
+from msgspec import Struct
+
+from actors.asked import sound
+from jobs.app import App
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.identifiers import Whole
+from jobs.states import State
+from jobs.submission import JSON, KEYS_MAX, Submission
+from ledger import collecting
+from ledger.collecting import COLLECTED, Counts, Finished
+from ledger.connection import Ledger, Tx
+from ledger.opening import Parcel, open_tasks, standing
+from planner.keyspaces import keyspace_of
+
+#: The order in which outcomes are handed over: the good first, then what the task did, then what was done to it.
+OUTCOMES = (
+    State.SUCCEEDED,
+    State.FAILED,
+    State.TIMED_OUT,
+    State.EXPIRED,
+    State.FATAL,
+    State.CANCELLED,
+    State.UPSTREAM_FAILED,
+    State.SKIPPED,
+)
+#: So many finished tasks are read at once.
+PAGE = 100
+
+#: Receives a finished task.
+Callback = Callable[[Finished], object]
+
+
+class NewTask(Struct, frozen=True, kw_only=True):
+    """A task to open. Without a key it gets a number; one ``id`` opened twice is one task. ``policy`` goes before the
+    app's: what it does not say the app does, and a 0 in it is a 0."""
+
+    key: str | int | None = None
+    id: str | None = None
+    kwargs: Mapping[str, JSON] = {}
+    policy: Mapping[str, JSON] = {}
+
+
+class Tasks:
+    """``hint`` tells the planner of submissions. Without a ``catalogue`` keys are taken as they are given."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        hint: Callable[[Sequence[str]], None],
+        app: str,
+        catalogue: Catalogue | None,
+    ) -> None:
+        self.app = app
+        self._ledger = ledger
+        self._hint = hint
+        self._catalogue = catalogue
+        self._known: App | None = catalogue.app(app) if catalogue else None
+
+    def open(
+        self,
+        key: str | int | None = None,
+        *,
+        id: str | None = None,
+        kwargs: Mapping[str, JSON] | None = None,
+        **policy: JSON,
+    ) -> str:
+        """Open one task; its key."""
+        return self.open_many([NewTask(key=key, id=id, kwargs=kwargs or {}, policy=policy)])[0]
+
+    def open_many(self, wanted: Iterable[NewTask]) -> list[str]:
+        """Open all of them or none, in one transaction; their keys, in this order. BadRequest for what cannot be."""
+        parcels = self._parcels(wanted)
+        keys = self._ledger.transact(lambda tx: open_tasks(tx, self.app, parcels))
+        self._tell(parcels)
+        return [key for of_parcel in keys for key in of_parcel]
+
+    def follow_up(self, done: Sequence[Finished], wanted: Iterable[NewTask]) -> list[str] | None:
+        """Archive these tasks and open those that are made of them, in one transaction: whatever crashes, each result
+        is used once. None, and nothing is done, where one of them was archived or run again meanwhile."""
+        parcels = self._parcels(wanted)
+
+        def work(tx: Tx) -> list[tuple[str, ...]] | None:
+            # A commit that was in doubt is tried again, and may have come to pass.
+            is_new = not parcels or len(standing(tx, parcels)) < len(parcels)
+            if is_new and done and not collecting.archive(tx, done, whole=True):
+                return None
+            return open_tasks(tx, self.app, parcels)
+
+        keys = self._ledger.transact(work)
+        if keys is None:
+            return None
+        self._tell(parcels)
+        return [key for of_parcel in keys for key in of_parcel]
+
+    def finished(self, *outcomes: State | str) -> Iterator[Finished]:
+        """The uncollected tasks that ended so, outcome by outcome as they are named here, each in the order in which
+        they were planned; without any, all of them in the order of ``OUTCOMES``. To read one does not archive it."""
+        for outcome in [_outcome(each) for each in outcomes] or OUTCOMES:
+            page = self._page(outcome, after=0)
+            while page:
+                yield from page
+                page = self._page(outcome, after=page[-1].id) if len(page) == PAGE else []
+
+    def archive(self, *tasks: Finished) -> int:
+        """Mark them as collected; how many were not. One that was run again since it was read is not touched."""
+        return len(self._ledger.transact(lambda tx: collecting.archive(tx, tasks)))
+
+    def counts(self) -> Counts:
+        """What is left: tasks that are yet to end, and those that are uncollected."""
+        return self._ledger.transact(lambda tx: collecting.counts(tx, self.app))
+
+    def run(
+        self,
+        *,
+        succeeded: Callback | None = None,
+        failed: Callback | None = None,
+        timed_out: Callback | None = None,
+        expired: Callback | None = None,
+        fatal: Callback | None = None,
+        cancelled: Callback | None = None,
+        upstream_failed: Callback | None = None,
+        skipped: Callback | None = None,
+        end_round: Callable[[int], object] | None = None,
+        stop: Callable[[int], object] | None = None,
+        every_s: float = 2.0,
+        interrupt: Event | None = None,
+    ) -> int:
+        """Hand finished tasks over, round by round, and archive each one after that; how many rounds there were.
+
+        An outcome without a callback is archived quietly. What a callback raises is raised here: its task stays
+        uncollected and comes again. ``end_round`` gets the number of the round that ends, from 0 on, ``stop`` the
+        number of those that have ended; it ends the run by saying so. Rounds begin ``every_s`` after each other,
+        or when the one before is over. ``interrupt``, once set, ends the run after the task in hand.
+        """
+        if not every_s > 0:
+            raise BadRequest(
+                f"A round every {every_s} seconds is no pause.", advice="Give every_s more than 0."
+            )
+        given = (succeeded, failed, timed_out, expired, fatal, cancelled, upstream_failed, skipped)
+        callbacks = dict(zip(OUTCOMES, given, strict=True))
+        interrupt = interrupt or Event()
+        rounds = 0
+        while not interrupt.is_set():
+            began = time.monotonic()
+            self._hand_over(callbacks, interrupt)
+            if interrupt.is_set():
+                break
+            if end_round:
+                end_round(rounds)
+            rounds += 1
+            if stop and stop(rounds):
+                break
+            interrupt.wait(max(0.0, began + every_s - time.monotonic()))
+        return rounds
+
+    def _hand_over(self, callbacks: Mapping[State, Callback | None], interrupt: Event) -> None:
+        for outcome, callback in callbacks.items():
+            if callback is None:
+                self._archive_quietly(outcome, interrupt)
+                continue
+            for task in self.finished(outcome):
+                if interrupt.is_set():
+                    return
+                callback(task)
+                self.archive(task)
+
+    def _archive_quietly(self, outcome: State, interrupt: Event) -> None:
+        more = True
+        while more and not interrupt.is_set():
+            archived = self._ledger.transact(
+                lambda tx: collecting.archive_ended(tx, self.app, outcome, limit=PAGE)
+            )
+            more = len(archived) == PAGE
+
+    def _page(self, outcome: State, *, after: int) -> list[Finished]:
+        return self._ledger.transact(
+            lambda tx: collecting.finished(tx, self.app, outcome, after=after, limit=PAGE)
+        )
+
+    def _parcels(self, wanted: Iterable[NewTask]) -> list[Parcel]:
+        """A submission for each run of tasks that differ in their keys alone."""
+        tasks = list(wanted)
+        ids = [task.id for task in tasks if task.id is not None]
+        if len(ids) > len(set(ids)):
+            raise BadRequest("Two of these tasks have one id.", where=self.app)
+        parcels = []
+        for (id_, _), alike in groupby(tasks, key=_likeness):
+            run = list(alike)
+            for start in range(0, len(run), KEYS_MAX):
+                keys = tuple(self._key(task) for task in run[start : start + KEYS_MAX])
+                parcels.append(Parcel(submission=self._submission(run[0], id_, keys), keys=keys))
+        return parcels
+
+    def _submission(self, task: NewTask, id_: str | None, keys: Sequence[str | None]) -> Submission:
+        """Sound in its words and in the keys that are known. Whoever opens a task collects it, unless he says
+        otherwise."""
+        given = tuple(key for key in keys if key is not None)
+        policy = {"archive": "manual", **task.policy}
+        checked = sound(
+            Submission(app=self.app, id=id_, kwargs=task.kwargs, policy=policy, keys=given or None)
+        )
+        return msgspec.structs.replace(checked, keys=None)
+
+    def _key(self, task: NewTask) -> str | None:
+        if task.key is None:
+            self._require_numbers()
+            return None
+        key = str(task.key)
+        if self._known is None or self._catalogue is None:
+            return key
+        return keyspace_of(self._known, self._catalogue).canonical(self._known, key)
+
+    def _require_numbers(self) -> None:
+        if self._known is None:
+            raise BadRequest(
+                "Whether tasks of this app have numbers cannot be told without its definition.",
+                where=self.app,
+                advice="Name its source: connect(apps=…) or SLUICE_APPS. Or give each task a key.",
+            )
+        names = self._known.template.names
+        if len(names) != 1 or not isinstance(self._known.identifiers.get(names[0]), Whole):
+            raise BadRequest(
+                f"The keys of {self.app}, {self._known.template.text}, are no plain numbers to count by.",
+                where=self._known.origin,
+                advice='Give each task a key, or key the app by one number: job_id: "{n}", identifiers: {"n": "int"}.',
+            )
+
+    def _tell(self, parcels: Iterable[Parcel]) -> None:
+        if ids := [parcel.submission.require_id() for parcel in parcels]:
+            self._hint(ids)
+
+
+def _likeness(task: NewTask) -> tuple[str | None, bytes]:
+    return task.id, msgspec.json.encode((task.kwargs, task.policy), order="deterministic")
+
+
+def _outcome(word: State | str) -> State:
+    if word in COLLECTED:
+        return State(word)
+    raise BadRequest(
+        f"{word!r} is nothing that a task ends as.", advice=f"It is one of {', '.join(OUTCOMES)}."
+    )

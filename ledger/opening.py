@@ -1,0 +1,83 @@
+"""Opening: tasks enter as submissions, and those that have no key of their own get a number.
+
+What holds: of one app no number is given out twice, though its job be removed; a number that somebody has used as a key
+by himself is passed over. The counter's row is locked until the tasks stand in the ledger, so of two who open at once
+the second gets higher numbers.
+What a crash leaves: nothing, for it is one transaction, or all of it: whoever opens the same submission again is told
+the keys that it has.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, convert
+from msgspec.structs import replace
+
+from jobs.errors import BadRequest
+from jobs.submission import Submission
+from ledger import submissions
+from ledger.connection import Tx
+
+_STANDING = "SELECT id, request FROM submission WHERE id = ANY(%(ids)s)"
+_HOLD_COUNTER = """
+INSERT INTO counter (app, last) VALUES (%(app)s, 0) ON CONFLICT (app) DO UPDATE SET last = counter.last RETURNING last
+"""
+# The series ends with the number that fills the page, and OFFSET keeps the look-up one by the index, key by key.
+_FREE = """
+SELECT number FROM (SELECT generate_series(%(last)s::bigint + 1, 9223372036854775807) AS number) series
+WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.app = %(app)s AND job.key = number::text OFFSET 0)
+LIMIT %(count)s
+"""
+_ADVANCE = "UPDATE counter SET last = %(last)s WHERE app = %(app)s"
+
+
+class Parcel(Struct, frozen=True, kw_only=True):
+    """A submission that names no keys yet, and the keys that it is for; None is one that is to get a number."""
+
+    submission: Submission
+    keys: tuple[str | None, ...]
+
+
+def open_tasks(tx: Tx, app: str, parcels: Sequence[Parcel]) -> list[tuple[str, ...]]:
+    """Take the parcels in, numbered in their order; the keys of each. One that stands already is left as it is."""
+    there = standing(tx, parcels)
+    new = [parcel for parcel in parcels if parcel.submission.require_id() not in there]
+    numbers = iter(reserve(tx, app, sum(parcel.keys.count(None) for parcel in new)))
+    asked = [_asked(parcel, [next(numbers) if key is None else key for key in parcel.keys]) for parcel in new]
+    taken = submissions.receive(tx, asked)
+    keys = {each.require_id(): each.named_keys or () for each in asked if each.id in taken}
+    # Somebody else may have been quicker with one of them; its numbers are lost then, and nothing more.
+    keys |= there if len(taken) == len(new) else standing(tx, parcels)
+    return [keys[parcel.submission.require_id()] for parcel in parcels]
+
+
+def standing(tx: Tx, parcels: Sequence[Parcel]) -> Mapping[str, tuple[str, ...]]:
+    """Those of the submissions that the ledger has, by id, and their keys. BadRequest where they are not the same."""
+    by_id = {parcel.submission.require_id(): parcel for parcel in parcels}
+    found = {
+        id_: convert(request, Submission) for id_, request in tx.rows(_STANDING, ids=list(by_id)) if request
+    }
+    for id_, submission in found.items():
+        same_app = submission.app == by_id[id_].submission.app
+        if not same_app or len(submission.named_keys or ()) != len(by_id[id_].keys):
+            raise BadRequest(
+                f"Submission {id_} is there already, and asks for something else.",
+                where=submission.app,
+                advice="Give each task that is opened an id of its own, or none.",
+            )
+    return {id_: submission.named_keys or () for id_, submission in found.items()}
+
+
+def reserve(tx: Tx, app: str, count: int) -> list[str]:
+    """So many numbers that no task of the app has had."""
+    if not count:
+        return []
+    last = tx.column(_HOLD_COUNTER, app=app)[0]
+    numbers = tx.column(_FREE, app=app, last=last, count=count)
+    tx.write(_ADVANCE, app=app, last=numbers[-1])
+    return [str(number) for number in numbers]
+
+
+def _asked(parcel: Parcel, keys: list[str]) -> Submission:
+    if len(keys) == 1:
+        return replace(parcel.submission, key=keys[0])
+    return replace(parcel.submission, keys=tuple(keys))
