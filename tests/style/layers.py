@@ -14,6 +14,9 @@ BELOW = {
     "actors": _MIDDLE | {"jobs"},
     "ops": _MIDDLE | {"jobs", "actors"},
 }
+#: A program among the examples is a user's own: what it has of a room is the room's way in for such.
+EXAMPLES = "jobs/examples/"
+FOR_PROGRAMS = {"actors.connect", "actors.tasks"}
 #: Which rooms may import each third-party library.
 THIRD_PARTIES = {
     "alembic": {"ledger"},
@@ -40,6 +43,18 @@ def imports_point_down(sources: list[Source]) -> list[Offence]:
         for source in in_rooms(sources)
         for each in source.imports
         if each.room in {*ROOMS, "tests"} - BELOW[source.room] - {source.room}
+        and not (source.path.startswith(EXAMPLES) and each.module in FOR_PROGRAMS)
+    ]
+
+
+def nobody_needs_an_example(sources: list[Source]) -> list[Offence]:
+    """Or the rooms would import upwards by way of it."""
+    return [
+        Offence(source.path, each.line, f"{each.module} is a user's program")
+        for source in in_rooms(sources)
+        if not source.path.startswith(EXAMPLES)
+        for each in source.imports
+        if f"{each.module}.{each.name}.".startswith(EXAMPLES.replace("/", "."))
     ]
 
 

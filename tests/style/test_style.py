@@ -15,6 +15,10 @@ RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
         ("planner/walk.py", "def f():\n    from ledger.sql import move\n"),
         ("actors/walk.py", "from ledger.sql import move\n"),
     ),
+    layers.nobody_needs_an_example: (
+        ("ops/demo.py", "from jobs.examples.sum import add\n"),
+        ("jobs/examples/sum/__main__.py", "from jobs.examples.sum import add\n"),
+    ),
     layers.third_parties_stay_in_their_rooms: (
         ("jobs/gate.py", "if TYPE_CHECKING:\n    from sqlalchemy import text\n"),
         ("ledger/gate.py", "from sqlalchemy import text\n"),

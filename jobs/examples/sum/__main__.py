@@ -1,0 +1,57 @@
+"""The sum of all numbers from m to n, p of them a task: ``python -m jobs.examples.sum 10 100 3``.
+
+What has been added is added again, p results a task, until one is left. Results are archived and the task that is made
+of them is opened in one transaction, so this may be killed at any moment: started again it goes on where it stood.
+"""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from actors.connect import connect
+from actors.tasks import NewTask, Tasks
+from jobs.states import State
+
+T = TypeVar("T")
+
+
+def main(m: int, n: int, p: int) -> int:
+    if p < 2:
+        sys.exit("With p = 1 each task makes one task, and that never ends. Give 2 or more.")
+    if m > n:
+        sys.exit(f"There are no numbers from {m} to {n}.")
+    with connect(apps=("jobs.examples.sum",)) as client:
+        tasks = client.tasks("add")
+        if not tasks.counts().left:
+            tasks.open_many(_adding(numbers) for numbers in _parts(range(m, n + 1), p))
+        return _add_up(tasks, p)
+
+
+def _add_up(tasks: Tasks, p: int) -> int:
+    while True:
+        left = tasks.counts().left
+        finished = list(tasks.finished())
+        for task in finished:
+            if task.state is not State.SUCCEEDED:
+                sys.exit(f"Task {task.key} {task.state}: {task.error}\n`sluice retry add {task.key}` helps.")
+        is_all = len(finished) == left
+        if is_all and left == 1:
+            tasks.archive(finished[0])
+            return int(finished[0].output or 0)
+        for part in _parts(finished, p):
+            if len(part) == p or (is_all and len(part) > 1):
+                tasks.follow_up(part, [_adding([task.output for task in part])])
+        time.sleep(0.1)
+
+
+def _adding(numbers: Sequence[object]) -> NewTask:
+    return NewTask(kwargs={"input": " ".join(str(number).strip() for number in numbers)})
+
+
+def _parts(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (whole[start : start + size] for start in range(0, len(whole), size))
+
+
+if __name__ == "__main__":
+    print("The sum is", main(*map(int, sys.argv[1:4])))
