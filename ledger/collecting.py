@@ -31,8 +31,9 @@ UNCOLLECTED = (
     f" AND job.state IN ({sql_list(*(state for state in State if state in COLLECTED))}))"
 )
 _COME_TO_AN_END = f"{UNCOLLECTED} AND NOT (job.{SPLIT.guard} AND {divisible('job')})"
-# One state at a time, so that the index has them in the order of their ids, and a page costs what is on it. It is one
-# statement, for the rounds have to be those of the end that is told of: of the job's present life, that is.
+# One state at a time, so that the index has them in the order of their ids, and a page costs what is on it: no other
+# index has the order of ``id + 0``, whatever the statistics say. It is one statement, for the rounds have to be those
+# of the end that is told of: of the job's present life, that is.
 _FINISHED = f"""
 SELECT job.id, job.app, job.key, job.state, job.claim, job.changed_at AS ended_at,
        coalesce(job.kwargs, '{{}}') AS kwargs,
@@ -45,8 +46,8 @@ SELECT job.id, job.app, job.key, job.state, job.claim, job.changed_at AS ended_a
                WHERE transition.job = job.id AND transition.verb = '{REVIVE.name}'), 0)
            ORDER BY round.claim) AS rounds
 FROM job
-WHERE job.app = %(app)s AND job.state = %(state)s AND job.id > %(after)s AND {_COME_TO_AN_END}
-ORDER BY job.id LIMIT %(limit)s
+WHERE job.app = %(app)s AND job.state = %(state)s AND job.id + 0 > %(after)s AND {_COME_TO_AN_END}
+ORDER BY job.id + 0 LIMIT %(limit)s
 """
 # By the primary key, whatever the statistics say (as in ``sql.guard``).
 _HOLD_SEEN = f"""
@@ -63,7 +64,7 @@ WHERE CASE WHEN {_COME_TO_AN_END} THEN true END ORDER BY job.id FOR UPDATE OF jo
 """
 _HOLD_ENDED = f"""
 SELECT job.id FROM job WHERE job.app = %(app)s AND job.state = %(state)s AND {_COME_TO_AN_END}
-ORDER BY job.id LIMIT %(limit)s FOR UPDATE OF job
+ORDER BY job.id + 0 LIMIT %(limit)s FOR UPDATE OF job
 """
 _ARCHIVE = f"UPDATE job SET archived_at = {NOW} WHERE id = ANY(%(jobs)s)"
 

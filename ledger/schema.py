@@ -152,11 +152,12 @@ job = Table(
     CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR open", name="job_open"),
     CheckConstraint(f"state <> '{State.READY}' OR NOT paused", name="job_paused"),
     CheckConstraint(f"archived_at IS NULL OR collect AND state IN ({_COLLECTED})", name="job_archived"),
+    # By a sum, whose order no other index has: one who wants the first hundred is not to read all jobs by their ids.
     Index(
         "job_uncollected",
         "app",
         "state",
-        "id",
+        text("(id + 0)"),
         postgresql_where=text(f"collect AND archived_at IS NULL AND state IN ({_COLLECTED})"),
     ),
     Index(

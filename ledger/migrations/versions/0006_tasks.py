@@ -36,7 +36,7 @@ def upgrade() -> None:
     op.create_index(
         "job_uncollected",
         "job",
-        ["app", "state", "id"],
+        ["app", "state", sa.text("(id + 0)")],
         postgresql_where=sa.text(f"collect AND archived_at IS NULL AND state IN ({_COLLECTED})"),
     )
     op.create_table(
