@@ -28,6 +28,10 @@ class _Counted(Tx, frozen=True):
         self.by.statements += 1
         return super().rows(sql, **params)
 
+    def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
+        self.by.statements += 1
+        return super().structs(kind, sql, **params)
+
     def write(self, sql: str, **params: object) -> int:
         self.by.statements += 1
         return super().write(sql, **params)

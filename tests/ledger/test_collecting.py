@@ -1,0 +1,304 @@
+"""What jobs came to waits until somebody has collected it: once archived it is told of no more, run again it is."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import psycopg
+import pytest
+
+from actors import planner
+from broker.messages import Submit
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from jobs.states import State
+from ledger import collecting, grooming
+from ledger.collecting import Finished
+from ledger.connection import Ledger
+from ledger.reads import dossier, listing
+from ledger.reads.check import breaches
+from tests.ledger.bisecting import Farm
+from tests.ledger.races import race
+from tests.world import World
+
+PAGE = 100
+
+
+def finished(world: World, state: State = State.SUCCEEDED, *, app: str = "a", **words: int) -> list[Finished]:
+    words.setdefault("limit", PAGE)
+    return world.ledger.transact(lambda tx: collecting.finished(tx, app, state, **words))
+
+
+def archive(world: World, *seen: Finished, whole: bool = False) -> int:
+    return len(world.ledger.transact(lambda tx: collecting.archive(tx, seen, whole=whole)))
+
+
+def keys(found: list[Finished]) -> list[str]:
+    return [each.key for each in found]
+
+
+def uncollected(world: World) -> set[str]:
+    wanted = listing.Filter(uncollected=True)
+    return {each.key for each in world.ledger.transact(lambda tx: listing.jobs(tx, wanted))}
+
+
+def one_done(world: World) -> Finished:
+    """The job a/1, which is to be collected and has succeeded."""
+    world.apps("a", archive="manual")
+    world.submit("a")
+    world.finish("a")
+    return finished(world)[0]
+
+
+def test_what_has_ended_is_uncollected_until_it_is_archived_and_keeps_its_outcome(world: World) -> None:
+    done = one_done(world)
+    assert (done.key, done.state, uncollected(world)) == ("1", State.SUCCEEDED, {"1"})
+    world.now = world.now.replace(hour=7)
+    assert archive(world, done) == 1
+    assert (world.state("a"), world.field("a", "archived_at")) == (State.SUCCEEDED, world.now)
+    assert (finished(world), uncollected(world)) == ([], set())
+    assert archive(world, done) == 0
+    told = world.ledger.transact(lambda tx: dossier.job(tx, JobName("a", "1")))
+    assert told is not None
+    assert (told.is_uncollected, told.archived_at) == (False, world.now)
+
+
+def test_without_the_word_nobody_has_to_collect_anything(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.finish("a")
+    assert (finished(world), uncollected(world)) == ([], set())
+    assert world.ledger.transact(lambda tx: collecting.archive_named(tx, [JobName("a", "1")])) == []
+    assert world.field("a", "archived_at") is None
+
+
+def test_a_submission_says_otherwise_than_its_app(world: World) -> None:
+    world.apps("a")
+    world.submit("a", "1", policy={"archive": "manual"})
+    world.submit("a", "2")
+    for key in "12":
+        world.finish(f"a/{key}")
+    assert keys(finished(world)) == ["1"]
+    world.apps("a", archive="manual")
+    world.submit("a", "3", policy={"archive": "auto"})
+    world.finish("a/3")
+    assert keys(finished(world)) == ["1"]
+
+
+def test_a_job_that_is_run_again_is_uncollected_again(world: World) -> None:
+    archive(world, one_done(world))
+    world.submit("a", rerun="job")
+    assert (finished(world), world.field("a", "archived_at")) == ([], None)
+    world.finish("a", Ending.ERROR)
+    assert finished(world) == []
+    assert keys(finished(world, State.FAILED)) == ["1"]
+
+
+def test_what_was_run_again_since_it_was_read_is_not_archived(world: World) -> None:
+    seen = one_done(world)
+    world.submit("a", rerun="job")
+    assert archive(world, seen) == 0
+    world.now = world.now.replace(hour=3)
+    world.worker = world.hire()
+    world.finish("a")
+    assert archive(world, seen) == 0
+    assert [each.claim for each in finished(world)] == [seen.claim + 1]
+
+
+def test_what_ended_otherwise_without_having_run_again_is_not_archived_either(world: World) -> None:
+    """Its claim is the one that was seen."""
+    seen = one_done(world)
+    again = world.submit("a", rerun="job")
+    world.cancel(again)
+    assert archive(world, seen) == 0
+    (cancelled,) = finished(world, State.CANCELLED)
+    assert (cancelled.claim, cancelled.rounds) == (seen.claim, ())
+    assert archive(world, cancelled) == 1
+
+
+def test_a_job_comes_with_all_rounds_since_it_was_last_asked_for(world: World) -> None:
+    world.apps("a", archive="manual", max_fails=2)
+    world.submit("a", kwargs={"input": "1 2"})
+    for words in ({"output": "old", "error": "an old fault"}, {"output": "old result", "exit_code": 0}):
+        claimed = world.claim("a")
+        assert claimed is not None
+        world.record(claimed, Ending.ERROR if "error" in words else Ending.DONE, **words)
+    world.submit("a", rerun="job")
+    for ending, words in (
+        (Ending.ERROR, {"output": "half", "error": "exited with 3", "exit_code": 3, "stderr": "oh"}),
+        (Ending.ERROR, {"error": "exited with 4", "exit_code": 4}),
+        (Ending.DONE, {"output": "", "exit_code": 0}),
+    ):
+        claimed = world.claim("a")
+        assert claimed is not None
+        world.record(claimed, ending, **words)
+    (done,) = finished(world)
+    assert done.kwargs == {"input": "1 2"}
+    assert [(each.round, each.exit_code, each.error) for each in done.rounds] == [
+        (0, 3, "exited with 3"),
+        (1, 4, "exited with 4"),
+        (2, 0, None),
+    ]
+    assert (done.output, done.error, done.rounds[0].stderr) == ("half", "exited with 4", "oh")
+
+
+def test_pages_are_in_the_order_in_which_jobs_were_planned(world: World) -> None:
+    world.apps("a, b", archive="manual")
+    for key in "312":
+        world.submit("a", key)
+    world.submit("b")
+    for name in ("a/2", "b", "a/3", "a/1"):
+        world.finish(name)
+    first = finished(world, limit=2)
+    rest = finished(world, limit=2, after=first[-1].id)
+    assert keys(first) + keys(rest) == ["3", "1", "2"]
+
+
+def test_all_that_were_seen_are_archived_or_none(world: World) -> None:
+    world.apps("a", archive="manual")
+    for key in "12":
+        world.submit("a", key)
+        world.finish(f"a/{key}")
+    seen = finished(world)
+    archive(world, seen[0])
+    assert archive(world, *seen, whole=True) == 0
+    assert uncollected(world) == {"2"}
+    assert archive(world, seen[1], whole=True) == 1
+
+
+def test_what_is_left_counts_from_the_request_to_the_archive(world: World) -> None:
+    world.apps("a", archive="manual")
+    counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
+    assert (counts.states, counts.unplanned, counts.left) == ({}, 0, 0)
+    request = msgspec.json.encode({"app": "a", "keys": ["1", "2", "3"], "id": "three"})
+    with psycopg.connect(world.url) as connection:
+        connection.execute("SELECT sluice_submit(%s)", (request.decode(),))
+        connection.execute("""SELECT sluice_submit('{"app": "a", "keys": 7}')""")
+    counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
+    assert (counts.states, counts.unplanned, counts.left) == ({}, 4, 4)
+    world.now = world.now.replace(year=2100)
+    world.tick()
+    world.worker = world.hire()
+    world.finish("a/2", Ending.ERROR)
+    counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
+    assert (counts.states, counts.unplanned) == ({State.READY: 2, State.FAILED: 1}, 0)
+    archive(world, *finished(world, State.FAILED))
+    counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
+    assert (counts.states, counts.left) == ({State.READY: 2}, 2)
+
+
+def test_of_a_chunk_that_is_split_the_halves_are_collected(world: World) -> None:
+    farm = Farm(world, "a:4")
+    farm.poison = {3}
+    farm.submit("a", [[1, 4]], policy={"archive": "manual"})
+    farm.work()
+    ended = {state: keys(finished(world, state)) for state in (State.SUCCEEDED, State.FAILED)}
+    assert [len(each) for each in ended.values()] == [2, 1]
+    states = world.ledger.transact(
+        lambda tx: tx.rows("SELECT key, state FROM job WHERE collect AND archived_at IS NULL")
+    )
+    assert {key for key, state in states if state != State.SPLIT} == {
+        *ended[State.SUCCEEDED],
+        *ended[State.FAILED],
+    }
+
+
+def test_a_chunk_that_is_about_to_be_split_has_come_to_nothing_yet(world: World) -> None:
+    """Its time is over, and the planner has not heard of it."""
+    farm = Farm(world, "a:4")
+    farm.submit("a", [[1, 4]], policy={"archive": "manual", "timeout": 5})
+    (name,) = world.states()
+    assert world.claim(name) is not None
+    world.now = world.now.replace(minute=1)
+    world.ledger.transact(lambda tx: grooming.time_out(tx, 10))
+    assert world.state(name) is State.TIMED_OUT
+    assert finished(world, State.TIMED_OUT) == []
+    key = world.known(name).key
+    assert world.ledger.transact(lambda tx: collecting.archive_named(tx, [JobName("a", key)])) == []
+    assert world.ledger.transact(lambda tx: collecting.counts(tx, "a")).left == 1
+
+
+def test_the_ledger_notices_what_was_archived_wrongly(world: World) -> None:
+    archive(world, one_done(world))
+    spoil = {
+        "archived_at = archived_at - interval '1 hour'": "archived has not moved since",
+        'overrides = \'{"archive": "auto"}\'': "word on archiving",
+    }
+    for change, rule in spoil.items():
+        world.ledger.transact(lambda tx, change=change: tx.write(f"UPDATE job SET {change}"))
+        (broken,) = world.ledger.transact(breaches)
+        assert rule in broken.rule
+        world.ledger.transact(
+            lambda tx: tx.write("UPDATE job SET archived_at = changed_at, overrides = NULL")
+        )
+    for change in ("collect = false", f"state = '{State.RUNNING}'", f"state = '{State.SPLIT}'"):
+        with pytest.raises(psycopg.errors.CheckViolation):
+            world.ledger.transact(lambda tx, change=change: tx.write(f"UPDATE job SET {change}"))
+
+
+Act = Callable[[Ledger], Any]
+
+
+def _archiving(seen: Finished) -> Act:
+    return lambda ledger: ledger.transact(lambda tx: collecting.archive(tx, [seen]))
+
+
+def _running_again(world: World) -> Act:
+    raw = msgspec.Raw(msgspec.json.encode({"app": "a", "key": "1", "rerun": "job"}))
+    return lambda ledger: [*planner.submit(ledger, world.catalogue, Submit(id="again", submission=raw))]
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["archived first", "run again first"])
+def test_archiving_meets_whoever_runs_it_again(embedded_url: str, swapped: bool) -> None:
+    """Stopped at every statement: its new end is uncollected in any case."""
+    for stop_before in range(80):
+        with World(embedded_url) as world:
+            acts = [_archiving(one_done(world)), _running_again(world)]
+            first, second = reversed(acts) if swapped else acts
+            stopped, one, two = race(embedded_url, lambda world=world: world.now, first, second, stop_before)
+            world.queue.extend((one if swapped else two) or [])
+            world.deliver()
+            assert world.field("a", "archived_at") is None
+            world.finish("a")
+            assert keys(finished(world)) == ["1"]
+        if not stopped:
+            return
+    raise AssertionError("a handler has more statements than it should")
+
+
+def test_of_two_who_archive_one_result_one_has(embedded_url: str) -> None:
+    for stop_before in range(10):
+        with World(embedded_url) as world:
+            seen = one_done(world)
+            stopped, one, two = race(
+                embedded_url, lambda world=world: world.now, _archiving(seen), _archiving(seen), stop_before
+            )
+            assert sorted(map(len, (one, two))) == [0, 1]
+        if not stopped:
+            return
+    raise AssertionError("to archive takes more statements than it should")
+
+
+def test_what_is_collected_already_costs_nothing_to_read(world: World) -> None:
+    """Statistics are as they were when the ledger was small and most of it uncollected."""
+    world.apps("a", archive="manual")
+    for key in range(20):
+        world.submit("a", str(key))
+        world.finish(f"a/{key}")
+    world.ledger.transact(lambda tx: tx.write("ANALYZE job"))
+    many = """
+        INSERT INTO job (app, key, state, open, collect, archived_at, created_at, changed_at)
+        SELECT 'a', 'old' || n, %(state)s, true, true, now(), now(), now() FROM generate_series(1, 30000) n
+    """
+
+    world.ledger.transact(lambda tx: tx.write(many, state=State.SUCCEEDED))
+    words = {"app": "a", "state": State.SUCCEEDED, "after": 0, "limit": PAGE}
+    for sql in (collecting._FINISHED, collecting._HOLD_ENDED):
+        (plan,) = world.ledger.transact(
+            lambda tx, sql=sql: tx.column(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", **words)
+        )
+        text = json.dumps(plan)
+        assert "job_uncollected" in text
+        assert "Seq Scan" not in text
+        assert '"Rows Removed by Filter": 30000' not in text
