@@ -1,0 +1,77 @@
+"""``sluice archive``, and how what nobody has collected is shown."""
+
+import pytest
+
+from jobs.outcome import Ending
+from ops.cli.main import main
+from tests.ops.site import WORDS, Site
+
+
+@pytest.fixture
+def full(site: Site) -> Site:
+    """Of ``a`` 1 and 2 have succeeded, 3 has failed, 4 is ready; of ``b``, which nobody has to collect, 1 has ended."""
+    site.define({"a": WORDS | {"archive": "manual"}, "b": WORDS})
+    for key in "1234":
+        site.world.submit("a", key)
+    site.world.submit("b")
+    for name in ("a/1", "a/2", "b"):
+        site.world.finish(name)
+    site.world.finish("a/3", Ending.ERROR)
+    return site
+
+
+def uncollected(site: Site) -> set[tuple[str, str]]:
+    return {(job["app"], job["key"]) for job in site.says("ls", "--uncollected")}
+
+
+def test_all_that_has_ended_is_archived(full: Site) -> None:
+    assert uncollected(full) == {("a", "1"), ("a", "2"), ("a", "3")}
+    assert full.says("archive", "a") == {"archived": 3}
+    assert uncollected(full) == set()
+    assert full.says("archive", "a") == {"archived": 0}
+    assert {job["state"] for job in full.says("ls", "--app", "a")} == {"succeeded", "failed", "ready"}
+
+
+def test_what_ended_so_is_archived(full: Site) -> None:
+    assert full.says("archive", "a", "--outcome", "failed", "--outcome", "expired") == {"archived": 1}
+    assert uncollected(full) == {("a", "1"), ("a", "2")}
+    assert full.says("archive", "b") == {"archived": 0}
+
+
+def test_these_jobs_are_archived_all_of_them_or_none(full: Site) -> None:
+    for words, what in (
+        (("a", "1", "4"), "a/4 is ready; only what has ended"),
+        (("a", "1", "7"), "has no job a/7"),
+        (("b", "1"), "b/1 is succeeded, and nobody has to collect it"),
+        (("a", "1", "--outcome", "failed"), "Keys say which jobs"),
+        (("c",), "no app 'c'"),
+    ):
+        assert what in full.says("archive", *words, code=2)["error"]["what"]
+    assert len(uncollected(full)) == 3
+    assert full.says("archive", "a", "3", "1", "1") == {"archived": 2}
+    assert "archived before" in full.says("archive", "a", "2", "1", code=2)["error"]["what"]
+    assert uncollected(full) == {("a", "2")}
+
+
+def test_what_is_uncollected_is_shown(full: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    assert (full.says("show", "a", "1")["uncollected"], full.says("show", "a", "1")["archived_at"]) == (
+        True,
+        None,
+    )
+    assert "uncollected; `sluice archive a 1`" in full.in_words("a", "show")
+    assert main(["ls", "--app", "a"]) == 0
+    assert "succeeded, uncollected" in capfd.readouterr().out
+    full.says("archive", "a", "1")
+    shown = full.says("show", "a", "1")
+    assert (shown["state"], shown["uncollected"]) == ("succeeded", False)
+    assert shown["archived_at"]
+    assert "archived 20" in full.in_words("a", "show")
+    assert {job["key"]: job["uncollected"] for job in full.says("ls", "--app", "a")} == {
+        "1": False,
+        "2": True,
+        "3": True,
+        "4": False,
+    }
+    full.says("retry", "a", "1")
+    full.world.tick(after_s=10)
+    assert full.says("show", "a", "1")["archived_at"] is None

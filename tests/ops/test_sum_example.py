@@ -1,0 +1,74 @@
+"""The example that sums numbers, run as its text says: workers here, the manager's program beside them."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from jobs.states import State
+from ledger import collecting
+from ledger.reads.check import breaches
+from tests.ops.typist import Typist
+
+APPS = "jobs.examples.sum"
+
+
+def _started(desk: Typist, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", APPS, *words],
+        cwd=desk.folder,
+        env=desk.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _keys(desk: Typist) -> list[int]:
+    return sorted(map(int, desk.ledger.transact(lambda tx: tx.column("SELECT key FROM job"))))
+
+
+@pytest.mark.timeout(240)
+def test_the_numbers_from_10_to_100_are_5005(desk_apart: Typist) -> None:
+    with desk_apart.starts("--apps", APPS, "up"):
+        out, err = _started(desk_apart, "10", "100", "3").communicate(timeout=200)
+    assert (out, err) == ("The sum is 5005\n", "")
+    keys = _keys(desk_apart)
+    # Each task makes one number of three or two: 31 come to 1 in 15 steps at the least and in 30 at the most.
+    assert keys == list(range(1, len(keys) + 1))
+    assert 31 + 15 <= len(keys) <= 31 + 30
+    inputs = desk_apart.ledger.transact(
+        lambda tx: tx.column("SELECT kwargs ->> 'input' FROM job ORDER BY id")
+    )
+    assert (inputs[0], inputs[1], inputs[29], inputs[30]) == ("10 11 12", "13 14 15", "97 98 99", "100")
+    assert all(1 < len(numbers.split()) <= 3 for numbers in inputs[31:])
+    assert desk_apart.ledger.transact(lambda tx: collecting.counts(tx, "add")).left == 0
+    assert desk_apart.ledger.transact(breaches) == []
+
+
+@pytest.mark.timeout(240)
+def test_a_manager_that_is_killed_again_and_again_comes_to_the_same_sum(desk_apart: Typist) -> None:
+    out = ""
+    with desk_apart.starts("--apps", APPS, "up"):
+        for opened in (5, 7, None):
+            program = _started(desk_apart, "1", "10", "2")
+            deadline = time.monotonic() + 60
+            while opened is not None and len(_keys(desk_apart)) < opened:
+                assert time.monotonic() < deadline, "the manager opens no task"
+                time.sleep(0.02)
+            if opened is not None:
+                program.send_signal(signal.SIGKILL)
+            out, _ = program.communicate(timeout=100)
+    assert out == "The sum is 55\n"
+    assert set(desk_apart.ledger.transact(lambda tx: tx.column("SELECT state FROM job"))) == {State.SUCCEEDED}
+
+
+def test_what_would_never_end_is_refused(desk_apart: Typist) -> None:
+    for words, why in ((("10", "100", "1"), "never ends"), (("3", "2", "2"), "no numbers from 3 to 2")):
+        program = _started(desk_apart, *words)
+        _, err = program.communicate(timeout=60)
+        assert program.returncode == 1
+        assert re.search(why, err)
