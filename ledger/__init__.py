@@ -17,6 +17,7 @@ What holds:
     release, counts             gates open and shut          judging     what follows from an outcome
     submissions, wishes         who wants what               grooming    what was lost or has become due
     pausing                     what is not begun for now
+    opening                     tasks and their numbers      collecting  who has heard what jobs came to
     workers                     leases                       schedules   due times, and what became of them
                                                              reads/      what people ask
 

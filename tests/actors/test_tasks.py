@@ -98,6 +98,7 @@ def test_numbers_need_an_app_that_is_keyed_by_one(crew: Crew) -> None:
 def test_all_tasks_are_opened_or_none(crew: Crew) -> None:
     for wrong in (
         NewTask(policy={"max_fials": 1}),
+        NewTask(policy={"archive": "never"}),
         NewTask(key="x"),
         NewTask(kwargs={"input": "\0"}),
         NewTask(id="twice"),
