@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.actors.crew import Crew
 from tests.actors.unending import Site
 from tests.timed import Timed
 from tests.world import World
@@ -28,3 +29,8 @@ def started(site: Site) -> Site:
     site.world.submit("far", id="s")
     site.run()
     return site
+
+
+@pytest.fixture
+def crew(world: World) -> Crew:
+    return Crew(world)

@@ -1,54 +1,20 @@
 """What jobs came to waits until somebody has collected it: once archived it is told of no more, run again it is."""
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 import psycopg
 import pytest
 
-from actors import planner
-from broker.messages import Submit
 from jobs.outcome import Ending
 from jobs.ref import JobName
 from jobs.states import State
 from ledger import collecting, grooming
-from ledger.collecting import Finished
-from ledger.connection import Ledger
-from ledger.reads import dossier, listing
+from ledger.reads import dossier
 from ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm
-from tests.ledger.races import race
+from tests.ledger.results import PAGE, archive, finished, keys, one_done, uncollected
 from tests.world import World
-
-PAGE = 100
-
-
-def finished(world: World, state: State = State.SUCCEEDED, *, app: str = "a", **words: int) -> list[Finished]:
-    words.setdefault("limit", PAGE)
-    return world.ledger.transact(lambda tx: collecting.finished(tx, app, state, **words))
-
-
-def archive(world: World, *seen: Finished, whole: bool = False) -> int:
-    return len(world.ledger.transact(lambda tx: collecting.archive(tx, seen, whole=whole)))
-
-
-def keys(found: list[Finished]) -> list[str]:
-    return [each.key for each in found]
-
-
-def uncollected(world: World) -> set[str]:
-    wanted = listing.Filter(uncollected=True)
-    return {each.key for each in world.ledger.transact(lambda tx: listing.jobs(tx, wanted))}
-
-
-def one_done(world: World) -> Finished:
-    """The job a/1, which is to be collected and has succeeded."""
-    world.apps("a", archive="manual")
-    world.submit("a")
-    world.finish("a")
-    return finished(world)[0]
 
 
 def test_what_has_ended_is_uncollected_until_it_is_archived_and_keeps_its_outcome(world: World) -> None:
@@ -235,49 +201,6 @@ def test_the_ledger_notices_what_was_archived_wrongly(world: World) -> None:
     for change in ("collect = false", f"state = '{State.RUNNING}'", f"state = '{State.SPLIT}'"):
         with pytest.raises(psycopg.errors.CheckViolation):
             world.ledger.transact(lambda tx, change=change: tx.write(f"UPDATE job SET {change}"))
-
-
-Act = Callable[[Ledger], Any]
-
-
-def _archiving(seen: Finished) -> Act:
-    return lambda ledger: ledger.transact(lambda tx: collecting.archive(tx, [seen]))
-
-
-def _running_again(world: World) -> Act:
-    raw = msgspec.Raw(msgspec.json.encode({"app": "a", "key": "1", "rerun": "job"}))
-    return lambda ledger: [*planner.submit(ledger, world.catalogue, Submit(id="again", submission=raw))]
-
-
-@pytest.mark.parametrize("swapped", [False, True], ids=["archived first", "run again first"])
-def test_archiving_meets_whoever_runs_it_again(embedded_url: str, swapped: bool) -> None:
-    """Stopped at every statement: its new end is uncollected in any case."""
-    for stop_before in range(80):
-        with World(embedded_url) as world:
-            acts = [_archiving(one_done(world)), _running_again(world)]
-            first, second = reversed(acts) if swapped else acts
-            stopped, one, two = race(embedded_url, lambda world=world: world.now, first, second, stop_before)
-            world.queue.extend((one if swapped else two) or [])
-            world.deliver()
-            assert world.field("a", "archived_at") is None
-            world.finish("a")
-            assert keys(finished(world)) == ["1"]
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
-
-
-def test_of_two_who_archive_one_result_one_has(embedded_url: str) -> None:
-    for stop_before in range(10):
-        with World(embedded_url) as world:
-            seen = one_done(world)
-            stopped, one, two = race(
-                embedded_url, lambda world=world: world.now, _archiving(seen), _archiving(seen), stop_before
-            )
-            assert sorted(map(len, (one, two))) == [0, 1]
-        if not stopped:
-            return
-    raise AssertionError("to archive takes more statements than it should")
 
 
 def test_what_is_collected_already_costs_nothing_to_read(world: World) -> None:

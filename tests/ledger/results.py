@@ -1,0 +1,35 @@
+"""What uncollected jobs have come to, as a test asks for it."""
+
+from jobs.states import State
+from ledger import collecting
+from ledger.collecting import Finished
+from ledger.reads import listing
+from tests.world import World
+
+PAGE = 100
+
+
+def finished(world: World, state: State = State.SUCCEEDED, *, app: str = "a", **words: int) -> list[Finished]:
+    words.setdefault("limit", PAGE)
+    return world.ledger.transact(lambda tx: collecting.finished(tx, app, state, **words))
+
+
+def archive(world: World, *seen: Finished, whole: bool = False) -> int:
+    return len(world.ledger.transact(lambda tx: collecting.archive(tx, seen, whole=whole)))
+
+
+def keys(found: list[Finished]) -> list[str]:
+    return [each.key for each in found]
+
+
+def uncollected(world: World) -> set[str]:
+    wanted = listing.Filter(uncollected=True)
+    return {each.key for each in world.ledger.transact(lambda tx: listing.jobs(tx, wanted))}
+
+
+def one_done(world: World) -> Finished:
+    """The job a/1, which is to be collected and has succeeded."""
+    world.apps("a", archive="manual")
+    world.submit("a")
+    world.finish("a")
+    return finished(world)[0]
