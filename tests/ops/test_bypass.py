@@ -113,6 +113,9 @@ def test_the_document_is_all_there_is_on_stdout(here: Typist) -> None:
         "exit_code": 0,
         "error": None,
         "output": "20260101 in oslo\n",
+        "output_blob": None,
+        "stderr_blob": None,
+        "log": "",
     }
 
 
