@@ -1,14 +1,24 @@
 """Ready jobs become messages on their apps' queues."""
 
-from broker.messages import Execute, Turn
-from ledger import judging
+from broker.messages import Ended, Execute, Message, Turn
+from jobs.states import By
+from ledger import judging, pools
 from ledger.connection import Tx
 from ledger.release import Ready
 from planner.parcel import parcels
 
 
-def announce(tx: Tx, ready: list[Ready]) -> list[Execute]:
-    """One message a parcel. They are sent after the commit; the ledger already counts them as sent."""
+def tell(ended: list[int]) -> list[Message]:
+    """Whoever has jobs ended otherwise than by judgement has their children told."""
+    return [Ended(jobs=tuple(ended))] if ended else []
+
+
+def announce(tx: Tx, ready: list[Ready], by: By = By.PLANNER) -> list[Execute]:
+    """One message a parcel. They are sent after the commit; the ledger already counts them as sent.
+
+    Whatever the transaction has left free in pools is given away first: this is the last that one does.
+    """
+    ready = ready + pools.admit(tx, by)
     if not ready:
         return []
     paces_s = judging.paces_s(tx, [job.app for job in ready])

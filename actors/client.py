@@ -8,18 +8,19 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from actors.announce import announce, tell
 from actors.asked import sound
 from actors.landing import land
-from actors.pausing import go_on
+from actors.pausing import go_on, hold_back
 from actors.tasks import Tasks
-from broker.messages import Ended, Message, Plan
+from broker.messages import Message, Plan
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest, Unreachable
 from jobs.ref import JobName
 from jobs.report import Report
 from jobs.round_record import log_of, record_of
 from jobs.submission import Submission, SubmissionState
-from ledger import pausing, submissions
+from ledger import submissions
 from ledger.connection import Ledger, Tx
 from ledger.reads import dossier, progress
 
@@ -61,43 +62,39 @@ class Client:
 
     def cancel(self, submission: str) -> list[int]:
         """Cancel a submission and what nobody else wants; BadRequest if it is not there or has ended."""
-        ended = self._ledger.transact(lambda tx: submissions.cancel(tx, submission))
+        ended = self._cancel(lambda tx: submissions.cancel(tx, submission))
         if ended is None:
             raise _no_submission("open", submission)
-        self._tell(ended)
         return ended
 
     def cancel_job(self, name: JobName) -> list[int]:
         """Cancel one job, whoever wants it."""
-        ended = self._ledger.transact(lambda tx: submissions.cancel_job(tx, name))
-        self._tell(ended)
-        return ended
+        return self._cancel(lambda tx: submissions.cancel_job(tx, name)) or []
 
     def pause(self, submission: str) -> int:
         """Begin nothing more that only paused submissions want; how many jobs this holds back.
 
         BadRequest if it is not there or has ended.
         """
-        held_back = self._ledger.transact(lambda tx: pausing.pause(tx, submission))
-        if held_back is None:
+        held_back = hold_back(self._ledger, submission)
+        if held_back.jobs is None:
             raise _no_submission("open", submission)
-        return len(held_back)
+        self._hint(*held_back.messages)
+        return len(held_back.jobs)
 
     def resume(self, submission: str) -> int:
         """Let it go on; how many jobs this lets go. BadRequest if it is not there or is not paused."""
         found = go_on(self._ledger, submission)
         if found is None:
             raise _no_submission("paused", submission)
-        if found.messages:
-            self._hint(*found.messages)
+        self._hint(*found.messages)
         return found.let_go
 
     def land(self, catalogue: Catalogue, table: str, partitions: Iterable[str]) -> int:
         """Note that these partitions, or ranges of them, are there; how many were not before. BadRequest for a table
         that no app fills or reads, and for what is no partition of it."""
         landing = land(self._ledger, catalogue, table, partitions)
-        if landing.messages:
-            self._hint(*landing.messages)
+        self._hint(*landing.messages)
         return landing.new
 
     def tasks(self, app: str) -> Tasks:
@@ -148,11 +145,20 @@ class Client:
                 raise TimeoutError(f"Submission {submission} is still {status.state}.")
             time.sleep(LOOK_EVERY_S)
 
-    def _tell(self, ended: list[int]) -> None:
-        if ended:
-            self._hint(Ended(jobs=tuple(ended)))
+    def _cancel(self, cancel: Callable[[Tx], list[int] | None]) -> list[int] | None:
+        """What that ends; its children are told, and others of its pools may run."""
+
+        def work(tx: Tx) -> tuple[list[int] | None, Sequence[Message]]:
+            ended = cancel(tx)
+            return ended, [*tell(ended or []), *announce(tx, [])]
+
+        ended, messages = self._ledger.transact(work)
+        self._hint(*messages)
+        return ended
 
     def _hint(self, *messages: Message) -> None:
+        if not messages:
+            return
         try:
             self._publish([*messages])
         except Unreachable as error:

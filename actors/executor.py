@@ -11,6 +11,7 @@ from broker.messages import Ended, Execute, Executed, Message
 from jobs.catalogue import Catalogue
 from jobs.outcome import Outcome
 from jobs.ref import Claim
+from jobs.states import By
 from jobs.submission import JSON
 from ledger import claims, counts, watching
 from ledger.claims import Claimed
@@ -30,7 +31,7 @@ def claim(
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
         taken = claims.claim(tx, message.app, turns, worker, digest, unbounded=unbounded)
-        return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready)
+        return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready, By.EXECUTOR)
 
     return ledger.transact(work)
 
@@ -43,7 +44,7 @@ def leave(
     def work(tx: Tx) -> Sequence[Message] | None:
         if not watching.leave(tx, right, handle, watch_s=every_s, said=said):
             return None
-        return announce(tx, counts.tell(tx, watching.awaited(tx, right)).ready)
+        return announce(tx, counts.tell(tx, watching.awaited(tx, right)).ready, By.EXECUTOR)
 
     return ledger.transact(work)
 
@@ -59,7 +60,7 @@ def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[
 
 
 def _news(tx: Tx, recorded: claims.Recorded) -> Sequence[Message]:
-    messages: list[Message] = [*announce(tx, recorded.ready)]
+    messages: list[Message] = [*announce(tx, recorded.ready, By.EXECUTOR)]
     if recorded.executed:
         messages.append(Executed(jobs=tuple(recorded.executed)))
     if recorded.ended:

@@ -6,10 +6,11 @@ does not fit waits for the next.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from actors.announce import announce
-from broker.messages import Ended, Executed, Message, Plan, Tick, Watch
+from actors.announce import announce, tell
+from broker.messages import Executed, Message, Plan, Tick, Watch
 from jobs.catalogue import Catalogue
-from ledger import grooming, submissions, watching
+from jobs.states import By
+from ledger import grooming, pools, submissions, watching
 from ledger.connection import Ledger, Tx
 from ledger.grooming import Chore
 
@@ -30,11 +31,11 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
 
 
 def _ending(step: Callable[[Tx, int], list[int]]) -> Callable[[Tx], Sequence[Message]]:
-    """A step that ends jobs: their children are to be told."""
+    """A step that ends jobs: their children are to be told, and others of their pools may run."""
 
     def work(tx: Tx) -> Sequence[Message]:
         ended = step(tx, LIMIT)
-        return [Ended(jobs=tuple(ended))] if ended else []
+        return [*tell(ended), *announce(tx, [], By.GROOMER)]
 
     return work
 
@@ -45,11 +46,16 @@ def _plan(tx: Tx) -> Sequence[Message]:
 
 
 def _release(tx: Tx) -> Sequence[Message]:
-    return announce(tx, grooming.release_due(tx, LIMIT))
+    return announce(tx, grooming.release_due(tx, LIMIT), By.GROOMER)
+
+
+def _admit(tx: Tx) -> Sequence[Message]:
+    pools.look(tx, LIMIT)
+    return announce(tx, [], By.GROOMER)
 
 
 def _announce_ready(tx: Tx) -> Sequence[Message]:
-    return announce(tx, grooming.announce_ready(tx, LIMIT))
+    return announce(tx, grooming.announce_ready(tx, LIMIT), By.GROOMER)
 
 
 def _announce_executed(tx: Tx) -> Sequence[Message]:
@@ -79,6 +85,7 @@ _STEPS: Mapping[Chore, Callable[[Tx], Sequence[Message]]] = {
     Chore.TELL: _ending(grooming.owed),
     Chore.PLAN: _plan,
     Chore.RELEASE: _release,
+    Chore.ADMIT: _admit,
     Chore.ANNOUNCE_READY: _announce_ready,
     Chore.ANNOUNCE_EXECUTED: _announce_executed,
     Chore.WATCH: _watch,

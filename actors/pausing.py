@@ -19,14 +19,30 @@ class GoesOn(NamedTuple):
     messages: Sequence[Message]
 
 
+class HeldBack(NamedTuple):
+    """The ``jobs`` that are held back, None where there is no open submission; ``messages`` are for those that run in
+    their place."""
+
+    jobs: list[int] | None
+    messages: Sequence[Message]
+
+
 def pause(ledger: Ledger, catalogue: Catalogue, message: Pause) -> Sequence[Message]:
-    ledger.transact(lambda tx: pausing.pause(tx, message.submission))
-    return []
+    return hold_back(ledger, message.submission).messages
 
 
 def resume(ledger: Ledger, catalogue: Catalogue, message: Resume) -> Sequence[Message]:
     found = go_on(ledger, message.submission)
     return found.messages if found else []
+
+
+def hold_back(ledger: Ledger, submission: str) -> HeldBack:
+    """Those that had a slot of a pool leave it to others."""
+
+    def work(tx: Tx) -> HeldBack:
+        return HeldBack(pausing.pause(tx, submission), announce(tx, []))
+
+    return ledger.transact(work)
 
 
 def go_on(ledger: Ledger, submission: str) -> GoesOn | None:

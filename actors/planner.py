@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from actors.announce import announce
+from actors.announce import announce, tell
 from actors.bubble import may_push, push_children
 from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
 from actors.partitioning import plan_by_partition
@@ -54,15 +54,16 @@ def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Messag
 def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Message]:
     """Stop a submission, or one job whoever wants it; the jobs' children hear of it in the next message."""
 
-    def work(tx: Tx) -> list[int]:
+    def work(tx: Tx) -> list[Message]:
         if message.submission is not None:
-            return submissions.cancel(tx, message.submission) or []
-        if message.app is None or message.key is None:
+            ended = submissions.cancel(tx, message.submission) or []
+        elif message.app is None or message.key is None:
             raise BadMessage("A cancel message names a submission, or an app and a key.")
-        return submissions.cancel_job(tx, JobName(message.app, message.key))
+        else:
+            ended = submissions.cancel_job(tx, JobName(message.app, message.key))
+        return [*tell(ended), *announce(tx, [])]
 
-    ended = ledger.transact(work)
-    return [Ended(jobs=tuple(ended))] if ended else []
+    return ledger.transact(work)
 
 
 def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequence[Message]:

@@ -146,8 +146,10 @@ class Running:
             return Outcome(ending=Ending.NOT_HERE, error=error.what)
         except SluiceError as error:
             return Outcome(ending=Ending.ERROR, error=f"{error.what} {error.advice}".strip())
-        took_s = time.monotonic() - began
-        return None if transacting.committed else msgspec.structs.replace(outcome, took_s=took_s)
+        if transacting.committed:
+            self._send(transacting.messages)
+            return None
+        return msgspec.structs.replace(outcome, took_s=time.monotonic() - began)
 
     def _acknowledge(self, assignment: Assignment, job: Claimed, stop: Event) -> Acknowledge | None:
         partitioning = assignment.app.partitioning

@@ -9,7 +9,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from broker.messages import Ended, Look, Message, Plan
+from actors.announce import announce, tell
+from broker.messages import Look, Message, Plan
 from jobs.catalogue import Catalogue
 from jobs.firing import Standing
 from jobs.submission import Submission
@@ -55,10 +56,11 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
     fired = schedules.record(tx, [firing for each in settled for firing in each.firings])
     asked = [wanted for each in settled for wanted in _asked(each, fired)]
     ended = [job for each in settled if _asked(each, fired) for job in _cancel(tx, each.replaced)]
-    messages: list[Message] = [Ended(jobs=tuple(ended))] if ended else []
+    messages = tell(ended)
     if asked:
         submissions.receive(tx, asked)
         messages.append(Plan(submissions=tuple(wanted.require_id() for wanted in asked)))
+    messages += announce(tx, [])
     return any(each.more for each in settled) or len(ids) == BATCH, messages
 
 

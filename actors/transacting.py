@@ -1,11 +1,14 @@
 """``job.transaction()``: the user's writes and the job's success commit together, or neither does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from actors.announce import announce
+from broker.messages import Message
 from jobs.errors import SluiceError
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
+from jobs.states import By
 from ledger import claims
 from ledger.connection import Ledger, UserConnection
 
@@ -15,10 +18,12 @@ class ClaimLost(SluiceError):
 
 
 class Transacting:
-    """One run's transactions. ``committed`` says that the job's success stands, whatever the run does now."""
+    """One run's transactions. ``committed`` says that the job's success stands, whatever the run does now;
+    ``messages`` are then for those that have its slot."""
 
     def __init__(self, ledger: Ledger, right: Claim) -> None:
         self.committed = False
+        self.messages: Sequence[Message] = []
         self._ledger = ledger
         self._right = right
 
@@ -32,4 +37,5 @@ class Transacting:
             tx.hurry()
             if claims.record(tx, {self._right: Outcome(ending=Ending.DONE)}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
+            self.messages = announce(tx, [], By.EXECUTOR)
         self.committed = True

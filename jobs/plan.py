@@ -40,7 +40,8 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     has its ``work_ids``, and a ``mark``, under which its freshness is kept (``jobs.freshness``); a step the name of
     the table that it makes partitions of, its ``place``. ``stale`` are the
     parents whose last success is too old for it, each by the claim that it was made under. ``offset_s`` is how long
-    its start is put off after its policy's ``start_after``, or after now.
+    its start is put off after its policy's ``start_after``, or after now; ``pool`` is what it is counted in
+    (``jobs.pooling``), by the limit of its policy.
     """
 
     name: JobName
@@ -53,6 +54,7 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     work_ids: tuple[WorkId, ...] | None = None
     mark: str | None = None
     place: str | None = None
+    pool: str | None = None
     stale: Mapping[JobName, int] = _NONE
     offset_s: float | None = None
 

@@ -11,6 +11,7 @@ from jobs.allowance import Allowance
 from jobs.backoff import Retry
 from jobs.chance import fraction
 from jobs.ref import JobName
+from jobs.concurrency import Concurrency
 
 #: How many of a job's alternatives are asked for: the first that can be met, or all at once.
 Pull = Literal["first", "all"]
@@ -38,6 +39,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     random_start_offset_s: float = 0.0
     retry: Retry = Retry()
     priority: int = 0
+    concurrency: Concurrency | None = None
     pull: Pull = "first"
     on_failure: OnFailure = "fail"
     fail_on: Literal["exit", "stderr", "either"] = "exit"

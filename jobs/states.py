@@ -74,6 +74,8 @@ LIVE = frozenset(State) - TERMINAL
 REVIVABLE = TERMINAL - {State.SPLIT}
 #: What a dead parent may have ended as: everything but success.
 DEAD = REVIVABLE - {State.SUCCEEDED}
+#: What has a slot of its pool.
+DISPATCHED = frozenset({State.READY, State.RUNNING})
 #: What an operator can still stop.
 STOPPABLE = frozenset({State.WAITING, State.READY, State.RUNNING, State.SUSPENDED})
 
@@ -111,8 +113,8 @@ RELEASE = _verb(
     "release",
     "waiting",
     State.READY,
-    "planner groomer",
-    "one gate has nothing unmet, and not_before has come",
+    "planner groomer executor",
+    "one gate has nothing unmet, not_before has come, and its pool has a slot",
 )
 STRAND = _verb(
     "strand", "waiting", State.UPSTREAM_FAILED, "planner", "every gate has a parent that will not succeed"

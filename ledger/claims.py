@@ -18,6 +18,7 @@ from ledger.choosing import UNEXPIRED, choose
 from ledger.connection import Tx, arrays
 from ledger.partitions import LEFT
 from ledger.release import READY_COLUMNS, Ready
+from ledger.slots import move_out
 from ledger.sql import NOW, move
 from ledger.submissions import owe
 
@@ -190,10 +191,10 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     by_ending: dict[Ending, list[Claim]] = {}
     for right, outcome in outcomes.items():
         by_ending.setdefault(outcome.ending, []).append(right)
-    executed = tx.column(_RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
+    executed = move_out(tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
     ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK))
     others = _of(by_ending, Ending.NOT_HERE)
-    elsewhere = tx.column(_SET_ASIDE, **_columns(others)) if others else []
+    elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
     suspended = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
     requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
     done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
@@ -223,21 +224,21 @@ def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
     ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
     if len(ready) == len(claims):
         return ready, []
-    return ready, tx.column(_HAND_BACK_PAUSED, **_columns(claims))
+    return ready, move_out(tx, _HAND_BACK_PAUSED, **_columns(claims))
 
 
 def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> list[int]:
     if not claims:
         return []
-    return tx.column(_SUSPEND, **_columns(claims), events=[outcomes[right].event for right in claims])
+    return move_out(tx, _SUSPEND, **_columns(claims), events=[outcomes[right].event for right in claims])
 
 
 def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
     """The jobs over their timeout: those that may try again, and those that may not."""
     if not claims:
         return [], []
-    requeued = tx.column(_REQUEUE_TIMED_OUT, **_columns(claims))
-    ended = tx.column(_TIME_OUT, **_columns(claims))
+    requeued = move_out(tx, _REQUEUE_TIMED_OUT, **_columns(claims))
+    ended = move_out(tx, _TIME_OUT, **_columns(claims))
     owe(tx, ended)
     return requeued, ended
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import psycopg
-from msgspec import Struct
+from msgspec import Struct, field
 from psycopg import Connection
 from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -40,11 +40,13 @@ _BROKEN = (
 class Tx(Struct, frozen=True):
     """One open transaction. Verbs are functions of it; none commits.
 
-    ``now`` is None in production, where the database's clock decides.
+    ``now`` is None in production, where the database's clock decides. ``pools`` are those in which this transaction
+    has set somebody in line or given up a slot: before it ends, others are to be let in (``pools.admit``).
     """
 
     connection: Connection[Row]
     now: datetime | None
+    pools: set[str] = field(default_factory=set)
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         cursor = self.connection.cursor(row_factory=tuple_row)

@@ -67,7 +67,7 @@ FROM (
 WHERE gate.child = counted.child AND gate.gate = counted.gate
 """
 _OPEN = f"""
-UPDATE job SET open = counted.open
+UPDATE job SET open = counted.open, queued = job.queued AND counted.open
 FROM (
     SELECT child, coalesce(bool_or(gate.unmet = 0), true) AS open
     FROM unnest(%(jobs)s::bigint[]) AS given (child) LEFT JOIN gate USING (child) GROUP BY child

@@ -37,6 +37,8 @@ _TERMS = {
     "place": "text[]",
     "bisect": "bool[]",
     "collect": "bool[]",
+    "pool": "text[]",
+    "pool_limit": "int[]",
 }
 _TERMS_GIVEN = (
     f"unnest({', '.join(f'%({name})s::{kind}' for name, kind in _TERMS.items())}) "
@@ -98,10 +100,15 @@ _ANEW = {
         "not_before": "start_after",
         "bisect": "on_failure",
         "collect": "archive",
+        "pool_limit": "concurrency",
     }.items()
 } | {
     "end_before": f"CASE WHEN {_KEPT.format(word='end_before')} AND job.end_before > {NOW}"
     " THEN job.end_before ELSE given.end_before END",
+    # Without kwargs it keeps its own, and so the pool that these have led to.
+    "pool": f"CASE WHEN {_KEPT.format(word='concurrency')} OR given.kwargs IS NULL AND job.kwargs IS NOT NULL"
+    " AND starts_with(job.pool, job.app || ':') AND starts_with(given.pool, job.app || ':')"
+    " THEN job.pool ELSE given.pool END",
     "overrides": "nullif(coalesce(job.overrides, '{}') || coalesce(given.overrides::jsonb, '{}'), '{}')",
     "kwargs": "coalesce(given.kwargs::jsonb, job.kwargs)",
 }
@@ -173,6 +180,7 @@ def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
             id(job.kwargs),
             job.mark,
             job.place,
+            job.pool,
         )
         if mark not in places:
             rows.append(_row(job))
@@ -202,6 +210,8 @@ def _row(job: PlannedJob) -> tuple[object, ...]:
         job.place,
         policy.on_failure == "bisect",
         policy.archive == "manual",
+        job.pool,
+        policy.concurrency.limit if policy.concurrency and job.pool else None,
     )
 
 

@@ -11,7 +11,9 @@ from jobs.history import Lost
 from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
+from ledger.pools import FREE
 from ledger.release import READY_COLUMNS, Ready, release
+from ledger.slots import move_out
 from ledger.sql import NOW, move
 from ledger.submissions import UNWATCHED, owe
 
@@ -70,7 +72,7 @@ _GIVE_UP = move(
 
 _DUE = f"""
 SELECT id FROM job
-WHERE state = '{State.WAITING}' AND open AND NOT paused AND (not_before IS NULL OR not_before <= {NOW})
+WHERE state = '{State.WAITING}' AND open AND NOT paused AND NOT queued AND (not_before IS NULL OR not_before <= {NOW})
 ORDER BY priority DESC, urgent_by, id LIMIT %(limit)s
 """
 _FORGOTTEN = f"""
@@ -112,6 +114,7 @@ class Chore(StrEnum):
     TELL = "tell"
     PLAN = "plan"
     RELEASE = "release"
+    ADMIT = "admit"
     ANNOUNCE_READY = "announce_ready"
     ANNOUNCE_EXECUTED = "announce_executed"
     WATCH = "watch"
@@ -125,6 +128,7 @@ _SIGNS = {
     Chore.TELL: _OWED,
     Chore.PLAN: _UNPLANNED,
     Chore.RELEASE: _DUE,
+    Chore.ADMIT: FREE,
     Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
     Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
     Chore.WATCH: f"SELECT 1 FROM job WHERE watch_at <= {NOW}",
@@ -141,7 +145,7 @@ def due(tx: Tx) -> set[Chore]:
 
 def expire(tx: Tx, limit: int) -> list[int]:
     """End what has passed its ``end_before``; its children are owed the news."""
-    ended = tx.column(_EXPIRE, jobs=tx.column(_OVERDUE, limit=limit))
+    ended = move_out(tx, _EXPIRE, jobs=tx.column(_OVERDUE, limit=limit))
     owe(tx, ended)
     return ended
 
@@ -185,8 +189,8 @@ def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str
 
 def _take_back(tx: Tx, jobs: list[int], ending: Lost, requeue: str, end: str) -> list[int]:
     """Take these runs from their workers: some jobs wait again, the others end and are returned."""
-    requeued = tx.column(requeue, jobs=jobs)
-    ended = tx.column(end, jobs=jobs)
+    requeued = move_out(tx, requeue, jobs=jobs)
+    ended = move_out(tx, end, jobs=jobs)
     tx.write(_CLOSE_ROUNDS, jobs=requeued + ended, ending=ending)
     owe(tx, ended)
     return ended

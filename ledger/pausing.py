@@ -19,7 +19,8 @@ from typing import NamedTuple
 from jobs.states import LIVE, PAUSE, RELEASE, By, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
-from ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, Ready
+from ledger.release import ANNOUNCED, IN_LINE, MAY_RUN, READY_COLUMNS, Ready
+from ledger.slots import line_up, move_out
 from ledger.sql import NOW, move
 from ledger.wishes import STILL_WANTS
 
@@ -71,7 +72,7 @@ GROUP BY wants.job HAVING bool_and(submission.paused_at IS NOT NULL) ORDER BY wa
 """
 _HOLD_BACK_READY = move(PAUSE, By.PLANNER, sets="paused = true")
 _HOLD_BACK = f"""
-UPDATE job SET paused = true WHERE id = ANY(%(jobs)s) AND NOT paused AND {_LIVES} RETURNING id
+UPDATE job SET paused = true, queued = false WHERE id = ANY(%(jobs)s) AND NOT paused AND {_LIVES} RETURNING id
 """
 # In one step with the end of its pause: each row is written once.
 _LET_GO_READY = move(
@@ -80,6 +81,7 @@ _LET_GO_READY = move(
     condition=f"job.paused AND {MAY_RUN}",
     sets=f"paused = false, {ANNOUNCED}",
     returning=READY_COLUMNS,
+    in_line=f"paused = false, {IN_LINE}",
 )
 _LET_GO = "UPDATE job SET paused = false WHERE id = ANY(%(jobs)s) AND paused RETURNING id"
 
@@ -158,10 +160,11 @@ def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
     """Hold back those of the jobs that only paused submissions want, and let go the others."""
     tx.rows(_HOLD, jobs=jobs)
     paused = tx.column(_WANTED_BY_PAUSED_ALONE, jobs=jobs)
-    held_back = tx.column(_HOLD_BACK_READY, jobs=paused) + tx.column(_HOLD_BACK, jobs=paused)
+    held_back = move_out(tx, _HOLD_BACK_READY, jobs=paused) + tx.column(_HOLD_BACK, jobs=paused)
     others = sorted(set(jobs).difference(paused))
-    ready = [Ready(*row) for row in tx.rows(_LET_GO_READY, jobs=others)]
-    return _Reconsidered(held_back, tx.column(_LET_GO, jobs=others), ready)
+    released = line_up(tx, tx.rows(_LET_GO_READY, jobs=others))
+    let_go = released.in_line + tx.column(_LET_GO, jobs=others)
+    return _Reconsidered(held_back, let_go, [Ready(*row) for row in released.ready])
 
 
 def _hold_alone(tx: Tx, id: str) -> list[int]:

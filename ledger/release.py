@@ -1,10 +1,14 @@
-"""Waiting jobs leave their gates: to the queue when one is open, to the dead when none can open."""
+"""Waiting jobs leave their gates: to the queue when one is open, to the dead when none can open.
+
+Those of a pool go no farther than into its line; ``pools`` lets them out.
+"""
 
 from datetime import datetime
 from typing import NamedTuple
 
 from jobs.states import RELEASE, SKIP, STRAND, By, State
 from ledger.connection import Tx
+from ledger.slots import line_up
 from ledger.sql import NOW, move
 
 
@@ -28,6 +32,8 @@ READY_COLUMNS = f"id, app, round, priority, urgent_by, {ALONE}"
 MAY_RUN = f"job.open AND coalesce(job.not_before <= {NOW}, true) AND coalesce(job.end_before > {NOW}, true)"
 #: Whoever releases sends the word.
 ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
+#: What becomes of a job of a pool instead.
+IN_LINE = "queued = true"
 _RELEASE = {
     by: move(
         RELEASE,
@@ -35,6 +41,7 @@ _RELEASE = {
         condition=f"{MAY_RUN} AND NOT job.paused",
         sets=ANNOUNCED,
         returning=READY_COLUMNS,
+        in_line=IN_LINE,
     )
     for by in (By.PLANNER, By.GROOMER)
 }
@@ -59,8 +66,11 @@ _STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD, returning="id, ap
 
 
 def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
-    """Those of the jobs that may run now become ready, and count as announced: whoever asked sends the word."""
-    return [Ready(*row) for row in tx.rows(_RELEASE[by], jobs=jobs)] if jobs else []
+    """Those of the jobs that may run now become ready, and count as announced: whoever asked sends the word.
+
+    Those of a pool stand in its line: whoever asked lets them in before his transaction ends.
+    """
+    return [Ready(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
 
 
 def strand(tx: Tx, jobs: list[int]) -> dict[int, str]:

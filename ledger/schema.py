@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
-from jobs.states import REVIVABLE, TERMINAL, VERBS, State, sql_list
+from jobs.states import DISPATCHED, REVIVABLE, TERMINAL, VERBS, State, sql_list
 from jobs.submission import SubmissionState
 
 metadata = MetaData()
@@ -32,6 +32,7 @@ _STATES = sql_list(*State)
 _LEGAL = sorted({(source or "-", verb.target) for verb in VERBS for source in verb.sources})
 _LEGAL_SQL = ", ".join(f"('{source}', '{target}')" for source, target in _LEGAL)
 _SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
+_DISPATCHED = sql_list(*sorted(DISPATCHED))
 _ENDED = sql_list(*(state for state in State if state in TERMINAL))
 _COLLECTED = sql_list(*(state for state in State if state in REVIVABLE))
 
@@ -135,6 +136,9 @@ job = Table(
     _flag("paused", "all who want it are paused: it stays waiting"),
     _flag("collect", "once it has ended it is uncollected until somebody archives it"),
     _moment("archived_at", comment="when that was; what it came to stays its state"),
+    Column("pool", Text, comment="of which no more than a number may be ready or running; null: of none"),
+    Column("pool_limit", Integer, comment="that number, as this job was planned with it"),
+    _flag("queued", "it may run, and waits for a slot of its pool"),
     _moment("deadline"),
     _moment("announced_at"),
     Column("announcements", SmallInteger, nullable=False, server_default="0"),
@@ -159,9 +163,26 @@ job = Table(
         "state",
         text("(id + 0)"),
         postgresql_where=text(f"collect AND archived_at IS NULL AND state IN ({_COLLECTED})"),
+    CheckConstraint("(pool IS NULL) = (pool_limit IS NULL) AND pool_limit > 0", name="job_pool"),
+    CheckConstraint(
+        f"NOT queued OR state = '{State.WAITING}' AND open AND NOT paused AND pool IS NOT NULL",
+        name="job_queued",
     ),
     Index(
-        "job_due", "not_before", postgresql_where=text(f"state = '{State.WAITING}' AND open AND NOT paused")
+        "job_due",
+        "not_before",
+        postgresql_where=text(f"state = '{State.WAITING}' AND open AND NOT paused AND NOT queued"),
+    ),
+    # Who has a slot, and who comes next.
+    Index("job_slot", "pool", postgresql_where=text(f"pool IS NOT NULL AND state IN ({_DISPATCHED})")),
+    Index(
+        "job_queue",
+        "pool",
+        "pool_limit",
+        text("(-priority)"),
+        text("coalesce(urgent_by, 'infinity')"),
+        "id",
+        postgresql_where=text("queued"),
     ),
     Index("job_watch", "watch_at", postgresql_where=text("watch_at IS NOT NULL")),
     Index(
@@ -283,18 +304,4 @@ owed = Table(
     ),
     _moment("since", nullable=False),
     Index("owed_since", "since"),
-)
-
-freshness = Table(
-    "freshness",
-    metadata,
-    Column("app", Text, primary_key=True),
-    Column(
-        "mark",
-        Text,
-        primary_key=True,
-        comment="the kwargs that the app tells its results apart by; empty where there are none",
-    ),
-    Column("work_id", Text, primary_key=True),
-    _moment("at", nullable=False, comment="when a chunk with this work ID last succeeded"),
 )

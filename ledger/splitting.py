@@ -40,7 +40,7 @@ ORDER BY number FOR SHARE
 
 _TERMS = (
     "app, priority, max_fails, max_timeouts, max_losses, timeout_s, retry, overrides, kwargs, end_before, "
-    "urgent_by, digest, mark, bisect, collect"
+    "urgent_by, digest, mark, bisect, collect, pool, pool_limit"
 )
 # What the whole was allowed to do its halves are, so they are open; whether it may be now is for the release to say.
 _INSERT = f"""

@@ -1,12 +1,14 @@
 """The shape that every transition shares, and the clock that every statement reads."""
 
-from jobs.states import TERMINAL, By, State, Verb
+from jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
 
 #: The database's own clock, unless a simulation or a test passes an instant.
 NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"
 
 #: What a verb is told about its jobs where their ids are all there is to tell.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
+
+_GIVEN_UP = f"CASE WHEN source IN ({sql_list(*sorted(DISPATCHED))}) THEN pool END AS pool"
 
 #: Where a job ends whose worker is about to hear of it, the worker has so long to end its work elsewhere by itself.
 ENDS_ITSELF_S = 10.0
@@ -20,16 +22,19 @@ def move(
     condition: str = "true",
     sets: str = "",
     note: str = "NULL",
-    returning: str = "id",
+    returning: str = "",
     forgets_work: bool = False,
+    in_line: str = "",
 ) -> str:
     """The one statement by which jobs change state: hold, guard, write, log.
 
     ``held`` locks the jobs in id order, so that two transactions never wait for each other in a
     circle, and reads each again after the wait. The guard stands once more in the UPDATE. The
     history row is written in the same statement, so no state changes without one. ``condition``
-    and ``sets`` may read ``job`` and ``given``; ``note`` and ``returning`` read the row as moved.
+    and ``sets`` may read ``job`` and ``given``; ``note`` and ``returning`` read the row as moved. What nobody says is
+    to be returned is the id, and, of a job that gives up a slot, its pool (``slots.move_out``).
     ``forgets_work``: what the job had started elsewhere is over, or is to be found by its token alone.
+    ``in_line``: a job of a pool stays as it is and is set like that instead; each row says last which pool that is of.
     """
     if by not in verb.by:
         raise ValueError(f"{by} does not {verb.name}")
@@ -37,22 +42,23 @@ def move(
     assignments = ", ".join(
         filter(None, (f"state = '{verb.target}'", f"changed_at = {NOW}", _leaving(verb), work, sets))
     )
+    returning = returning or (f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id")
     return f"""
     WITH held AS MATERIALIZED (
-        SELECT job.id, job.state AS source FROM job JOIN {given} USING (id)
+        SELECT job.id, job.state AS source, job.pool FROM job JOIN {given} USING (id)
         WHERE {guard(verb)} AND ({condition})
         ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET {assignments}
         FROM held JOIN {given} USING (id)
-        WHERE job.id = held.id AND {guard(verb)}
+        WHERE job.id = held.id AND {guard(verb)}{" AND held.pool IS NULL" if in_line else ""}
         RETURNING job.*, held.source
     ), logged AS (
         INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
         SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {note}
         FROM moved ORDER BY id
-    )
-    SELECT {returning} FROM moved ORDER BY id
+    ){_lined_up(in_line)}
+    SELECT {_answer(returning) if in_line else f"{returning} FROM moved"} ORDER BY id
     """
 
 
@@ -65,10 +71,30 @@ def guard(verb: Verb) -> str:
     return f"CASE WHEN job.{verb.guard} THEN true END"
 
 
+def gives_up_a_slot(verb: Verb) -> bool:
+    """Whether a job that it moves may have been dispatched, and is not after that."""
+    return verb.target not in DISPATCHED and not DISPATCHED.isdisjoint(verb.sources)
+
+
 def _leaving(verb: Verb) -> str:
-    """A job that stops running belongs to no worker; a CHECK holds the ledger to it."""
-    from_running = State.RUNNING in verb.sources
-    return "worker = NULL, deadline = NULL" if from_running else ""
+    """A job that stops running belongs to no worker, one that stops waiting is in no line; CHECKs hold the ledger to
+    it."""
+    left = {State.RUNNING: "worker = NULL, deadline = NULL", State.WAITING: "queued = false"}
+    return ", ".join(words for source, words in left.items() if source in verb.sources)
+
+
+def _lined_up(sets: str) -> str:
+    """Those of a pool, who take no slot before ``pools.admit`` says so."""
+    if not sets:
+        return ""
+    return f""", lined_up AS (
+        UPDATE job SET {sets} FROM held
+        WHERE job.id = held.id AND held.pool IS NOT NULL AND NOT job.queued RETURNING job.*
+    )"""
+
+
+def _answer(returning: str) -> str:
+    return f"{returning}, NULL AS pool FROM moved UNION ALL SELECT {returning}, pool FROM lined_up"
 
 
 def _work(verb: Verb) -> str:

@@ -17,6 +17,7 @@ from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from jobs.submission import JSON, Submission, SubmissionState
 from ledger import pausing
 from ledger.connection import Tx, arrays
+from ledger.slots import move_out
 from ledger.sql import NOW, move
 from ledger.wishes import STILL_WANTS
 
@@ -225,7 +226,7 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
 
 def cancel_job(tx: Tx, name: JobName) -> list[int]:
     """Cancel one job, whoever wants it; for them it has ended badly. What depends on it is told."""
-    cancelled = tx.column(_CANCEL_ANYWAY, jobs=tx.column(_NAMED, app=name.app, key=name.key))
+    cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=tx.column(_NAMED, app=name.app, key=name.key))
     owe(tx, cancelled)
     return cancelled
 
@@ -233,7 +234,7 @@ def cancel_job(tx: Tx, name: JobName) -> list[int]:
 def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:
     """Cancel those of the jobs that no active submission wants; their children are owed the news."""
     tx.rows(_HOLD, jobs=jobs)
-    cancelled = tx.column(_CANCEL_UNWANTED, jobs=jobs)
+    cancelled = move_out(tx, _CANCEL_UNWANTED, jobs=jobs)
     owe(tx, cancelled)
     return cancelled
 

@@ -23,6 +23,7 @@ from jobs.gate import Gate, Need
 from jobs.known import Known
 from jobs.plan import Plan, PlannedJob, Standing, Wish
 from jobs.policy import Policy
+from jobs.pooling import pool_of, require_names
 from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import JSON, Submission
@@ -106,6 +107,7 @@ def chunk(
     if (total := sum(len(each) for each in run.needed)) > JOBS_MAX:
         raise BadRequest(f"It comes to {total:,} jobs; one submission may come to {JOBS_MAX:,}.")
     terms = _Terms(ids, submission.policy, _policies(nodes, submission), number)
+    require_names(nodes[0].app, terms.policies[nodes[0].app.name])
     named = [
         {cut: _name(node, ids[slice(*cut)], number) for cut in run.needed[place]}
         for place, node in enumerate(nodes)
@@ -251,6 +253,7 @@ def _jobs(
             kwargs=node.kwargs,
             work_ids=tuple(terms.ids[slice(*cut)]),
             mark=node.mark,
+            pool=pool_of(node.app, policy, name.key, node.kwargs),
         )
 
 

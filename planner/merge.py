@@ -1,5 +1,6 @@
 """Several walks, and several pushes, as one plan."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -7,10 +8,15 @@ from msgspec import Struct
 from jobs.catalogue import Catalogue
 from jobs.catalogue.policy import parse_policy
 from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from jobs.pooling import pool_of
 from jobs.ref import JobName
 from jobs.submission import JSON
 from planner.keyspaces import keyspace_of
 from planner.walk import Walk
+
+_NUMBER = re.compile(r"\d+")
+#: Of longer numbers the digits decide.
+_DIGITS = 20
 
 
 def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> Plan:
@@ -57,6 +63,7 @@ def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
         offset_s=policy.start_offset_s(name, str(push.submissions)),
         overrides=overrides,
         kwargs=push.kwargs,
+        pool=pool_of(app, policy, name.key, push.kwargs),
     )
     parents = (need.parent for gate in gates for need in gate.needs)
     return (child, *(PlannedJob(name=parent, standing=Standing.EXPECTED) for parent in parents))
@@ -73,15 +80,18 @@ def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, .
 
 
 def in_order(catalogue: Catalogue, jobs: Iterable[PlannedJob]) -> tuple[PlannedJob, ...]:
-    """Parents before children, and the same order in every process that has these definitions."""
+    """Parents before children, and the same order in every process that has these definitions.
+
+    Of one app in the order that a reader would put the keys in, with 2 before 10: who is entered first is the older.
+    """
     return tuple(
-        sorted(jobs, key=lambda job: (catalogue.rank(job.name.app), job.name.app, *_place(job.name.key)))
+        sorted(jobs, key=lambda job: (catalogue.rank(job.name.app), job.name.app, *_as_read(job.name.key)))
     )
 
 
-def _place(key: str) -> tuple[int, str]:
-    """Whole numbers in the order of their values: of jobs that were asked for together 9 runs before 10."""
-    return (len(key) if key.isdecimal() else 0), key
+def _as_read(key: str) -> tuple[str, str]:
+    """Numbers in it are compared as such; keys that come out alike, as they are written."""
+    return _NUMBER.sub(lambda number: number[0].zfill(_DIGITS), key), key
 
 
 def put(jobs: dict[JobName, PlannedJob], job: PlannedJob) -> None:

@@ -3,9 +3,7 @@
 From the app that was asked for downwards: whatever of its range is neither there nor under way is packed into steps,
 the tables that each step reads say which of their partitions it needs, and of these likewise. All that the apps of
 one plan need of a table is put together before it is packed. What is there is not looked behind. In the end each
-step waits for the steps, and the jobs under way, that make anything it needs.
-
-Pure: ``Knowledge`` says what there is.
+step waits for the steps, and the jobs under way, that make anything it needs. Pure: ``Knowledge`` says what there is.
 """
 
 from collections import defaultdict
@@ -21,6 +19,7 @@ from jobs.gate import Gate, Need
 from jobs.partitioning import TableDependency
 from jobs.plan import PlannedJob, Standing
 from jobs.policy import Policy
+from jobs.pooling import pool_of, require_names
 from jobs.ref import JobName
 from jobs.submission import JSON, Submission
 from planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
@@ -54,6 +53,7 @@ class Layout:
         self._terms: dict[str, _Terms] = {}
         self._extents: dict[str, Extent] = {}
         self._app = catalogue.app(submission.app)
+        require_names(self._app, self._terms_of(self._app).policy)
         asked = asked_for(self._app, submission)
         self._horizon_s = self._horizon(asked, submission)
         self._wanted: dict[str, list[Span]] = defaultdict(list)
@@ -107,6 +107,7 @@ class Layout:
             overrides=terms.overrides,
             kwargs=self._submission.kwargs,
             place=table,
+            pool=pool_of(app, terms.policy, name.key, self._submission.kwargs),
         )
 
     def gates(self, app: App, step: Span) -> tuple[Gate, ...]:

@@ -21,6 +21,7 @@ from jobs.gate import DEAD_FOR, MET, Gate, Need
 from jobs.known import Known
 from jobs.plan import PlannedJob, Rerun, Standing, Wish
 from jobs.policy import Policy
+from jobs.pooling import pool_of, require_names
 from jobs.ref import JobName
 from jobs.states import DEAD, LIVE, TERMINAL, State
 from jobs.submission import Submission
@@ -65,6 +66,7 @@ class Walk:
         self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
         self._stale: dict[JobName, int] = {}
         self._taken_along: set[JobName] = set()
+        require_names(catalogue.app(submission.app), self._policy(submission.app))
         self._roots = tuple(self._expand())
         self._asked_for = frozenset(self._roots)
         self._frontier = dict.fromkeys(self._roots)
@@ -249,6 +251,7 @@ class Walk:
             offset_s=policy.start_offset_s(name, str(self.number)),
             overrides=self.submission.policy,
             kwargs=self.submission.kwargs,
+            pool=pool_of(self._catalogue.app(name.app), policy, name.key, self.submission.kwargs),
         )
 
     def _policy(self, app: str) -> Policy:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from jobs.app import App
+from jobs.catalogue.concurrency import check_pools
 from jobs.catalogue.confs import read_confs
 from jobs.catalogue.definitions import Catalogue
 from jobs.catalogue.digest import code_of, digest
@@ -43,6 +44,7 @@ def load(
     entries = (each for each in written if isinstance(each, Entry))
     drafts = link_tables(_read(entries, default_job_id, delimiter, faults), faults)
     _check_graph(drafts, faults)
+    check_pools(drafts.values())
     apps = type_apps(drafts, settle_kinds(drafts), limit)
     # What is wrong already would only look wrong again from its neighbours' side.
     sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}

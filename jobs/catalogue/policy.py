@@ -7,6 +7,7 @@ from typing import Any
 
 from jobs.allowance import Allowance
 from jobs.backoff import Retry
+from jobs.catalogue.concurrency import read_concurrency
 from jobs.catalogue.faults import Words, one_of, read_fields, truth, unknown
 from jobs.durations import parse_duration_s, parse_instant
 from jobs.errors import BadRequest
@@ -212,6 +213,7 @@ POLICY_WORDS: Words = {
     "random_start_offset": ("random_start_offset_s", _offset_s),
     "retry": ("retry", _retry),
     "priority": ("priority", _priority),
+    "concurrency": ("concurrency", read_concurrency),
     "pull": ("pull", _pull),
     "on_failure": ("on_failure", _on_failure),
     "fail_on": ("fail_on", _fail_on),

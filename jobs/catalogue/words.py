@@ -6,6 +6,7 @@ from typing import Any
 
 from jobs.catalogue import chunks, partitions
 from jobs.catalogue.chunks import CHUNK_WORDS, any_key, read_chunking
+from jobs.catalogue.concurrency import check_key
 from jobs.catalogue.dependencies import read_groups
 from jobs.catalogue.draft import Draft, Entry
 from jobs.catalogue.faults import At, Faults, unknown
@@ -47,6 +48,8 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
         template = any_key(delimiter)
     elif isinstance(entry.words, Mapping):
         template = _template(words, entry.default_job_id or default_job_id, delimiter, at)
+    if template:
+        check_key(policy, () if chunking or partitioning else template.names, at)
     path, function, filtered = _filter(words, at.inside("valid_if_or"))
     return Draft(
         name=entry.name,
