@@ -14,6 +14,7 @@ from jobs.submission import JSON
 OF_KWARGS = "kwargs."
 #: A longer text is kept by its beginning and a digest: the names of pools are in an index.
 _CHARACTERS_MAX = 200
+_NAMED = "pool "
 
 
 def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> str | None:
@@ -26,10 +27,15 @@ def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> s
     if concurrency is None:
         return None
     if concurrency.pool is not None:
-        return f"pool {concurrency.pool}"
+        return f"{_NAMED}{concurrency.pool}"
     if concurrency.key is None:
         return app.name
     return f"{app.name}:{_short(fill(concurrency.key, _values(app, concurrency.key, key, kwargs)))}"
+
+
+def spoken(pool: str) -> str:
+    """As people are told of it."""
+    return pool if pool.startswith(_NAMED) else f"pool {pool}"
 
 
 def unknown_names(key: str, identifiers: tuple[str, ...]) -> list[str]:

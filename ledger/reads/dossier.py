@@ -16,7 +16,8 @@ from ledger.reads import partitions
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
        deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids, paused,
-       watch_at, watch_s, said, place, collect, archived_at
+       watch_at, watch_s, said, place, collect, archived_at, pool, pool_limit,
+       queued
 FROM job WHERE app = %(app)s AND key = %(key)s
 """
 _ROUNDS = """
@@ -80,6 +81,9 @@ class Job(Struct, frozen=True):
     place: str | None = None
     collect: bool = False
     archived_at: datetime | None = None
+    pool: str | None = None
+    pool_limit: int | None = None
+    queued: bool = False
 
     @property
     def name(self) -> JobName:

@@ -13,6 +13,7 @@ from jobs.ref import JobName
 from jobs.states import DEAD, State
 from ledger.connection import Tx
 from ledger.reads import askers, dossier, fleet, upstream
+from ledger.reads.lines import Line, line
 from ledger.reads.pieces import Pieces, pieces
 from ledger.sql import NOW
 
@@ -60,7 +61,8 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     ``unserved`` are the system's own queues that nobody takes from; ``crew`` runs the jobs of its app, and ``ahead``
     is how many of them are more urgent; ``child`` is one that needs it; ``to_land``: as a partition that
     others bring; ``note`` is what its last transition says;
-    ``root`` is about the job, far up perhaps, that it waits for in the end; ``pieces`` run in its place.
+    ``root`` is about the job, far up perhaps, that it waits for in the end; ``pieces`` run in its place;
+    ``line`` is the one that it stands in for a slot of its pool.
     """
 
     now: datetime
@@ -82,6 +84,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     note: str | None = None
     root: "Obstacles | None" = None
     pieces: Pieces = Pieces()
+    line: Line | None = None
 
 
 def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Sequence[str] = ()) -> Obstacles:
@@ -136,6 +139,7 @@ def _with_parents(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
         wanted_by=askers.wanted_by(tx, job.id) if job.state is State.CANCELLED else [],
         paused_by=askers.paused_by(tx, job.id) if job.is_held_back else [],
         root=_alone(tx, root, found) if root else None,
+        line=line(tx, job.id, job.pool) if job.queued and job.pool else None,
     )
 
 

@@ -13,10 +13,11 @@ from ops.words import command
 
 class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """``kind`` says what is waited for: parent, landing (of a partition that others bring), time, worker (one on its
-    queue), slot (a thread of one), queue (jobs before it), lease, planner, groomer, submission, job (that a
-    submission is not planned before the end of), event, definition, pause (a submission to be resumed), look (at work
-    elsewhere); root is the job at the upper end of a line that waits, half is of a job that was split. Or it says
-    what has happened: lost (an alternative), cause (of an end), refusal (of a submission). Jobs are named."""
+    queue), slot (a thread of one), pool (a job that has a slot of its pool), queue (jobs before it), lease, planner,
+    groomer, submission, job (that a submission is not planned before the end of), event, definition, pause (a
+    submission to be resumed), look (at work elsewhere); root is the job at the upper end of a line that waits, half is
+    of a job that was split. Or it says what has happened: lost (an alternative), cause (of an end), refusal (of a
+    submission). Jobs are named."""
 
     kind: str
     what: str

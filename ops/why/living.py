@@ -7,7 +7,7 @@ from jobs.states import State
 from ledger.reads.dossier import Job
 from ledger.reads.obstacles import Obstacles
 from ops.times import moment, span
-from ops.why import elsewhere, landings, parents, pauses, queue
+from ops.why import elsewhere, landings, parents, pauses, pools, queue
 from ops.why.answer import Reason, WaitsFor, remedy
 from ops.why.keepers import TIME, absent
 from ops.words import first_line
@@ -38,6 +38,8 @@ def _waiting(job: Job, facts: Obstacles) -> Reason:
         otherwise = Reason(_until(job, facts), time, absent(facts, *TIME))
     elif facts.paused_by:
         otherwise = Reason("")
+    elif facts.line:
+        otherwise = pools.in_line(job, facts.line, facts)
     else:
         waits = [WaitsFor(kind="groomer", what="the groomer's next tick")]
         otherwise = Reason("may run and is about to be released", waits, absent(facts, *TIME))

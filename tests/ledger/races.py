@@ -17,7 +17,7 @@ T = TypeVar("T")
 WAIT_S = 10.0
 
 
-class _Stops(Tx, frozen=True):
+class _Stops(Tx, frozen=True, kw_only=True):
     """A transaction that asks ``gate`` before each statement."""
 
     gate: Callable[[], None]
@@ -47,7 +47,7 @@ class StoppingLedger(Ledger):
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
         with super().transaction() as tx:
-            yield _Stops(tx.connection, tx.now, self._gate)
+            yield _Stops(tx.connection, tx.now, gate=self._gate)
 
     def _gate(self) -> None:
         self._left -= 1

@@ -7,6 +7,7 @@ import msgspec
 
 from jobs.calendar import Calendar
 from jobs.history import Round
+from jobs.pooling import spoken
 from jobs.states import State
 from jobs.work_ids import ids_of, short_text_of
 from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
@@ -75,10 +76,7 @@ def _facts(found: Dossier) -> Iterator[str]:
     yield f"round {job.round}: {job.fails} fails, {job.timeouts} timeouts, {job.losses} losses"
     if job.priority:
         yield f"priority {job.priority}"
-    if job.not_before:
-        yield f"not before {moment(job.not_before)} UTC"
-    if job.end_before:
-        yield f"end before {moment(job.end_before)} UTC"
+    yield from _times_and_places(job)
     yield from _collecting(job)
     if job.work_ids is not None:
         yield f"work IDs {short_text_of(tuple(ids_of(job.work_ids)))}"
@@ -102,6 +100,16 @@ def _collecting(job: Job) -> Iterator[str]:
         yield f"uncollected; `{command('archive', job.name)}` marks it as collected"
     if job.archived_at:
         yield f"archived {moment(job.archived_at)} UTC"
+
+
+def _times_and_places(job: Job) -> Iterator[str]:
+    """When it may run, and with how many others."""
+    if job.not_before:
+        yield f"not before {moment(job.not_before)} UTC"
+    if job.end_before:
+        yield f"end before {moment(job.end_before)} UTC"
+    if job.pool is not None:
+        yield f"{spoken(job.pool)}, {job.pool_limit} at once{', in line for a slot' if job.queued else ''}"
 
 
 def _looks(job: Job) -> Iterator[str]:

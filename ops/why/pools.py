@@ -1,0 +1,60 @@
+"""What a job waits for that may run, and whose pool is full."""
+
+from collections.abc import Sequence
+
+from jobs.pooling import spoken
+from jobs.states import State
+from ledger.reads.dossier import Job
+from ledger.reads.lines import COUNTED_MAX, Holder, Line
+from ledger.reads.obstacles import Obstacles
+from ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from ops.why.keepers import TIME, absent
+
+
+def in_line(job: Job, line: Line, facts: Obstacles) -> Reason:
+    pool, limit = spoken(job.pool or ""), job.pool_limit or 1
+    before = f", and {_count(line)} before it" if line.ahead else ""
+    if line.taken < limit:
+        waits = [WaitsFor(kind="groomer", what="the groomer's next tick"), *_before(line, pool)]
+        return Reason(f"may run, and {pool} has a slot free{before}", waits, absent(facts, *TIME))
+    full = f"no more than {limit} of its jobs run at once" if limit > 1 else "its jobs run one at a time"
+    waits = [*map(_held, line.holders), *_before(line, pool)]
+    return Reason(f"may run, but {pool} is full: {full}{before}", waits, [*_overtake(job, line)])
+
+
+def _held(holder: Holder) -> WaitsFor:
+    if holder.host is not None:
+        where = f"which {holder.host}:{holder.pid} runs"
+    elif holder.state is State.READY:
+        where = "which is ready, and no worker has taken yet"
+    else:
+        where = "which runs elsewhere"
+    return WaitsFor(
+        kind="pool",
+        what=f"{holder.name}, {where}",
+        since=holder.since,
+        app=holder.app,
+        key=holder.key,
+        state=holder.state,
+    )
+
+
+def _before(line: Line, pool: str) -> Sequence[WaitsFor]:
+    """Those that are more urgent, and those that are as urgent and older."""
+    if not line.ahead:
+        return ()
+    return (
+        WaitsFor(kind="queue", what=f"{_count(line)} before it in the line of {pool}, more urgent or older"),
+    )
+
+
+def _count(line: Line) -> str:
+    many = f"more than {COUNTED_MAX}" if line.ahead > COUNTED_MAX else str(line.ahead)
+    return f"{many} {'job is' if line.ahead == 1 else 'jobs are'}"
+
+
+def _overtake(job: Job, line: Line) -> Sequence[Remedy]:
+    if not line.ahead:
+        return ()
+    words = f"submit --priority {job.priority + 1}"
+    return (remedy(words, job.name, "has it overtake those that are as urgent as it is now"),)
