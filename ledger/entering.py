@@ -117,6 +117,20 @@ UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _ANEW.items
 FROM {_GIVEN}
 WHERE job.id = given.id
 """
+_WAITS = f"CASE WHEN job.state = '{State.WAITING}' THEN true END"
+_REJOIN = f"""
+WITH held AS MATERIALIZED (
+    SELECT job.id, {_ANEW["pool"]} AS pool, {_ANEW["pool_limit"]} AS pool_limit
+    FROM job JOIN (SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS asked (id, term)
+                   JOIN {_TERMS_GIVEN} USING (term)) AS given USING (id)
+    WHERE {_WAITS} AND (job.pool, job.pool_limit) IS DISTINCT FROM ({_ANEW["pool"]}, {_ANEW["pool_limit"]})
+    ORDER BY job.id FOR UPDATE OF job
+)
+UPDATE job SET pool = held.pool, pool_limit = held.pool_limit,
+    queued = job.queued AND job.pool IS NOT DISTINCT FROM held.pool
+FROM held WHERE job.id = held.id AND {_WAITS}
+RETURNING job.id, job.pool
+"""
 _SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED}'")
 
 _VERBS = {standing.verb.target: standing.verb.name for standing in Standing}
@@ -148,6 +162,14 @@ def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> Non
     """Give these revived jobs the terms that they are planned with now, where these say anything."""
     if jobs:
         tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(jobs))
+
+
+def rejoin(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
+    """Those of the jobs that wait and have another pool or limit now, by what they are planned with; whoever stood in
+    the line of another pool is still to be released."""
+    rows = tx.rows(_REJOIN, jobs=[ids[job.name] for job in jobs], **_terms(jobs)) if jobs else []
+    tx.pools.update(pool for _, pool in rows if pool is not None)
+    return [id for id, _ in rows]
 
 
 def skip(tx: Tx, jobs: list[int]) -> None:

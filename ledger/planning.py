@@ -85,13 +85,9 @@ def plan(tx: Tx, plan: Plan) -> Told:
     fresh = [job for job in wanted if job.name in made or ids[job.name] in woken]
     gates.write(tx, fresh, ids)
     asked_again = [job for job in wanted if job.name in older and ids[job.name] not in woken]
-    changed = gates.outdated(
-        tx,
-        asked_again,
-        ids,
-        asked=[ids[name] for _, name, wish in plan.wants if wish is not Wish.PUSHED],
-        again=[job for _, jobs in reruns for job in jobs],
-    )
+    asked = {ids[name] for _, name, wish in plan.wants if wish is not Wish.PUSHED}
+    again = [job for _, jobs in reruns for job in jobs]
+    changed = gates.outdated(tx, asked_again, ids, asked=[*asked], again=again)
     gates.replace(tx, changed, ids)
     gates.discount(tx, [job for job in plan.jobs if job.stale], ids)
     wishes.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
@@ -99,12 +95,13 @@ def plan(tx: Tx, plan: Plan) -> Told:
     unsure = [ids[job.name] for job in (*_decided(fresh, older.keys() | set(skipped)), *changed)]
     counts.recount(tx, unsure)
     revived = _revive(tx, reruns, asked_again, ids)
+    moved = entering.rejoin(tx, [job for job in asked_again if ids[job.name] in asked], ids)
     raised = urgency.ask(tx, {ids[job.name]: job.policy.priority for job in asked_again})
     touched = sorted({*unsure, *revived})
     urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in fresh)}))
     wanted_in_vain = [ids[name] for number, name, _ in plan.wants if number in paused]
     ready = pausing.follow(tx, sorted({*held_back, *halves, *revived, *wanted_in_vain}))
-    may_run = [*touched, *(ids[job.name] for job in fresh if entering.is_open(job))]
+    may_run = [*touched, *moved, *(ids[job.name] for job in fresh if entering.is_open(job))]
     ready += release(tx, By.PLANNER, may_run)
     stranded = strand(tx, touched)
     told = counts.tell(tx, [*(ids[name] for name in skipped), *stranded])

@@ -64,6 +64,13 @@ _REVIVE = move(
 )
 #: Said of a job that is run again for the age of its last success.
 STALE_INPUT = "a stale input"
+# A child that may run, and has not been let to, may be released at any moment by somebody who asks no gate: he waits
+# for these rows, or passes over them, and finds it shut.
+_HOLD_OPEN_CHILDREN = f"""
+SELECT id FROM job
+WHERE id IN (SELECT child FROM need WHERE parent = ANY(%(jobs)s)) AND CASE WHEN state = '{State.WAITING}' THEN open END
+ORDER BY id FOR UPDATE
+"""
 # From the parents to their children, whatever the statistics say of waiting jobs: these know nothing of the hundred
 # thousand that this very transaction has set waiting (as in ``sql.guard``).
 _WAITING_CHILDREN = f"""
@@ -110,6 +117,7 @@ def _revive(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | N
     revived = tx.column(_REVIVE, jobs=jobs, named=[*named], note=note)
     repay(tx, revived)
     forget_ended(tx, revived)
+    tx.rows(_HOLD_OPEN_CHILDREN, jobs=revived)
     touched = sorted({*revived, *tx.column(_WAITING_CHILDREN, jobs=revived)})
     counts.recount(tx, touched)
     return Revived(revived, touched)

@@ -28,11 +28,10 @@ def move(
 ) -> str:
     """The one statement by which jobs change state: hold, guard, write, log.
 
-    ``held`` locks the jobs in id order, so that two transactions never wait for each other in a
-    circle, and reads each again after the wait. The guard stands once more in the UPDATE. The
-    history row is written in the same statement, so no state changes without one. ``condition``
-    and ``sets`` may read ``job`` and ``given``; ``note`` and ``returning`` read the row as moved. What nobody says is
-    to be returned is the id, and, of a job that gives up a slot, its pool (``slots.move_out``).
+    ``held`` locks the jobs in id order, so that two transactions never wait for each other in a circle, and reads
+    each again after the wait. The guard stands once more in the UPDATE. The history row is written in the same
+    statement, so no state changes without one. ``condition`` and ``sets`` may read ``job`` and ``given``; ``note`` and
+    ``returning`` read the row as moved: its id, and the pool whose slot it gives up (``slots.move_out``).
     ``forgets_work``: what the job had started elsewhere is over, or is to be found by its token alone.
     ``in_line``: a job of a pool stays as it is and is set like that instead; each row says last which pool that is of.
     """

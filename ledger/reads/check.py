@@ -77,6 +77,9 @@ _RULES = {
             FROM wants JOIN submission ON submission.number = wants.submission
             WHERE wants.job = job.id AND {STILL_WANTS}), false)
     """,
+    "who stands in line for a pool waits, and nothing else keeps him": f"""
+        SELECT id FROM job WHERE queued AND (state <> '{State.WAITING}' OR NOT open OR paused OR pool IS NULL)
+    """,
     "a job that was split has two halves, and their work IDs are together its own": f"""
         SELECT id FROM job WHERE state = '{State.SPLIT}' AND NOT (
             2 = (SELECT count(*) FROM job half WHERE half.half_of = job.id)

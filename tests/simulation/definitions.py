@@ -13,6 +13,7 @@ from tests.simulation.partitions import (
     drawn_partition_words,
     is_by_partition,
 )
+from tests.simulation.pools import with_drawn_pools
 
 KEYS = ("1", "2")
 #: Mostly long after everything has ended; now and then in the middle of it.
@@ -24,7 +25,7 @@ def drawn_apps(rng: random.Random) -> dict[str, Any]:
     apps: dict[str, Any] = {}
     for place in range(rng.randint(2, 6)):
         apps[f"app{place}"] = _drawn_app(rng, [*apps], apps)
-    return apps | drawn_chunk_apps(rng) | drawn_partition_apps(rng)
+    return with_drawn_pools(rng, apps | drawn_chunk_apps(rng) | drawn_partition_apps(rng))
 
 
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:

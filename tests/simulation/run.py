@@ -16,6 +16,7 @@ from tests.simulation.chunks import twice_at_once, unaccounted
 from tests.simulation.definitions import drawn_apps
 from tests.simulation.faults import Faults, drawn
 from tests.simulation.pauses import begun, held_back
+from tests.simulation.pools import crowded, waiting_in_vain
 from tests.simulation.world import PATIENCE_S, RESUMED_S, World
 from tests.world import catalogue_of
 
@@ -87,6 +88,10 @@ def _run(world: World) -> None:
             assert not broken, broken
             twice = world.plain.transact(twice_at_once)
             assert not twice, f"at once: {twice}"
+            full = world.plain.transact(crowded)
+            assert not full, f"more than may be at once: {full}"
+        in_vain = world.plain.transact(waiting_in_vain)
+        assert not in_vain, f"in line for a free slot: {in_vain}"
         held = world.plain.transact(held_back)
         if world.elapsed_s > RESUMED_S and world.plain.transact(_at_rest):
             missing = world.plain.transact(lambda tx: _not_pushed(tx, world.catalogues))

@@ -1,0 +1,268 @@
+"""Verbs that meet over the slots of a pool, stopped at every statement: the limit holds, nobody waits for ever."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from actors import executor, groomer, pausing, planner
+from broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
+from jobs.outcome import Ending, Outcome
+from jobs.states import DISPATCHED, LIVE, State
+from ledger import pools
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.ledger.races import race
+from tests.world import LEASE_S, World
+
+#: No handler here has more statements than this.
+STATEMENTS_MAX = 60
+LIMIT = 2
+
+Act = Callable[[Ledger], list[Message]]
+Pair = Callable[["Meeting"], tuple[Act, Act]]
+
+
+class Meeting:
+    """A pool of two: ``a`` runs, ``b`` is ready and wanted by ``other`` too, ``c`` stands in line. ``d`` needs ``a``
+    and is not planned."""
+
+    def __init__(self, url: str) -> None:
+        self.world = World(url)
+        pool = {"pool": "p", "limit": LIMIT}
+        self.world.apps("a -> d, b, c", concurrency=pool, max_fails=1)
+        self.ids = {app: self.world.submit(app, push="wanted", id=app) for app in "abc"}
+        self.world.submit("b", push="wanted", id="other")
+        self.taken: list[Claimed] = []
+        claimed = self.world.claim("a")
+        assert claimed is not None
+        self.claimed = claimed
+        assert [self.world.field(app, "queued") for app in "abc"] == [False, False, True]
+
+    def plan(self, app: str, key: str = "1", **words: object) -> Act:
+        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, **words}))
+        message = Submit(id=f"plan-{app}-{key}", submission=raw)
+        return lambda ledger: list(planner.submit(ledger, self.world.catalogue, message))
+
+    def record(self, ending: Ending = Ending.DONE) -> Act:
+        outcome = {self.claimed.right: Outcome(ending=ending)}
+        return lambda ledger: list(executor.record(ledger, outcome)[0])
+
+    def judge(self) -> Act:
+        message = Executed(jobs=(self.claimed.id,))
+        return lambda ledger: list(planner.executed(ledger, self.world.catalogue, message))
+
+    def cancel(self, submission: str) -> Act:
+        message = Cancel(submission=submission)
+        return lambda ledger: list(planner.cancel(ledger, self.world.catalogue, message))
+
+    def cancel_job(self, app: str) -> Act:
+        message = Cancel(app=app, key="1")
+        return lambda ledger: list(planner.cancel(ledger, self.world.catalogue, message))
+
+    def pause(self, submission: str) -> Act:
+        message = Pause(submission=submission)
+        return lambda ledger: list(pausing.pause(ledger, self.world.catalogue, message))
+
+    def resume(self, submission: str) -> Act:
+        message = Resume(submission=submission)
+        return lambda ledger: list(pausing.resume(ledger, self.world.catalogue, message))
+
+    def claim(self, name: str) -> Act:
+        known = self.world.known(name)
+        message = Execute(app=known.app, jobs=(Turn(known.id, self.world.round(name)),))
+
+        def act(ledger: Ledger) -> list[Message]:
+            taken, messages = executor.claim(ledger, self.world.catalogue, message, self.world.worker)
+            self.taken += taken
+            return list(messages)
+
+        return act
+
+    def groom(self) -> Act:
+        return lambda ledger: list(groomer.tick(ledger, self.world.catalogue, Tick()))
+
+    def lose_the_lease(self) -> None:
+        self.world.tick()
+        self.world.now = self.world.now.replace(second=int(LEASE_S) + 1)
+
+    def dispatched(self) -> int:
+        states = self.world.states().values()
+        return sum(state in DISPATCHED for state in states)
+
+    def free_one_slot(self) -> None:
+        """``c`` has ended, and ``b`` too: one slot is left, and nobody stands in line."""
+        for app in "cb":
+            self.cancel_job(app)(self.world.ledger)
+
+
+def _two_plans_for_the_last_slot(m: Meeting) -> tuple[Act, Act]:
+    m.free_one_slot()
+    return m.plan("a", "2"), m.plan("b", "2")
+
+
+def _a_plan_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    return m.plan("b", "2"), m.record()
+
+
+def _a_plan_and_an_end_while_nobody_stands_in_line(m: Meeting) -> tuple[Act, Act]:
+    m.cancel_job("c")(m.world.ledger)
+    return m.plan("b", "2"), m.record()
+
+
+def _a_plan_that_names_who_stands_in_line_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    return m.plan("c", policy={"priority": 3}), m.record()
+
+
+def _a_plan_that_raises_the_limit_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    return m.plan("c", policy={"concurrency": {"pool": "p", "limit": LIMIT}, "priority": 1}), m.record()
+
+
+def _a_plan_and_a_cancellation_of_who_has_a_slot(m: Meeting) -> tuple[Act, Act]:
+    return m.plan("b", "2"), m.cancel_job("b")
+
+
+def _a_cancellation_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    return m.cancel("c"), m.record()
+
+
+def _two_cancellations(m: Meeting) -> tuple[Act, Act]:
+    return m.cancel("b"), m.cancel("other")
+
+
+def _two_ends(m: Meeting) -> tuple[Act, Act]:
+    m.plan("b", "2")(m.world.ledger)
+    return m.record(), m.cancel_job("b")
+
+
+def _a_plan_and_a_lost_lease(m: Meeting) -> tuple[Act, Act]:
+    m.lose_the_lease()
+    return m.plan("b", "2"), m.groom()
+
+
+def _an_end_and_a_lost_lease(m: Meeting) -> tuple[Act, Act]:
+    m.lose_the_lease()
+    return m.record(), m.groom()
+
+
+def _two_grooms(m: Meeting) -> tuple[Act, Act]:
+    m.lose_the_lease()
+    return m.groom(), m.groom()
+
+
+def _a_judgement_that_tries_again_and_a_plan(m: Meeting) -> tuple[Act, Act]:
+    m.record(Ending.ERROR)(m.world.ledger)
+    return m.judge(), m.plan("b", "2")
+
+
+def _a_judgement_that_pushes_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    m.plan("d")(m.world.ledger)
+    m.record()(m.world.ledger)
+    return m.judge(), m.cancel_job("b")
+
+
+def _a_pause_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    return m.pause("c"), m.record()
+
+
+def _a_resumption_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    m.pause("c")(m.world.ledger)
+    return m.resume("c"), m.record()
+
+
+def _a_pause_of_who_has_a_slot_and_a_plan(m: Meeting) -> tuple[Act, Act]:
+    m.pause("other")(m.world.ledger)
+    return m.pause("b"), m.plan("a", "2")
+
+
+def _a_pause_and_a_claim(m: Meeting) -> tuple[Act, Act]:
+    m.pause("other")(m.world.ledger)
+    return m.pause("b"), m.claim("b")
+
+
+def _a_claim_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    return m.claim("b"), m.record()
+
+
+def _a_rerun_of_a_parent_and_an_end(m: Meeting) -> tuple[Act, Act]:
+    """``d`` stands in line, and is to wait for ``a`` again."""
+    m.plan("d")(m.world.ledger)
+    m.world.record(m.claimed)
+    return m.plan("a", rerun="job"), m.cancel_job("b")
+
+
+PAIRS = [
+    _two_plans_for_the_last_slot,
+    _a_plan_and_an_end,
+    _a_plan_and_an_end_while_nobody_stands_in_line,
+    _a_plan_that_names_who_stands_in_line_and_an_end,
+    _a_plan_that_raises_the_limit_and_an_end,
+    _a_plan_and_a_cancellation_of_who_has_a_slot,
+    _a_cancellation_and_an_end,
+    _two_cancellations,
+    _two_ends,
+    _a_plan_and_a_lost_lease,
+    _an_end_and_a_lost_lease,
+    _two_grooms,
+    _a_judgement_that_tries_again_and_a_plan,
+    _a_judgement_that_pushes_and_an_end,
+    _a_pause_and_an_end,
+    _a_resumption_and_an_end,
+    _a_pause_of_who_has_a_slot_and_a_plan,
+    _a_pause_and_a_claim,
+    _a_claim_and_an_end,
+    _a_rerun_of_a_parent_and_an_end,
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.__name__.strip("_"))
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_two_verbs_meet_over_a_slot(embedded_url: str, pair: Pair, swapped: bool) -> None:
+    _meet(embedded_url, pair, swapped=swapped)
+
+
+def test_without_turns_two_plans_take_the_last_slot(
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The races can fail."""
+    monkeypatch.setattr(pools, "_TAKE_TURNS", "SELECT 1 WHERE %(pools)s::text[] IS NOT NULL")
+    with pytest.raises(AssertionError, match="3 of 2"):
+        _meet(embedded_url, _two_plans_for_the_last_slot, swapped=False)
+
+
+def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
+    for stop_before in range(STATEMENTS_MAX):
+        meeting = Meeting(url)
+        world = meeting.world
+        first, second = reversed(pair(meeting)) if swapped else pair(meeting)
+        stopped, one, two = race(url, lambda world=world: world.now, first, second, stop_before)
+        world.queue.extend([*(one or []), *(two or [])])
+        assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
+        assert meeting.dispatched() <= LIMIT, f"{meeting.dispatched()} of {LIMIT}, statement {stop_before}"
+        world.deliver()
+        _finish(meeting)
+        assert world.ledger.transact(breaches) == []
+        world.ledger.close()
+        if not stopped:
+            return
+    raise AssertionError("a handler has more statements than it should")
+
+
+def _finish(meeting: Meeting) -> None:
+    """Resume whatever is paused and work on until nothing moves: every job that somebody asked for has to end."""
+    world = meeting.world
+    for submission in meeting.ids:
+        world.resume(submission)
+    world.resume("other")
+    for claimed in (meeting.claimed, *meeting.taken):
+        world.record(claimed)
+    world.worker = world.hire()
+    for _ in range(20):
+        for name in sorted(world.ready()):
+            assert meeting.dispatched() <= LIMIT
+            world.finish(name)
+        if not set(world.states().values()) & (LIVE - {State.EXPECTED}):
+            return
+        world.tick(after_s=LEASE_S)
+    raise AssertionError(world.states())
