@@ -35,7 +35,7 @@ def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> s
 
 def spoken(pool: str) -> str:
     """As people are told of it."""
-    return pool if pool.startswith(_NAMED) else f"pool {pool}"
+    return pool if pool.startswith(_NAMED) else f"the pool of {pool}"
 
 
 def unknown_names(key: str, identifiers: tuple[str, ...]) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from jobs.catalogue.draft import Draft
 from jobs.catalogue.faults import At, Words, read_fields, unknown
 from jobs.concurrency import Concurrency
-from jobs.policy import Policy
 from jobs.pooling import say_unknown, unknown_names
 from jobs.runners.braces import names
 
@@ -34,9 +33,9 @@ def read_concurrency(value: object) -> Concurrency:
     return Concurrency(**fields)
 
 
-def check_key(policy: Policy, identifiers: tuple[str, ...], at: At) -> None:
+def check_key(concurrency: Concurrency | None, identifiers: tuple[str, ...], at: At) -> None:
     """A fault for a key that asks for what no job of the app has."""
-    key = policy.concurrency.key if policy.concurrency else None
+    key = concurrency.key if concurrency else None
     if key is not None and (missing := unknown_names(key, identifiers)):
         at.add(f"concurrency: {say_unknown(missing, identifiers)}")
 

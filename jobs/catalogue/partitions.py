@@ -21,6 +21,7 @@ from typing import Any
 
 from jobs.calendar import Calendar
 from jobs.catalogue.calendars import moments_of, read_calendar
+from jobs.catalogue.concurrency import check_key
 from jobs.catalogue.draft import Reading
 from jobs.catalogue.faults import At, Words, read_fields, truth, unknown
 from jobs.catalogue.lag import is_number
@@ -129,8 +130,10 @@ def _modes(value: object, at: At) -> Iterator[tuple[str, dict[str, JSON]]]:
 def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
     """The words that can be read, as a submission would have them."""
     wrong = [unknown(word, POLICY_WORDS) for word in words if word not in POLICY_WORDS]
-    if read_policy(words, wrong.append).get("on_failure") == "bisect":
+    fields = read_policy(words, wrong.append)
+    if fields.get("on_failure") == "bisect":
         wrong.append("on_failure: bisect parts work IDs, which partitions are not")
+    check_key(fields.get("concurrency"), (), at)
     for fault in wrong:
         at.add(fault)
     return {} if wrong else dict(read_fields(_AS_SUBMITTED, words, at.add))

@@ -49,7 +49,7 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
     elif isinstance(entry.words, Mapping):
         template = _template(words, entry.default_job_id or default_job_id, delimiter, at)
     if template:
-        check_key(policy, () if chunking or partitioning else template.names, at)
+        check_key(policy.concurrency, () if chunking or partitioning else template.names, at)
     path, function, filtered = _filter(words, at.inside("valid_if_or"))
     return Draft(
         name=entry.name,

@@ -119,6 +119,7 @@ _POLICY: dict[str, tuple[Callable[[str], object], str]] = {
     "end_before": (moment_option, "T"),
     "random_start_offset": (str, "DURATION"),
     "priority": (int, "N"),
+    "concurrency": (int, "N"),
     "pull": (str, "first|all"),
     "fail_on": (str, "exit|stderr|either"),
     "archive": (str, "auto|manual"),

@@ -1,0 +1,84 @@
+"""What an operator is told of a job that stands in line for a slot of its pool."""
+
+from tests.ops.site import WORDS, Site
+
+POOL = {"concurrency": {"pool": "warehouse", "limit": 2}}
+
+
+def _full(site: Site) -> None:
+    """``a`` runs, ``b`` is ready; ``c`` stands in line, and ``d`` behind it."""
+    site.define(dict.fromkeys("abcd", WORDS | POOL))
+    for app in "abcd":
+        site.world.submit(app)
+    assert site.world.claim("a") is not None
+
+
+def test_a_job_in_line_is_told_its_pool_who_is_before_it_and_who_has_the_slots(site: Site) -> None:
+    _full(site)
+    said = site.why("d")
+    assert said["because"] == (
+        "d/1 may run, but pool warehouse is full: no more than 2 of its jobs run at once, and 1 job is before it"
+    )
+    assert [(each["kind"], each["what"]) for each in said["waits_for"]] == [
+        ("pool", "a/1, which site:7 runs"),
+        ("pool", "b/1, which is ready, and no worker has taken yet"),
+        ("queue", "1 job is before it in the line of pool warehouse, more urgent or older"),
+    ]
+    assert {each["app"] for each in said["waits_for"] if each["kind"] == "pool"} == {"a", "b"}
+
+
+def test_what_is_offered_to_a_job_in_line_helps(site: Site) -> None:
+    _full(site)
+    (remedy,) = site.why("d")["remedies"]
+    assert remedy["command"] == "sluice submit --priority 1 d 1"
+    site.world.submit("d", policy={"priority": 1})
+    assert "before it" not in site.why("d")["because"]
+    assert site.why("d")["remedies"] == []
+    assert "and 1 job is before it" in site.why("c")["because"]
+
+
+def test_a_line_of_an_app_that_runs_its_jobs_one_by_one(site: Site) -> None:
+    site.define({"a": WORDS | {"concurrency": 1}})
+    for key in "123":
+        site.world.submit("a", key)
+    assert site.why("a/3")["because"] == (
+        "a/3 may run, but the pool of a is full: its jobs run one at a time, and 1 job is before it"
+    )
+
+
+def test_a_job_whose_slot_is_free_waits_for_the_groomer(site: Site) -> None:
+    _full(site)
+    site.world.ledger.transact(lambda tx: tx.write("UPDATE job SET pool_limit = 3"))
+    said = site.why("c")
+    assert said["because"] == "c/1 may run, and pool warehouse has a slot free"
+    assert said["waits_for"][0]["what"] == "the groomer's next tick"
+
+
+def test_a_paused_job_is_told_of_the_pause_and_not_of_the_line(site: Site) -> None:
+    site.define({"a": WORDS | {"concurrency": 1}})
+    site.world.submit("a", "1")
+    site.world.submit("a", "2", id="nightly")
+    site.world.pause("nightly")
+    assert "sluice resume nightly" in str(site.why("a/2")["remedies"])
+    assert "pool" not in site.why("a/2")["because"]
+
+
+def test_who_waits_for_a_job_in_line_is_told_of_the_line(site: Site) -> None:
+    site.define({"a": WORDS | {"concurrency": 1}, "b": WORDS | {"depends_on": {"app_name": ["a"]}}})
+    site.world.submit("a", "0")
+    site.world.submit("b", "1")
+    assert "the pool of a is full" in str(site.why("b")["waits_for"])
+
+
+def test_a_job_is_shown_with_its_pool(site: Site) -> None:
+    _full(site)
+    shown = {app: site.says("show", app, "1") for app in "ac"}
+    assert {app: (each["pool"], each["pool_limit"], each["queued"]) for app, each in shown.items()} == {
+        "a": ("pool warehouse", 2, False),
+        "c": ("pool warehouse", 2, True),
+    }
+    assert "pool warehouse, 2 at once, in line for a slot" in site.in_words("c", "show")
+    assert "pool warehouse, 2 at once\n" in site.in_words("a", "show")
+    site.define({"a": WORDS})
+    site.world.submit("a", "2")
+    assert site.says("show", "a", "2")["pool"] is None
