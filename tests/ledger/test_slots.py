@@ -1,0 +1,188 @@
+"""How a job of a pool comes by its slot, and gives it up; and how one leaves the line."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from actors import executor
+from broker.messages import Cancel
+from jobs.outcome import Ending
+from jobs.states import State
+from ledger.claims import Claimed
+from tests.ledger.line import in_line, run_all
+from tests.world import LEASE_S, World
+
+
+def _taken(world: World) -> Claimed:
+    claimed = world.claim("a/one")
+    assert claimed is not None
+    return claimed
+
+
+def _done(world: World) -> None:
+    assert world.record(_taken(world))
+
+
+def _failed(world: World) -> None:
+    assert world.record(_taken(world), Ending.ERROR, error="it broke")
+
+
+def _timed_out(world: World) -> None:
+    assert world.record(_taken(world), Ending.TIMED_OUT)
+
+
+def _suspended(world: World) -> None:
+    assert world.record(_taken(world), Ending.SUSPENDED, event="rain")
+
+
+def _not_here(world: World) -> None:
+    assert world.record(_taken(world), Ending.NOT_HERE)
+
+
+def _overdue(world: World) -> None:
+    _taken(world)
+    world.beat(world.worker)
+    world.tick(after_s=13)
+
+
+def _lost(world: World) -> None:
+    _taken(world)
+    world.tick(after_s=LEASE_S + 1)
+
+
+def _cancelled_by_name(world: World) -> None:
+    world.queue.append(Cancel(app="a", key="one"))
+    world.deliver()
+
+
+def _cancelled(world: World) -> None:
+    world.cancel("one")
+
+
+def _cancelled_while_it_runs(world: World) -> None:
+    _taken(world)
+    world.cancel("one")
+
+
+def _paused(world: World) -> None:
+    world.pause("one")
+
+
+def _handed_back_while_paused(world: World) -> None:
+    claimed = _taken(world)
+    world.pause("one")
+    assert world.ready() == set()
+    world.record(claimed, Ending.HANDED_BACK)
+
+
+def _expired(world: World) -> None:
+    world.tick(after_s=3601)
+
+
+@pytest.mark.parametrize("max_timeouts", [0, 1])
+@pytest.mark.parametrize("max_losses", [0, 1])
+@pytest.mark.parametrize(
+    "leave",
+    [
+        _done,
+        _failed,
+        _timed_out,
+        _suspended,
+        _not_here,
+        _overdue,
+        _lost,
+        _cancelled_by_name,
+        _cancelled,
+        _cancelled_while_it_runs,
+        _paused,
+        _handed_back_while_paused,
+        _expired,
+    ],
+)
+def test_whoever_gives_up_a_slot_lets_the_next_in(
+    world: World, leave: Callable[[World], None], max_timeouts: int, max_losses: int
+) -> None:
+    terms = {"timeout": 10, "max_timeouts": max_timeouts, "max_losses": max_losses, "max_fails": 1}
+    world.apps("a", concurrency=1, **terms)
+    end_before = (world.now + timedelta(hours=1)).isoformat()
+    world.submit("a", "one", id="one", policy={"end_before": end_before, "priority": 1})
+    world.submit("a", "two")
+    world.lose_messages()
+    # What is tried again at once is the more urgent, and is let in before the other; so it is not tried at once.
+    world.ledger.transact(lambda tx: tx.write("UPDATE job SET priority = -1 WHERE key = 'one'"))
+    leave(world)
+    assert world.ready() == {"a/two"}
+    assert [hint.app for hint in world.offered] == ["a"], "nobody would hear of it"
+
+
+def test_a_job_that_is_handed_back_keeps_its_slot(world: World) -> None:
+    world.apps("a", concurrency=1)
+    world.submit("a", "one")
+    world.submit("a", "two")
+    world.record(_taken(world), Ending.HANDED_BACK)
+    assert (world.ready(), in_line(world)) == ({"a/one"}, ["a/two"])
+
+
+def test_unending_work_has_a_slot_while_it_runs_without_a_worker(world: World) -> None:
+    manager = {"job_type": "tests.ledger.test_watching_races:Grid", "is_long_running": True}
+    world.define({"a": {"job_id": "{x}", "concurrency": 1, **manager}})
+    world.submit("a", "one", id="one")
+    world.submit("a", "two")
+    assert executor.leave(world.ledger, _taken(world).right, {"pid": 7}, every_s=5.0, said="") is not None
+    world.tick(after_s=100)
+    assert in_line(world) == ["a/two"]
+    world.cancel("one")
+    assert world.ready() == {"a/two"}
+
+
+# Who leaves the line.
+
+
+def test_the_jobs_of_a_paused_submission_give_way_and_line_up_again(world: World) -> None:
+    world.apps("a", concurrency=1)
+    world.submit("a", "first")
+    world.submit("a", "second", id="second")
+    world.submit("a", "third")
+    world.pause("second")
+    assert in_line(world) == ["a/third"]
+    world.finish("a/first")
+    assert world.ready() == {"a/third"}
+    world.resume("second")
+    assert in_line(world) == ["a/second"]
+    assert run_all(world) == ["a/third", "a/second"]
+
+
+def test_who_is_cancelled_or_expires_leaves_the_line(world: World) -> None:
+    world.apps("a", concurrency=1)
+    world.submit("a", "first")
+    world.submit("a", "second", id="second")
+    world.submit("a", "third", policy={"end_before": (world.now + timedelta(hours=1)).isoformat()})
+    world.cancel("second")
+    assert in_line(world) == ["a/third"]
+    world.tick(after_s=3601)
+    assert (world.state("a/third"), in_line(world)) == (State.EXPIRED, [])
+
+
+def test_who_has_expired_and_was_not_seen_to_is_not_let_in(world: World) -> None:
+    world.apps("a", concurrency=1)
+    world.submit("a", "first")
+    world.submit("a", "second", policy={"end_before": (world.now + timedelta(seconds=5)).isoformat()})
+    world.submit("a", "third")
+    world.now += timedelta(seconds=6)
+    world.finish("a/first")
+    assert world.ready() == {"a/third"}
+
+
+def test_who_has_to_wait_for_a_parent_again_leaves_the_line(world: World) -> None:
+    world.apps("a -> b", concurrency={"key": "{app_name}", "limit": 1})
+    world.submit("b", "other")
+    world.finish("a/other")
+    world.submit("b", "1")
+    world.finish("a")
+    assert in_line(world) == ["b/1"]
+    world.submit("a", "1", rerun="job")
+    assert (in_line(world), world.state("b")) == ([], State.WAITING)
+    world.finish("a")
+    assert in_line(world) == ["b/1"]
+    assert run_all(world) == ["b/other", "b"]
