@@ -126,8 +126,8 @@ class Client:
                 losses=found.losses,
                 not_before=found.not_before,
                 end_before=found.end_before,
-                record=record_of(history, rounds),
-                log=log_of(found.name, history, rounds),
+                record=record_of(history, rounds, archived_at=found.archived_at),
+                log=log_of(found.name, history, rounds, archived_at=found.archived_at),
             )
 
         return self._ledger.transact(read)

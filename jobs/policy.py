@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from jobs.allowance import Allowance
 from jobs.backoff import Retry
 from jobs.chance import fraction
-from jobs.ref import JobName
 from jobs.concurrency import Concurrency
+from jobs.ref import JobName
 
 #: How many of a job's alternatives are asked for: the first that can be met, or all at once.
 Pull = Literal["first", "all"]

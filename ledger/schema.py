@@ -23,14 +23,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
-from jobs.states import DISPATCHED, REVIVABLE, TERMINAL, VERBS, State, sql_list
+from jobs.states import DISPATCHED, REVIVABLE, TERMINAL, State, sql_list
 from jobs.submission import SubmissionState
 
 metadata = MetaData()
 
 _STATES = sql_list(*State)
-_LEGAL = sorted({(source or "-", verb.target) for verb in VERBS for source in verb.sources})
-_LEGAL_SQL = ", ".join(f"('{source}', '{target}')" for source, target in _LEGAL)
 _SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
 _ENDED = sql_list(*(state for state in State if state in TERMINAL))
@@ -156,13 +154,6 @@ job = Table(
     CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR open", name="job_open"),
     CheckConstraint(f"state <> '{State.READY}' OR NOT paused", name="job_paused"),
     CheckConstraint(f"archived_at IS NULL OR collect AND state IN ({_COLLECTED})", name="job_archived"),
-    # By a sum, whose order no other index has: one who wants the first hundred is not to read all jobs by their ids.
-    Index(
-        "job_uncollected",
-        "app",
-        "state",
-        text("(id + 0)"),
-        postgresql_where=text(f"collect AND archived_at IS NULL AND state IN ({_COLLECTED})"),
     CheckConstraint("(pool IS NULL) = (pool_limit IS NULL) AND pool_limit > 0", name="job_pool"),
     CheckConstraint(
         f"NOT queued OR state = '{State.WAITING}' AND open AND NOT paused AND pool IS NOT NULL",
@@ -172,6 +163,14 @@ job = Table(
         "job_due",
         "not_before",
         postgresql_where=text(f"state = '{State.WAITING}' AND open AND NOT paused AND NOT queued"),
+    ),
+    # By a sum, whose order no other index has: one who wants the first hundred is not to read all jobs by their ids.
+    Index(
+        "job_uncollected",
+        "app",
+        "state",
+        text("(id + 0)"),
+        postgresql_where=text(f"collect AND archived_at IS NULL AND state IN ({_COLLECTED})"),
     ),
     # Who has a slot, and who comes next.
     Index("job_slot", "pool", postgresql_where=text(f"pool IS NOT NULL AND state IN ({_DISPATCHED})")),
@@ -250,46 +249,6 @@ gate = Table(
     Column("unmet", Integer, nullable=False, comment="needs that are not met, dead ones among them"),
     Column("dead", Integer, nullable=False),
     CheckConstraint("unmet >= dead AND dead >= 0", name="gate_counts"),
-)
-
-round_ = Table(
-    "round",
-    metadata,
-    Column("job", BigInteger, primary_key=True),
-    Column("claim", BigInteger, primary_key=True),
-    Column("round", Integer, nullable=False),
-    Column("worker", UUID(as_uuid=True), nullable=False),
-    _moment("running_at", nullable=False),
-    _moment("executed_at"),
-    Column("ending", Text),
-    Column(
-        "took_s", Double, comment="by the clock of the worker, without the wait for the rest of its parcel"
-    ),
-    Column("exit_code", Integer),
-    Column("digest", Text, comment="of the definition that ran"),
-    Column("error", Text),
-    Column("output", Text),
-    Column("stderr", Text),
-    Column("output_blob", Text, comment="the name of the blob that has the whole of it"),
-    Column("stderr_blob", Text, comment="likewise"),
-    Column("log", Text, comment="what its runner had to say, line by line"),
-)
-
-transition = Table(
-    "transition",
-    metadata,
-    Column("id", BigInteger, Identity(), primary_key=True),
-    Column("job", BigInteger, nullable=False),
-    _moment("at", nullable=False),
-    Column("source", Text, nullable=False, comment="- where the row was made"),
-    Column("target", Text, nullable=False),
-    Column("verb", Text, nullable=False),
-    Column("by", Text, nullable=False),
-    Column("round", Integer, nullable=False),
-    Column("claim", BigInteger, nullable=False),
-    Column("note", Text),
-    CheckConstraint(f"(source, target) IN ({_LEGAL_SQL})", name="transition_legal"),
-    Index("transition_job", "job", "id"),
 )
 
 owed = Table(

@@ -1,11 +1,20 @@
 """Every table of the ledger, for whoever compares them with what a database has."""
 
-from ledger import counter_table, freshness_table, partition_tables, schedule_tables, version_tables, worker_tables
+from ledger import (
+    counter_table,
+    freshness_table,
+    history_tables,
+    partition_tables,
+    schedule_tables,
+    version_tables,
+    worker_tables,
+)
 from ledger.schema import metadata
 
 __all__ = [
     "counter_table",
     "freshness_table",
+    "history_tables",
     "metadata",
     "partition_tables",
     "schedule_tables",

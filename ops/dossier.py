@@ -3,7 +3,7 @@
 from typing import Any
 
 from jobs.calendar import Calendar
-from jobs.history import Round
+from jobs.history import Round, Transition
 from jobs.partition_key import span_text
 from jobs.round_record import log_of, record_of
 from jobs.work_ids import ids_of
@@ -40,19 +40,9 @@ def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
         **({} if job.span is None or calendar is None else {"done": done(found, calendar)}),
         "submissions": found.submissions,
         "rounds": [round_document(each) for each in found.rounds],
-        "history": [
-            {
-                "at": step.at,
-                "from": None if step.source == "-" else step.source,
-                "to": step.target,
-                "by": step.by,
-                "round": step.round,
-                "note": step.note or step.verb,
-            }
-            for step in found.history
-        ],
-        "record": dict(record_of(found.history, found.rounds)),
-        "log": log_of(job.name, found.history, found.rounds),
+        "history": [_step(each) for each in found.history],
+        "record": dict(record_of(found.history, found.rounds, archived_at=job.archived_at)),
+        "log": log_of(job.name, found.history, found.rounds, archived_at=job.archived_at),
         "parents": list(dict.fromkeys((each.app, each.key, each.state) for each in found.parents)),
         "children": [[each.app, each.key, each.state] for each in found.children],
         "half_of": found.half_of and [found.half_of.app, found.half_of.key, found.half_of.state],
@@ -84,6 +74,17 @@ def round_document(each: Round) -> dict[str, Any]:
         "stderr_blob": each.stderr_blob,
         "error": each.error,
         "log": each.log,
+    }
+
+
+def _step(each: Transition) -> dict[str, Any]:
+    return {
+        "at": each.at,
+        "from": None if each.source == "-" else each.source,
+        "to": each.target,
+        "by": each.by,
+        "round": each.round,
+        "note": each.note or each.verb,
     }
 
 

@@ -18,10 +18,10 @@ class Counting(Ledger):
         self.statements = 0
 
     def transact(self, work: Callable[[Tx], T]) -> T:
-        return super().transact(lambda tx: work(_Counted(tx.connection, tx.now, self)))
+        return super().transact(lambda tx: work(_Counted(tx.connection, tx.now, tx.pools, by=self)))
 
 
-class _Counted(Tx, frozen=True):
+class _Counted(Tx, frozen=True, kw_only=True):
     by: Counting
 
     def rows(self, sql: str, **params: object) -> list[Row]:

@@ -64,7 +64,8 @@ def test_what_is_uncollected_is_shown(full: Site, capfd: pytest.CaptureFixture[s
     full.says("archive", "a", "1")
     shown = full.says("show", "a", "1")
     assert (shown["state"], shown["uncollected"]) == ("succeeded", False)
-    assert shown["archived_at"]
+    assert shown["record"]["0:archived"] == shown["archived_at"] is not None
+    assert shown["log"][-1].endswith("moving task a/1: succeeded -> archived")
     assert "archived 20" in full.in_words("a", "show")
     assert {job["key"]: job["uncollected"] for job in full.says("ls", "--app", "a")} == {
         "1": False,

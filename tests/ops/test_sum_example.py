@@ -11,14 +11,15 @@ import pytest
 from jobs.states import State
 from ledger import collecting
 from ledger.reads.check import breaches
-from tests.ops.typist import Typist
+from tests.ops.typist import ROOT, Typist
 
-APPS = "jobs.examples.sum"
+MANAGER = "jobs.examples.sum"
+APPS = str(ROOT / "jobs/examples/sum/apps.yaml")
 
 
 def _started(desk: Typist, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", APPS, *words],
+        [sys.executable, "-m", MANAGER, *words],
         cwd=desk.folder,
         env=desk.environment,
         stdout=subprocess.PIPE,

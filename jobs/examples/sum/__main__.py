@@ -7,6 +7,7 @@ of them is opened in one transaction, so this may be killed at any moment: start
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from actors.connect import connect
@@ -14,6 +15,8 @@ from actors.tasks import NewTask, Tasks
 from jobs.states import State
 
 T = TypeVar("T")
+APPS = Path(__file__).with_name("apps.yaml")
+PROGRAM = Path(__file__).with_name("run.sh")
 
 
 def main(m: int, n: int, p: int) -> int:
@@ -21,7 +24,7 @@ def main(m: int, n: int, p: int) -> int:
         sys.exit("With p = 1 each task makes one task, and that never ends. Give 2 or more.")
     if m > n:
         sys.exit(f"There are no numbers from {m} to {n}.")
-    with connect(apps=("jobs.examples.sum",)) as client:
+    with connect(apps=(str(APPS),)) as client:
         tasks = client.tasks("add")
         if not tasks.counts().left:
             tasks.open_many(_adding(numbers) for numbers in _parts(range(m, n + 1), p))
@@ -46,7 +49,8 @@ def _add_up(tasks: Tasks, p: int) -> int:
 
 
 def _adding(numbers: Sequence[object]) -> NewTask:
-    return NewTask(kwargs={"input": " ".join(str(number).strip() for number in numbers)})
+    text = " ".join(str(number).strip() for number in numbers)
+    return NewTask(kwargs={"source": f"file:{PROGRAM}", "input": text})
 
 
 def _parts(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -95,7 +95,8 @@ def _tell_rounds(desk: Desk, found: Dossier, told: int, *, number: int | None) -
 
 
 def _course(found: Dossier) -> tuple[str, ...]:
-    return log_of(found.job.name, found.history, found.rounds)
+    job = found.job
+    return log_of(job.name, found.history, found.rounds, archived_at=job.archived_at)
 
 
 def _job(found: Dossier) -> dict[str, object]:

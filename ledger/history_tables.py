@@ -1,0 +1,61 @@
+"""The tables of what has happened to jobs: their claims by workers, and every step from state to state."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    Identity,
+    Index,
+    Integer,
+    Table,
+    Text,
+)
+from sqlalchemy.dialects.postgresql import UUID
+
+from jobs.states import VERBS
+from ledger.schema import metadata
+
+_LEGAL = sorted({(source or "-", verb.target) for verb in VERBS for source in verb.sources})
+_LEGAL_SQL = ", ".join(f"('{source}', '{target}')" for source, target in _LEGAL)
+
+round_ = Table(
+    "round",
+    metadata,
+    Column("job", BigInteger, primary_key=True),
+    Column("claim", BigInteger, primary_key=True),
+    Column("round", Integer, nullable=False),
+    Column("worker", UUID(as_uuid=True), nullable=False),
+    Column("running_at", DateTime(timezone=True), nullable=False),
+    Column("executed_at", DateTime(timezone=True)),
+    Column("ending", Text),
+    Column(
+        "took_s", Double, comment="by the clock of the worker, without the wait for the rest of its parcel"
+    ),
+    Column("exit_code", Integer),
+    Column("digest", Text, comment="of the definition that ran"),
+    Column("error", Text),
+    Column("output", Text),
+    Column("stderr", Text),
+    Column("output_blob", Text, comment="the name of the blob that has the whole of it"),
+    Column("stderr_blob", Text, comment="likewise"),
+    Column("log", Text, comment="what its runner had to say, line by line"),
+)
+
+transition = Table(
+    "transition",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("job", BigInteger, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("source", Text, nullable=False, comment="- where the row was made"),
+    Column("target", Text, nullable=False),
+    Column("verb", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("claim", BigInteger, nullable=False),
+    Column("note", Text),
+    CheckConstraint(f"(source, target) IN ({_LEGAL_SQL})", name="transition_legal"),
+    Index("transition_job", "job", "id"),
+)
