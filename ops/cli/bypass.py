@@ -152,8 +152,9 @@ def _run(assignment: Assignment, stop: Event, used: Stores) -> Outcome:
     """In a thread, as a worker does it; so an interrupt finds somebody here who can tell it to stop."""
     began = time.monotonic()
     ended: Future[Outcome] = Future()
-    Thread(target=lambda: _settle(ended, assignment, stop, used), daemon=True).start()
+    work = Thread(target=lambda: _settle(ended, assignment, stop, used), daemon=True)
     try:
+        work.start()  # By the time this returns the job may have been at it for a while.
         outcome = ended.result()
     except KeyboardInterrupt:
         stop.set()
