@@ -1,7 +1,8 @@
 """Which jobs a hint is for: as many as it names, of the same app, but the most urgent there are.
 
 A queue hands its messages out in the order they came. So a job that is more urgent than others that were announced
-before it *overtakes*: the next hint for any job of its app takes it. The job that had to give way stays ready,
+before it *overtakes*: the next hint for any job of its app takes it. So does one whose time to start came before that
+of another, of two that have such a time and are equally urgent. The job that had to give way stays ready,
 and the hint of the one that overtook, which will not find that any more, takes whoever is the most urgent then.
 
 What holds: a hint for n jobs takes n wherever so many are to be had. So the hints that were sent suffice for the jobs
@@ -22,14 +23,12 @@ from jobs.states import CLAIM, State
 from jobs.urgency import Urgency
 from ledger.connection import Tx, arrays
 from ledger.release import ALONE
-from ledger.sql import NOW, guard
+from ledger.sql import DUE, IN_TURN, NOW, guard
 
 #: A job that has passed its ``end_before`` is the groomer's to end, not a worker's to begin.
 UNEXPIRED = f"coalesce(job.end_before > {NOW}, true)"
 
-_COLUMNS = f"job.id, job.round, job.priority, job.urgent_by, {ALONE}"
-# The order of ``jobs.urgency.Urgency``, then of age, as the index job_urgency has it.
-_URGENCY = "-job.priority, coalesce(job.urgent_by, 'infinity'), job.id"
+_COLUMNS = f"job.id, job.round, job.priority, job.urgent_by, job.not_before, {DUE}, {ALONE}"
 
 _HOLD = f"""
 SELECT {_COLUMNS} FROM job JOIN unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round) USING (id)
@@ -43,14 +42,20 @@ SELECT {_COLUMNS} FROM job
 WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
   AND {UNEXPIRED} AND (%(alone)s OR NOT {ALONE}) AND job.id <> ALL(%(held)s::bigint[])
 """
-_FIRST = f"ORDER BY {_URGENCY} LIMIT %(most)s"
+_FIRST = f"ORDER BY {IN_TURN} LIMIT %(most)s"
 _ANY = f"{_READY} {_FIRST}"
-# Two ranges of it, which mostly are empty. As one comparison of rows Postgres before 18 reads all equals to the end.
+# Two ranges of it, and one of the index job_start, which mostly are empty. As one comparison of rows Postgres before 18
+# reads all equals to the end.
 _MORE_URGENT = f"""
 ({_READY} AND -job.priority < %(rank)s::int {_FIRST})
 UNION ALL
 ({_READY} AND -job.priority = %(rank)s::int
     AND coalesce(job.urgent_by, 'infinity') < coalesce(%(by)s::timestamptz, 'infinity') {_FIRST})
+UNION ALL
+({_READY} AND -job.priority = %(rank)s::int
+    AND coalesce(job.urgent_by, 'infinity') = coalesce(%(by)s::timestamptz, 'infinity')
+    AND job.not_before < %(start)s::timestamptz
+    ORDER BY -job.priority, coalesce(job.urgent_by, 'infinity'), job.not_before, job.id LIMIT %(most)s)
 """
 _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
 
@@ -62,15 +67,22 @@ class Candidate(NamedTuple):
     round: int
     priority: int
     urgent_by: datetime | None
+    not_before: datetime | None
+    due_at: datetime
     alone: bool
 
     @property
     def urgency(self) -> Urgency:
         return Urgency.of(self.priority, self.urgent_by)
 
+    def overtakes(self, other: "Candidate") -> bool:
+        if self.urgency != other.urgency or self.not_before is None or other.not_before is None:
+            return self.urgency < other.urgency
+        return self.not_before < other.not_before
+
 
 def choose(tx: Tx, app: str, turns: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The turns to take for a hint that names these: locked, the most urgent first. Of equals the named come first."""
+    """The turns to take for a hint that names these: locked, the most urgent first."""
     named = [Candidate(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
     if len(turns) == 1 and any(job.alone for job in named):
         return _turns(named)
@@ -78,16 +90,18 @@ def choose(tx: Tx, app: str, turns: Sequence[tuple[int, int]]) -> list[tuple[int
     others = _look(tx, named, len(turns), among)
     places = _open_places(named, others, len(turns))
     taken = [Candidate(*row) for row in tx.rows(_TAKE, **among, most=places)] if places else []
-    return _turns(sorted([*named, *taken], key=lambda job: job.urgency)[: len(turns)])
+    return _turns(sorted([*named, *taken], key=_place)[: len(turns)])
 
 
 def _look(tx: Tx, named: list[Candidate], most: int, among: Mapping[str, object]) -> list[Candidate]:
     """Who else is ready, the most urgent first: anybody for a vacant place, else those who may overtake. Not locked."""
     if len(named) < most:
         return [Candidate(*row) for row in tx.rows(_ANY, **among, most=most)]
-    least = max(named, key=lambda job: job.urgency)
-    rows = tx.rows(_MORE_URGENT, **among, rank=-least.priority, by=least.urgent_by, most=most)
-    return sorted((Candidate(*row) for row in rows), key=lambda job: job.urgency)[:most]
+    least = max(named, key=_place)
+    rows = tx.rows(
+        _MORE_URGENT, **among, rank=-least.priority, by=least.urgent_by, start=least.not_before, most=most
+    )
+    return sorted((Candidate(*row) for row in rows), key=_place)[:most]
 
 
 def _open_places(named: list[Candidate], others: list[Candidate], places: int) -> int:
@@ -96,9 +110,13 @@ def _open_places(named: list[Candidate], others: list[Candidate], places: int) -
     Vacant places go first; then the most urgent of the others against the least urgent of the named, pair by pair.
     """
     vacant = min(places - len(named), len(others))
-    giving_way = sorted((job.urgency for job in named), reverse=True)
-    overtaking = zip((job.urgency for job in others[vacant:]), giving_way, strict=False)
-    return vacant + sum(other < own for other, own in overtaking)
+    giving_way = sorted(named, key=_place, reverse=True)
+    overtaking = zip(others[vacant:], giving_way, strict=False)
+    return vacant + sum(other.overtakes(own) for other, own in overtaking)
+
+
+def _place(job: Candidate) -> tuple[Urgency, datetime]:
+    return job.urgency, job.due_at
 
 
 def _turns(chosen: Iterable[Candidate]) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ from ledger.connection import Tx
 from ledger.pools import FREE
 from ledger.release import READY_COLUMNS, Ready, release
 from ledger.slots import move_out
-from ledger.sql import NOW, move
+from ledger.sql import DUE, NOW, move
 from ledger.submissions import UNWATCHED, owe
 
 #: A hint that nothing came of is repeated after this long, then after twice as long, and so on.
@@ -73,7 +73,7 @@ _GIVE_UP = move(
 _DUE = f"""
 SELECT id FROM job
 WHERE state = '{State.WAITING}' AND open AND NOT paused AND NOT queued AND (not_before IS NULL OR not_before <= {NOW})
-ORDER BY priority DESC, urgent_by, id LIMIT %(limit)s
+ORDER BY priority DESC, urgent_by, {DUE}, id LIMIT %(limit)s
 """
 _FORGOTTEN = f"""
 announced_at < {NOW} - make_interval(

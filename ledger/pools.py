@@ -5,8 +5,8 @@ job that is ready or running, nothing else, so none can be lost. A transaction t
 a slot from somebody, notes the pool, and lets others in as the last it does (``admit``).
 
 What holds: no job is let in while as many of its pool are dispatched as it may be one of, by the limit that it was
-planned with. The most urgent comes first, then the oldest; one that may not be let in keeps nobody waiting behind it
-whose limit is higher.
+planned with. The most urgent comes first, then who was due first; one that may not be let in keeps nobody waiting
+behind it whose limit is higher.
 
 Who races whom: two that let jobs into one pool. They take turns, and each counts in a statement after it got its turn,
 so the second counts whom the first let in. One that frees a slot against one that finds none: whoever comes second sees
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from jobs.states import DISPATCHED, RELEASE, By, sql_list
 from ledger.connection import Row, Tx
 from ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, Ready
-from ledger.sql import NOW, move
+from ledger.sql import DUE, IN_TURN, NOW, move
 
 #: Marks these locks among others of the same database.
 _TURNS = 5_318_012
@@ -48,14 +48,14 @@ WITH RECURSIVE line (pool, pool_limit) AS (
     FROM unnest(%(pools)s::text[]) AS given (pool)
 )
 SELECT next.id, line.pool, line.pool_limit, counted.taken FROM line JOIN counted USING (pool) CROSS JOIN LATERAL (
-    SELECT id, priority, urgent_by FROM job
+    SELECT id, priority, urgent_by, {DUE} AS due_at FROM job
     WHERE queued AND job.pool = line.pool AND job.pool_limit = line.pool_limit
       AND coalesce(end_before > {NOW}, true)
-    ORDER BY -priority, coalesce(urgent_by, 'infinity'), id
+    ORDER BY {IN_TURN}
     LIMIT greatest(line.pool_limit - counted.taken, 0) FOR UPDATE SKIP LOCKED
 ) next
 WHERE line.pool_limit IS NOT NULL
-ORDER BY -next.priority, coalesce(next.urgent_by, 'infinity'), next.id
+ORDER BY -next.priority, coalesce(next.urgent_by, 'infinity'), next.due_at, next.id
 """
 _ADMIT = {
     by: move(RELEASE, by, condition=f"job.queued AND {MAY_RUN}", sets=ANNOUNCED, returning=READY_COLUMNS)

@@ -9,24 +9,25 @@ from typing import NamedTuple
 from jobs.states import RELEASE, SKIP, STRAND, By, State
 from ledger.connection import Tx
 from ledger.slots import line_up
-from ledger.sql import NOW, move
+from ledger.sql import DUE, NOW, move
 
 
 class Ready(NamedTuple):
-    """A job to announce. ``alone`` says that it must not share a parcel: it once took its worker down, or it is half
-    of what failed, so one of the two may do so."""
+    """A job to announce, which could have begun at ``due_at``. ``alone`` says that it must not share a parcel: it once
+    took its worker down, or it is half of what failed, so one of the two may do so."""
 
     job: int
     app: str
     round: int
     priority: int
     urgent_by: datetime | None
+    due_at: datetime
     alone: bool
 
 
 ALONE = "(losses > 0 OR half_of IS NOT NULL)"
 #: What a statement on ``job`` returns for each ``Ready``.
-READY_COLUMNS = f"id, app, round, priority, urgent_by, {ALONE}"
+READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}"
 
 #: Whether nothing keeps a waiting job but a pause.
 MAY_RUN = f"job.open AND coalesce(job.not_before <= {NOW}, true) AND coalesce(job.end_before > {NOW}, true)"

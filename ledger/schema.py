@@ -180,6 +180,7 @@ job = Table(
         "pool_limit",
         text("(-priority)"),
         text("coalesce(urgent_by, 'infinity')"),
+        text("coalesce(not_before, created_at)"),
         "id",
         postgresql_where=text("queued"),
     ),
@@ -210,8 +211,19 @@ job = Table(
         "app",
         text("(-priority)"),
         text("coalesce(urgent_by, 'infinity')"),
+        text("coalesce(not_before, created_at)"),
         "id",
         postgresql_where=text(f"state COLLATE \"C\" = '{State.READY}'"),
+    ),
+    # Who may begin before another, of those that have a time to start.
+    Index(
+        "job_start",
+        "app",
+        text("(-priority)"),
+        text("coalesce(urgent_by, 'infinity')"),
+        "not_before",
+        "id",
+        postgresql_where=text(f"state COLLATE \"C\" = '{State.READY}' AND not_before IS NOT NULL"),
     ),
     postgresql_with={"fillfactor": 80},
 )

@@ -5,6 +5,12 @@ from jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
 #: The database's own clock, unless a simulation or a test passes an instant.
 NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"
 
+#: Since when a job could have begun, as far as time goes. A round that is tried again has its place by when it is due
+#: again: it is before whoever comes after that, and behind whoever has waited meanwhile.
+DUE = "coalesce(not_before, created_at)"
+#: The order in which jobs that may run are run: that of ``jobs.urgency.Urgency``, then that in which they were due.
+IN_TURN = f"-priority, coalesce(urgent_by, 'infinity'), {DUE}, id"
+
 #: What a verb is told about its jobs where their ids are all there is to tell.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
 

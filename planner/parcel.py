@@ -24,6 +24,8 @@ class Candidate(Protocol):
     @property
     def urgent_by(self) -> datetime | None: ...
     @property
+    def due_at(self) -> datetime: ...
+    @property
     def alone(self) -> bool: ...
 
 
@@ -38,13 +40,13 @@ class Parcel(Struct, Generic[C], frozen=True):
 
 
 def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel[C]]:
-    """Group ready jobs by app, the most urgent first.
+    """Group ready jobs by app, the most urgent first, and of equals the one that was due first.
 
     An app of unknown pace gets parcels of one. So does a job that once took its worker down,
     for what it does to a worker it does to all that travel with it.
     """
     groups: dict[str, list[C]] = {}
-    for job in sorted(ready, key=lambda job: Urgency.of(job.priority, job.urgent_by)):
+    for job in sorted(ready, key=lambda job: (Urgency.of(job.priority, job.urgent_by), job.due_at)):
         if job.alone:
             yield Parcel(job.app, (job,))
         else:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from jobs.ref import JobName
 from jobs.states import DISPATCHED, State, sql_list
 from ledger.connection import Tx
+from ledger.sql import IN_TURN
 
 #: More jobs before one than these are not counted, nor more slots that are taken.
 COUNTED_MAX = 1000
@@ -14,11 +15,10 @@ COUNTED_MAX = 1000
 TOLD_MAX = 20
 
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
-_URGENCY = "-job.priority, coalesce(job.urgent_by, 'infinity'), job.id"
 _AHEAD = f"""
 SELECT count(*) FROM (
     SELECT 1 FROM job WHERE queued AND job.pool = %(pool)s
-      AND ({_URGENCY}) < (SELECT {_URGENCY} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) ahead
+      AND ({IN_TURN}) < (SELECT {IN_TURN} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) ahead
 """
 _TAKEN = f"""
 SELECT count(*) FROM (

@@ -15,7 +15,7 @@ from ledger.connection import Tx
 from ledger.reads import askers, dossier, fleet, upstream
 from ledger.reads.lines import Line, line
 from ledger.reads.pieces import Pieces, pieces
-from ledger.sql import NOW
+from ledger.sql import IN_TURN, NOW
 
 #: More jobs before it than these are not counted.
 AHEAD_MAX = 1000
@@ -25,12 +25,11 @@ SELECT worker.host, worker.pid, worker.lease_until,
        worker.lease_until > {NOW} AND worker.left_at IS NULL AS stands
 FROM worker WHERE worker.id = %(worker)s::uuid
 """
-_URGENCY = "-job.priority, coalesce(job.urgent_by, 'infinity'), job.id"
 # The collation is that of the index job_urgency: see there.
 _AHEAD = f"""
 SELECT count(*) FROM (
     SELECT 1 FROM job WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
-      AND ({_URGENCY}) < (SELECT {_URGENCY} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) ahead
+      AND ({IN_TURN}) < (SELECT {IN_TURN} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) ahead
 """
 _LAST_ERROR = """
 SELECT error FROM round WHERE job = %(job)s AND error IS NOT NULL ORDER BY claim DESC LIMIT 1

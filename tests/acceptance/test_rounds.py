@@ -1,7 +1,7 @@
 """Rounds: how a job stands after each step of its way, and exactly what its record says then."""
 
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, permutations
 
 import pytest
 
@@ -118,6 +118,25 @@ def test_twelve_jobs_are_taken_from_the_first_to_the_twelfth(world: World) -> No
     for key in keys:
         world.submit("a", key)
     assert _claimed(world) == keys
+
+
+@pytest.mark.parametrize("starts", [*permutations((3, 5, 9))], ids=str)
+def test_jobs_whose_start_has_come_are_taken_in_the_order_of_their_starts(
+    world: World, starts: tuple[int, ...]
+) -> None:
+    world.apps("a")
+    for start in starts:
+        world.submit("a", str(start), policy={"start_after": start})
+    assert _claimed(world) == ["3", "5", "9"]
+
+
+def test_jobs_of_a_pool_are_let_in_in_the_order_of_their_starts(world: World) -> None:
+    world.apps("a", concurrency=1)
+    for start in (2, 5, 3, 9):
+        world.submit("a", str(start), policy={"start_after": start})
+    for key in ("2", "3", "5", "9"):
+        assert world.ready() == {f"a/{key}"}
+        world.finish(f"a/{key}")
 
 
 def test_a_job_that_is_tried_again_comes_after_those_that_wait_for_their_first_try(world: World) -> None:

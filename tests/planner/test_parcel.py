@@ -10,8 +10,15 @@ SOON, LATER = datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
 TINY_S = 0.02
 
 
-def _ready(job: int, *, priority: int = 0, urgent_by: datetime | None = None, alone: bool = False) -> Ready:
-    return Ready(job, "a", 0, priority, urgent_by, alone)
+def _ready(
+    job: int,
+    *,
+    priority: int = 0,
+    urgent_by: datetime | None = None,
+    due_at: datetime = SOON,
+    alone: bool = False,
+) -> Ready:
+    return Ready(job, "a", 0, priority, urgent_by, due_at, alone)
 
 
 def test_the_urgent_go_first_and_equals_in_the_order_they_came() -> None:
@@ -25,6 +32,12 @@ def test_the_urgent_go_first_and_equals_in_the_order_they_came() -> None:
     ]
     sent = [[job.job for job in parcel.jobs] for parcel in parcels(ready, {"a": TINY_S})]
     assert sent == [[6, 3], [5, 2], [1, 4]]
+
+
+def test_of_equals_the_one_that_was_due_first_goes_first() -> None:
+    ready = [_ready(1, due_at=LATER), _ready(2), _ready(3, priority=1, due_at=LATER), _ready(4)]
+    sent = [[job.job for job in parcel.jobs] for parcel in parcels(ready, {"a": TINY_S})]
+    assert sent == [[3, 2], [4, 1]]
 
 
 def test_who_took_a_worker_down_travels_alone_however_tiny() -> None:

@@ -39,6 +39,13 @@ def upgrade() -> None:
     op.create_index(
         "job_queue",
         "job",
-        ["pool", "pool_limit", sa.text("(-priority)"), sa.text("coalesce(urgent_by, 'infinity')"), "id"],
+        [
+            "pool",
+            "pool_limit",
+            sa.text("(-priority)"),
+            sa.text("coalesce(urgent_by, 'infinity')"),
+            sa.text("coalesce(not_before, created_at)"),
+            "id",
+        ],
         postgresql_where=sa.text("queued"),
     )
