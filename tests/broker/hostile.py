@@ -1,0 +1,182 @@
+"""Messages that nobody meant to send: of every kind, in the envelope that others publish, and what chance makes of them."""
+
+import copy
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from broker.messages import MESSAGES, PLANNER, SCHEDULER, Execute, Look, Tick, Watch
+
+DEPTH = 10_000
+
+
+class Hostile(NamedTuple):
+    """What comes off a queue."""
+
+    queue: str
+    body: bytes
+
+
+#: A number, that these messages name, of a job that is nobody's or somebody's.
+_JOBS = (-1, 0, 1, 2, 3, 7, 2**31, 2**63 - 1, 2**63, -(2**63) - 1, 2**200)
+_KWARGS: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "submit": (
+        {"app": "a", "key": "victim", "policy": {"max_fails": 2, "timeout": "5m"}, "kwargs": {"n": 1}},
+        {"app": "b", "keys": ["x", "y"], "mode": "all", "user": "ann", "push": "wanted", "rerun": "job"},
+        {"app": "day", "start": "2026-01-01", "end": "2026-01-03", "kwargs": {"x": ["y", None]}},
+        {"app": "chunk", "work_ids": [[1, 3], [7, 9]], "policy": {"retry": {"rule": "fixed", "seconds": 5}}},
+        {"app": "chunk", "work_ids": [1, 2], "after": [["chunk", "[[1,2]]"]], "branch": "main"},
+        {"app": "prog", "key": "victim", "kwargs": {"source": "file:x/run.sh", "input": "a b"}},
+        {"app": "prog", "key": "v", "policy": {"limits": {"cpu": "1m"}, "random_start_offset": "2s"}},
+        {"app": "slotted", "key": "v", "policy": {"priority": 3, "end_before": "2027-01-01", "start_after": "1h"}},
+    ),
+    "submit_many": ({"submissions": [{"app": "a", "key": "v1", "id": "row"}, {"app": "b"}, 17, {"app": "day"}]},),
+    "cancel": ({"submission": "hostile-1"}, {"app": "a", "key": "victim"}, {}),
+    "pause": ({"submission": "hostile-1"},),
+    "resume": ({"submission": "hostile-1"},),
+    "landed": (
+        {"table": "events", "partitions": ["2024-04-01", "2024-04-03..2024-04-05"]},
+        {"table": "events", "partitions": ["0001-01-01..9999-12-31"]},
+    ),
+    "plan": ({"submissions": ["hostile-1", "good-a"]},),
+    "executed": ({"jobs": [1, 2, 3]},),
+    "ended": ({"jobs": [1, 2, 3]},),
+    "tick": ({},),
+    "look": ({},),
+    "execute": ({"app": "a", "jobs": [[1, 0], [2, 7]]}, {"app": "chunk", "jobs": [[3, 0]]}),
+    "watch": ({"app": "a", "jobs": [1, 2]}, {"app": "flow", "jobs": [1, 2, 3]}),
+}
+assert _KWARGS.keys() == {kind.actor for kind in MESSAGES}
+
+_TEXTS = (
+    *("", " ", "\x00", "a\x00b", "\ud800", "\udfff\ud800", "\u202e\u0007\r\n", "\U0001f4a3", "e\u0301", "k" * 70_000),
+    *("'; DROP TABLE job; --", "%(id)s %s %%", "{x}{0.__class__}", "$1", '{"NULL",NULL}', "\\", "1/1", "a/b/c", "."),
+    *("../../../etc/passwd", "/etc/passwd", "C:\\x", "file:///etc/passwd", "http://169.254.169.254/", "a.XQ", "planner"),
+    *("a", "b", "day", "chunk", "prog", "events", "victim", "hostile-1", "2026-02-30", "0000-00-00", "9999-12-31"),
+    *("9999-12-31..9999-12-31", "2024-04-05..2024-04-01", "1e309", "NaN", "Infinity", "-5m", "99999999999999999999w"),
+)
+_NUMBERS = (*_JOBS, 0.5, -0.0, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), 10**400)
+_OTHERS: tuple[Any, ...] = (None, True, False, [], {}, [[]], [None], {"": ""}, {"\x00": 1}, {"a": {"b": [1]}})
+_WORDS = (
+    *("app", "key", "keys", "work_ids", "start", "end", "id", "kwargs", "mode", "branch", "user", "rerun", "push"),
+    *("policy", "after", "submission", "submissions", "jobs", "table", "partitions", "max_fails", "timeout", "limits"),
+    *("retry", "end_before", "start_after", "priority", "pool", "fail_on", "source", "unheard", "__class__", "\x00"),
+)
+_ACTORS = (*(kind.actor for kind in MESSAGES), "rm_rf", "", "Submit", "__init__", "\x00", "\ud800", "x" * 5000)
+_GARBAGE = (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\x00", b"\\ud800", b"\\u0000", b'"', b"{", b"]")
+_HOMES = {Tick.actor: Tick.home, Look.actor: SCHEDULER}
+_NEST = "a place for what is nested"
+
+
+def hostile_messages(seed: int, count: int) -> Iterator[Hostile]:
+    """So many, of every kind in turn; the same for the same seed."""
+    chance = random.Random(seed)
+    kinds = list(_KWARGS)
+    for number in range(count):
+        kind = kinds[number % len(kinds)]
+        kwargs = copy.deepcopy(chance.choice(_KWARGS[kind]))
+        queue = kwargs["app"] if kind in {Execute.actor, Watch.actor} else _HOMES.get(kind, PLANNER)
+        envelope = {
+            "queue_name": queue,
+            "actor_name": kind,
+            "args": [],
+            "kwargs": kwargs,
+            "options": {},
+            "message_id": f"hostile-{number}",
+            "message_timestamp": 1_770_000_000_000,
+        }
+        for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
+            chance.choice(_CHANGES)(chance, envelope)
+        yield Hostile(queue, _damaged(chance, _written(chance, envelope)))
+
+
+def _value(chance: random.Random) -> Any:
+    kind = chance.randrange(10)
+    if kind == 0:
+        return _NEST
+    return chance.choice(_TEXTS if kind < 5 else _NUMBERS if kind < 8 else _OTHERS)
+
+
+def _replace(chance: random.Random, envelope: dict[str, Any]) -> None:
+    """Something becomes something else."""
+    holder, place = chance.choice([*_places(envelope["kwargs"])] or [(envelope, "kwargs")])
+    holder[place] = _value(chance)
+
+
+def _retext(chance: random.Random, envelope: dict[str, Any]) -> None:
+    """A text becomes another, so that its type still fits."""
+    found = [(holder, place) for holder, place in _places(envelope["kwargs"]) if isinstance(holder[place], str)]
+    for holder, place in found[: chance.randrange(len(found) + 1)]:
+        holder[place] = chance.choice(_TEXTS)
+
+
+def _renumber(chance: random.Random, envelope: dict[str, Any]) -> None:
+    """A number becomes another, so that its type still fits."""
+    found = [(holder, place) for holder, place in _places(envelope["kwargs"]) if type(holder[place]) is int]
+    for holder, place in found[: chance.randrange(len(found) + 1)]:
+        holder[place] = chance.choice(_JOBS)
+
+
+def _add(chance: random.Random, envelope: dict[str, Any]) -> None:
+    """A word more, or another value for one that is there."""
+    holders = [envelope["kwargs"], *(holder[place] for holder, place in _places(envelope["kwargs"]))]
+    holder = chance.choice([each for each in holders if isinstance(each, dict)] or [envelope])
+    holder[chance.choice(_WORDS)] = _value(chance)
+
+
+def _drop(chance: random.Random, envelope: dict[str, Any]) -> None:
+    holder = chance.choice([each for each in (envelope, envelope["kwargs"]) if isinstance(each, dict) and each])
+    if len(holder) > 1:
+        del holder[chance.choice([word for word in holder if word != "kwargs"])]
+
+
+def _repeat(chance: random.Random, envelope: dict[str, Any]) -> None:
+    """The same many times over."""
+    found = [(holder, place) for holder, place in _places(envelope["kwargs"]) if isinstance(holder[place], list)]
+    if found:
+        holder, place = chance.choice(found)
+        holder[place] = holder[place] * chance.choice((2, 500))
+
+
+def _readdress(chance: random.Random, envelope: dict[str, Any]) -> None:
+    """Another actor, id, or other words of the envelope."""
+    word = chance.choice(("actor_name", "message_id", "args", "options", "queue_name", "message_timestamp"))
+    envelope[word] = chance.choice(_ACTORS) if word == "actor_name" else _value(chance)
+
+
+_CHANGES: tuple[Callable[[random.Random, dict[str, Any]], None], ...] = (
+    *(_replace, _replace, _retext, _retext, _renumber, _add, _add, _drop, _repeat, _readdress),
+)
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place within a value: what holds it, and where there."""
+    if isinstance(value, dict | list):
+        for place in value if isinstance(value, dict) else range(len(value)):
+            yield value, place
+            yield from _places(value[place])
+
+
+def _written(chance: random.Random, envelope: dict[str, Any]) -> bytes:
+    """As JSON, with what no encoder of ours would write: NaN, lone surrogates, brackets without end."""
+    text = json.dumps(envelope, ensure_ascii=chance.random() < 0.5)
+    opened, closed = chance.choice((("[", "]"), ('{"a":', "}")))
+    nested = opened * DEPTH + "1" + closed * chance.choice((DEPTH, DEPTH, 0))
+    return text.replace(json.dumps(_NEST), nested).encode(errors="surrogatepass")
+
+
+def _damaged(chance: random.Random, body: bytes) -> bytes:
+    """One in five is not what was written."""
+    how, made = chance.randrange(20), bytearray(body)
+    at = chance.randrange(len(made))
+    if how == 0:
+        for _ in range(chance.randrange(1, 6)):
+            made[chance.randrange(len(made))] ^= 1 << chance.randrange(8)
+    elif how == 1:
+        del made[at:]
+    elif how == 2:
+        made[at:at] = chance.choice(_GARBAGE)
+    elif how == 3:
+        made[at : at + chance.randrange(1, 20)] = chance.randbytes(chance.randrange(20))
+    return bytes(made)

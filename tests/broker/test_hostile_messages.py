@@ -1,0 +1,43 @@
+"""Whatever comes off a queue is a message, or is refused with one line."""
+
+from collections import Counter
+
+import pytest
+from dramatiq import DecodeError
+
+from broker import codec
+from broker.messages import MESSAGES
+from jobs.errors import BadMessage
+from tests.broker.hostile import hostile_messages
+
+COUNT = 2000
+
+
+def test_two_thousand_mutated_messages_are_decoded_or_refused() -> None:
+    read: Counter[str] = Counter()
+    for hostile in hostile_messages(1, COUNT):
+        try:
+            envelope, message = codec.unseal(hostile.queue, hostile.body)
+        except BadMessage as error:
+            assert error.what
+            assert len(error.what.splitlines()) == 1
+            read["refused"] += 1
+        else:
+            assert message.queue == envelope.queue_name == hostile.queue
+            read[message.actor] += 1
+        codec.id_of(hostile.body)
+    assert read.keys() == {"refused", *(kind.actor for kind in MESSAGES)}
+    assert read["refused"] > COUNT / 10
+    assert read.total() == COUNT
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_the_envelope_alone_is_read_or_refused(seed: int) -> None:
+    """As dramatiq's own consumers would have it, before its kwargs are looked at."""
+    for hostile in hostile_messages(seed, 500):
+        try:
+            fields = codec.JsonEncoder().decode(hostile.body)
+        except DecodeError:
+            continue
+        assert set(fields["options"]) <= {"redis_message_id"}
+        assert isinstance(fields["message_timestamp"], int)
