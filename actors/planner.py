@@ -5,6 +5,7 @@ Every handler takes a ledger, the catalogue and a message, and returns messages;
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import TypeGuard
 
 import msgspec
 
@@ -135,9 +136,13 @@ def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
         words = {}
     app, own_id = words.get("app"), words.get("id")
     return Submission(
-        app=app if isinstance(app, str) else "?",
-        id=own_id if isinstance(own_id, str) and 0 < len(own_id) <= 200 else id_,
+        app=app if _can_be_kept(app) else "?",
+        id=own_id if _can_be_kept(own_id) and 0 < len(own_id) <= 200 else id_,
     )
+
+
+def _can_be_kept(word: object) -> TypeGuard[str]:
+    return isinstance(word, str) and "\x00" not in word
 
 
 #: A submission as it stands in the ledger, and as it was read.

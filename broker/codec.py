@@ -16,6 +16,7 @@ from msgspec import Meta, Raw, Struct
 
 from broker.messages import MESSAGES, Message, Submit, SubmitMany
 from jobs.errors import BadMessage
+from jobs.submission import NUL
 
 #: A larger body is refused before it is parsed. A submission of 100,000 keys fits.
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
@@ -137,6 +138,9 @@ def _read(kind: type[Message], envelope: Envelope[Any]) -> Message:
     if kind is SubmitMany:
         many = msgspec.json.decode(fields, type=_Many)
         return SubmitMany(submissions=many.submissions, id=envelope.message_id)
+    if NUL in fields:
+        # A submission is refused in the ledger, where its sender looks; nobody looks for these.
+        raise BadMessage(f"its kwargs hold a NUL character, which no {kind.actor!r} can name anything by")
     return msgspec.json.decode(fields, type=kind)
 
 

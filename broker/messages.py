@@ -5,9 +5,9 @@ exist nowhere else until the ledger has admitted or refused it. The former two k
 one that cannot be read is refused alone.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 PLANNER = "planner"
 GROOMER = "groomer"
@@ -15,12 +15,16 @@ SCHEDULER = "scheduler"
 #: The queues that carry the system's own work; every other queue is an app's.
 CONTROL = (PLANNER, GROOMER, SCHEDULER)
 
+#: A job's number and a round's, as large as the ledger has them: no query is asked about what it cannot hold.
+JobNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+RoundNumber = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+
 
 class Turn(NamedTuple):
     """A job at a certain round; one of an earlier round names nobody any more."""
 
-    job: int
-    round: int
+    job: JobNumber
+    round: RoundNumber
 
 
 class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,14 +105,14 @@ class Executed(Message, frozen=True):
     """Jobs whose outcome is recorded and not judged yet."""
 
     actor: ClassVar[str] = "executed"
-    jobs: tuple[int, ...]
+    jobs: tuple[JobNumber, ...]
 
 
 class Ended(Message, frozen=True):
     """Jobs that are terminal and whose children have not been told yet."""
 
     actor: ClassVar[str] = "ended"
-    jobs: tuple[int, ...]
+    jobs: tuple[JobNumber, ...]
 
 
 class Tick(Message, frozen=True):
@@ -142,7 +146,7 @@ class Watch(Message, frozen=True):
 
     actor: ClassVar[str] = "watch"
     app: str
-    jobs: tuple[int, ...]
+    jobs: tuple[JobNumber, ...]
 
     @property
     def queue(self) -> str:

@@ -1,6 +1,8 @@
 """What happens between a claim and its outcome."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +17,7 @@ from jobs.catalogue import load
 from jobs.ref import Claim
 from jobs.states import State
 from ledger import workers
+from tests.broker.conftest import until
 from tests.world import LEASE_S, World, catalogue_of
 
 SOURCE = """
@@ -129,6 +132,32 @@ def test_a_run_that_fails_in_its_transaction_leaves_no_writes(bench: Bench) -> N
     bench.world.queue.extend(bench.sent)
     bench.world.deliver()
     assert bench.world.state("broken") is State.FAILED
+
+
+def test_a_result_that_comes_after_its_time_is_dropped_with_one_line_and_the_worker_goes_on(
+    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The groomer ends the round while it runs; what each run ends as makes no difference."""
+    world, gate = bench.world, tmp_path / "gate"
+    waits = f"touch {gate}.$SLUICE_APP; until [ -e {gate} ]; do sleep 0.02; done"
+    words = {"job_id": "{x}", "timeout": "1h"}
+    world.define({"fine": words | {"bash_cmd": waits}, "broken": words | {"bash_cmd": f"{waits}; exit 3"}})
+    with ThreadPoolExecutor(2) as pool:
+        late = [pool.submit(bench.run, app) for app in world.defined]
+        until(lambda: len(list(tmp_path.glob("gate.*"))) == len(late) == 2)
+        world.now += timedelta(hours=2)
+        world.beat(bench.worker)
+        world.tick()
+        before = [(world.state(app), world.history(app)) for app in world.defined]
+        gate.touch()
+        assert [each.result(timeout=30).verdicts for each in late] == [["acknowledged"]] * 2
+    assert {state for state, _ in before} == {State.TIMED_OUT}
+    assert [(world.state(app), world.history(app)) for app in world.defined] == before
+    told = [record.getMessage() for record in caplog.records if "came too late" in record.getMessage()]
+    assert len(told) == 2
+    world.submit("fine", "2")
+    bench.hint("fine", "2")
+    assert world.state("fine/2") is State.EXECUTED
 
 
 def test_a_process_that_drains_gives_messages_back_unclaimed(bench: Bench) -> None:

@@ -84,6 +84,17 @@ def test_what_a_callback_raises_leaves_its_task_uncollected(crew: Crew) -> None:
     assert crew.uncollected() == []
 
 
+def test_a_manager_has_the_results_of_its_own_app_alone(crew: Crew) -> None:
+    others = crew.hires("b")
+    crew.tasks.open()
+    others.open(key="x")
+    crew.ends("1")
+    crew.world.finish("b/x")
+    heard: list[str] = []
+    others.run(succeeded=lambda task: heard.append(f"{task.app}/{task.key}"), stop=once)
+    assert (heard, crew.uncollected()) == (["b/x"], ["1"])
+
+
 def test_without_callbacks_everything_is_archived_quietly(crew: Crew) -> None:
     crew.tasks.open_many([NewTask() for _ in range(2)])
     crew.ends("1")

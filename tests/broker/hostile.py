@@ -1,8 +1,9 @@
-"""Messages that nobody meant to send: of every kind, in the envelope that others publish, and what chance makes of them."""
+"""Messages that nobody meant to send: of every kind, in the envelope that others publish, changed by chance."""
 
 import copy
 import json
 import random
+import string
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -29,9 +30,15 @@ _KWARGS: Mapping[str, tuple[dict[str, Any], ...]] = {
         {"app": "chunk", "work_ids": [1, 2], "after": [["chunk", "[[1,2]]"]], "branch": "main"},
         {"app": "prog", "key": "victim", "kwargs": {"source": "file:x/run.sh", "input": "a b"}},
         {"app": "prog", "key": "v", "policy": {"limits": {"cpu": "1m"}, "random_start_offset": "2s"}},
-        {"app": "slotted", "key": "v", "policy": {"priority": 3, "end_before": "2027-01-01", "start_after": "1h"}},
+        {
+            "app": "slotted",
+            "key": "v",
+            "policy": {"priority": 3, "end_before": "2027-01-01", "start_after": "1h"},
+        },
     ),
-    "submit_many": ({"submissions": [{"app": "a", "key": "v1", "id": "row"}, {"app": "b"}, 17, {"app": "day"}]},),
+    "submit_many": (
+        {"submissions": [{"app": "a", "key": "v1", "id": "row"}, {"app": "b"}, 17, {"app": "day"}]},
+    ),
     "cancel": ({"submission": "hostile-1"}, {"app": "a", "key": "victim"}, {}),
     "pause": ({"submission": "hostile-1"},),
     "resume": ({"submission": "hostile-1"},),
@@ -49,22 +56,119 @@ _KWARGS: Mapping[str, tuple[dict[str, Any], ...]] = {
 }
 assert _KWARGS.keys() == {kind.actor for kind in MESSAGES}
 
+#: What no index takes and no compression makes smaller.
+_LONG = "".join(random.Random(0).choices(string.ascii_letters, k=70_000))
 _TEXTS = (
-    *("", " ", "\x00", "a\x00b", "\ud800", "\udfff\ud800", "\u202e\u0007\r\n", "\U0001f4a3", "e\u0301", "k" * 70_000),
-    *("'; DROP TABLE job; --", "%(id)s %s %%", "{x}{0.__class__}", "$1", '{"NULL",NULL}', "\\", "1/1", "a/b/c", "."),
-    *("../../../etc/passwd", "/etc/passwd", "C:\\x", "file:///etc/passwd", "http://169.254.169.254/", "a.XQ", "planner"),
-    *("a", "b", "day", "chunk", "prog", "events", "victim", "hostile-1", "2026-02-30", "0000-00-00", "9999-12-31"),
-    *("9999-12-31..9999-12-31", "2024-04-05..2024-04-01", "1e309", "NaN", "Infinity", "-5m", "99999999999999999999w"),
+    *("", " ", "\x00", "a\x00b", "\ud800", "\udfff\ud800", "\u202e\u0007\r\n", "\U0001f4a3", "e\u0301"),
+    *(_LONG, _LONG[:3000], _LONG[:201]),
+    *(
+        "'; DROP TABLE job; --",
+        "%(id)s %s %%",
+        "{x}{0.__class__}",
+        "$1",
+        '{"NULL",NULL}',
+        "\\",
+        "1/1",
+        "a/b/c",
+        ".",
+    ),
+    *(
+        "../../../etc/passwd",
+        "/etc/passwd",
+        "C:\\x",
+        "file:///etc/passwd",
+        "http://169.254.169.254/",
+        "a.XQ",
+        "planner",
+    ),
+    *(
+        "a",
+        "b",
+        "day",
+        "chunk",
+        "prog",
+        "events",
+        "victim",
+        "hostile-1",
+        "2026-02-30",
+        "0000-00-00",
+        "9999-12-31",
+    ),
+    *(
+        "9999-12-31..9999-12-31",
+        "2024-04-05..2024-04-01",
+        "1e309",
+        "NaN",
+        "Infinity",
+        "-5m",
+        "99999999999999999999w",
+    ),
 )
 _NUMBERS = (*_JOBS, 0.5, -0.0, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), 10**400)
 _OTHERS: tuple[Any, ...] = (None, True, False, [], {}, [[]], [None], {"": ""}, {"\x00": 1}, {"a": {"b": [1]}})
 _WORDS = (
-    *("app", "key", "keys", "work_ids", "start", "end", "id", "kwargs", "mode", "branch", "user", "rerun", "push"),
-    *("policy", "after", "submission", "submissions", "jobs", "table", "partitions", "max_fails", "timeout", "limits"),
-    *("retry", "end_before", "start_after", "priority", "pool", "fail_on", "source", "unheard", "__class__", "\x00"),
+    *(
+        "app",
+        "key",
+        "keys",
+        "work_ids",
+        "start",
+        "end",
+        "id",
+        "kwargs",
+        "mode",
+        "branch",
+        "user",
+        "rerun",
+        "push",
+    ),
+    *(
+        "policy",
+        "after",
+        "submission",
+        "submissions",
+        "jobs",
+        "table",
+        "partitions",
+        "max_fails",
+        "timeout",
+        "limits",
+    ),
+    *(
+        "retry",
+        "end_before",
+        "start_after",
+        "priority",
+        "pool",
+        "fail_on",
+        "source",
+        "unheard",
+        "__class__",
+        "\x00",
+    ),
 )
-_ACTORS = (*(kind.actor for kind in MESSAGES), "rm_rf", "", "Submit", "__init__", "\x00", "\ud800", "x" * 5000)
-_GARBAGE = (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\x00", b"\\ud800", b"\\u0000", b'"', b"{", b"]")
+_ACTORS = (
+    *(kind.actor for kind in MESSAGES),
+    "rm_rf",
+    "",
+    "Submit",
+    "__init__",
+    "\x00",
+    "\ud800",
+    "x" * 5000,
+)
+_GARBAGE = (
+    b"\xff",
+    b"\xc0\x80",
+    b"\xed\xa0\x80",
+    b"\xf5\x80\x80\x80",
+    b"\x00",
+    b"\\ud800",
+    b"\\u0000",
+    b'"',
+    b"{",
+    b"]",
+)
 _HOMES = {Tick.actor: Tick.home, Look.actor: SCHEDULER}
 _NEST = "a place for what is nested"
 
@@ -95,7 +199,7 @@ def _value(chance: random.Random) -> Any:
     kind = chance.randrange(10)
     if kind == 0:
         return _NEST
-    return chance.choice(_TEXTS if kind < 5 else _NUMBERS if kind < 8 else _OTHERS)
+    return copy.deepcopy(chance.choice(_TEXTS if kind < 5 else _NUMBERS if kind < 8 else _OTHERS))
 
 
 def _replace(chance: random.Random, envelope: dict[str, Any]) -> None:
@@ -106,7 +210,9 @@ def _replace(chance: random.Random, envelope: dict[str, Any]) -> None:
 
 def _retext(chance: random.Random, envelope: dict[str, Any]) -> None:
     """A text becomes another, so that its type still fits."""
-    found = [(holder, place) for holder, place in _places(envelope["kwargs"]) if isinstance(holder[place], str)]
+    found = [
+        (holder, place) for holder, place in _places(envelope["kwargs"]) if isinstance(holder[place], str)
+    ]
     for holder, place in found[: chance.randrange(len(found) + 1)]:
         holder[place] = chance.choice(_TEXTS)
 
@@ -126,17 +232,21 @@ def _add(chance: random.Random, envelope: dict[str, Any]) -> None:
 
 
 def _drop(chance: random.Random, envelope: dict[str, Any]) -> None:
-    holder = chance.choice([each for each in (envelope, envelope["kwargs"]) if isinstance(each, dict) and each])
+    holder = chance.choice(
+        [each for each in (envelope, envelope["kwargs"]) if isinstance(each, dict) and each]
+    )
     if len(holder) > 1:
         del holder[chance.choice([word for word in holder if word != "kwargs"])]
 
 
 def _repeat(chance: random.Random, envelope: dict[str, Any]) -> None:
     """The same many times over."""
-    found = [(holder, place) for holder, place in _places(envelope["kwargs"]) if isinstance(holder[place], list)]
+    found = [
+        (holder, place) for holder, place in _places(envelope["kwargs"]) if isinstance(holder[place], list)
+    ]
     if found:
         holder, place = chance.choice(found)
-        holder[place] = holder[place] * chance.choice((2, 500))
+        holder[place] = holder[place] * chance.choice((2, 50))
 
 
 def _readdress(chance: random.Random, envelope: dict[str, Any]) -> None:

@@ -121,6 +121,15 @@ REFUSED = {
     "unknown field": (envelope(actor_name="plan", kwargs={"submissions": [], "x": 1}), "unknown field `x`"),
     "missing field": (envelope(actor_name="plan", kwargs={}), "missing required field"),
     "wrong type": (envelope(actor_name="executed", kwargs={"jobs": ["a"]}), "Expected `int`"),
+    "a number that no job has": (envelope(actor_name="ended", kwargs={"jobs": [2**63]}), "Expected `int`"),
+    "a number beyond all": (envelope(actor_name="executed", kwargs={"jobs": [2**200]}), "Expected `int`"),
+    "a number below none": (envelope(actor_name="ended", kwargs={"jobs": [-1]}), "Expected `int` >= 0"),
+    "a round that no job has": (
+        envelope(actor_name="execute", kwargs={"app": "etl", "jobs": [[1, 2**31]]}),
+        "Expected `int` <= 2147483647",
+    ),
+    "NUL in a name": (envelope(actor_name="cancel", kwargs={"submission": "a\x00b"}), "NUL"),
+    "NUL in a list": (envelope(actor_name="plan", kwargs={"submissions": ["a", "\x00"]}), "NUL"),
     "wrong queue": (envelope(actor_name="tick", kwargs={}), "belongs on queue 'groomer'"),
     "another app's": (
         envelope(actor_name="execute", kwargs={"app": "etl", "jobs": []}),

@@ -89,3 +89,17 @@ def test_nothing_is_left_behind_when_all_is_done(redis_post: Post) -> None:
     until(lambda: len(ran.jobs) == 3)
     service.stop(grace_s=5)
     assert redis_post.redis_keys() == set()
+
+
+def test_what_is_published_in_one_namespace_is_seen_in_no_other(redis_server: str) -> None:
+    posts = [Post("redis", redis_server) for _ in range(2)]
+    own, other = Ran(), Ran()
+    for post, ran in zip(posts, (own, other), strict=True):
+        post.serve({"execute": ran}, ["etl"])
+    posts[0].broker.publish(parcel("etl", 1, 2, 3))
+    until(lambda: sorted(own.jobs) == [1, 2, 3])
+    posts[1].broker.publish(parcel("etl", 4))
+    until(lambda: other.jobs == [4])
+    assert sorted(own.jobs) == [1, 2, 3]
+    for post in posts:
+        post.end()

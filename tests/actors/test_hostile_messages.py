@@ -1,0 +1,131 @@
+"""What can be read of hostile messages is handled: nothing but what the shell around the handlers expects comes out,
+the ledger stays whole, and the work of others is done.
+
+The shell (``broker.service``) has dead letters for a BadMessage. News that fails otherwise is tried again, for the
+ledger may be away; news that cannot succeed would be tried for ever.
+"""
+
+from collections import Counter
+
+import msgspec
+from msgspec import Raw
+
+from actors import executor
+from actors.handlers import handle
+from actors.holdings import Holdings
+from actors.watching import Watching
+from broker import codec
+from broker.messages import Execute, Message, SubmitMany, Watch
+from jobs.errors import BadMessage
+from jobs.outcome import Ending, Outcome
+from jobs.submission import SubmissionState
+from ledger.reads.check import breaches
+from tests.broker.hostile import hostile_messages
+from tests.world import World
+
+COUNT = 2000
+CHECK_EVERY = 250
+#: So many looks of the groomer plan or refuse all that names an app which never came.
+TICKS = 5
+WORDS = {"job_id": "{x}", "bash_cmd": "true"}
+APPS = {
+    "a": WORDS | {"max_fails": 1},
+    "b": WORDS | {"depends_on": {"app_name": ["a"]}},
+    "slotted": WORDS | {"concurrency": 2},
+    "prog": {"job_id": "{x}", "job_type": "program"},
+    "chunk": {"bash_cmd": "true", "chunk_size": 5, "on_failure": "bisect", "max_fails": 1},
+    "day": {"bash_cmd": "true", "step_size": 2, "table_dependencies": [{"table": "events"}]},
+}
+GOOD = {"good-a": ("a", "good"), "good-b": ("b", "good"), "good-slotted": ("slotted", "good")}
+#: All that is not paused has been planned or refused.
+_UNPLANNED = f"""
+SELECT count(*) FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
+"""
+
+
+class Shell:
+    """What surrounds the handlers in a process, and one worker that runs whatever it is offered."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.ended: Counter[str] = Counter()
+        self._watching = Watching(world.ledger, lambda: world.catalogue, Holdings(), world.queue.extend)
+
+    def takes(self, message: Message) -> None:
+        try:
+            self._handle(message)
+        except BadMessage:
+            self.ended["dead letter"] += 1
+        else:
+            self.ended["handled"] += 1
+        self.world.deliver()
+
+    def works_off(self) -> None:
+        """Every offer that stands, until there is none."""
+        while self.world.offered:
+            self._handle(self.world.offered.pop(0))
+            self.world.deliver()
+
+    def _handle(self, message: Message) -> None:
+        world = self.world
+        if isinstance(message, Execute):
+            claimed, messages = executor.claim(world.ledger, world.catalogue, message, world.worker)
+            outcomes = {job.right: Outcome(ending=Ending.DONE) for job in claimed}
+            recorded, refused = executor.record(world.ledger, outcomes)
+            assert not refused
+            world.queue.extend([*messages, *recorded])
+        elif isinstance(message, Watch):
+            self._watching.watch(message, Delivered())
+        else:
+            world.queue.extend(handle(world.ledger, world.catalogue, message))
+
+
+class Delivered:
+    """A delivery whose verdict nobody asks for."""
+
+    def acknowledge(self) -> None:
+        """It is settled."""
+
+
+def test_two_thousand_mutated_messages_do_no_harm(world: World) -> None:
+    world.define(APPS)
+    for id_, (app, key) in GOOD.items():
+        world.submit(app, key, id=id_)
+    shell = Shell(world)
+    for number, hostile in enumerate(hostile_messages(4, COUNT)):
+        world.beat(world.worker)
+        try:
+            _, message = codec.unseal(hostile.queue, hostile.body)
+        except BadMessage:
+            shell.ended["unread"] += 1
+            continue
+        shell.takes(message)
+        if number % CHECK_EVERY == 0:
+            assert world.ledger.transact(breaches) == []
+    assert shell.ended["handled"] > COUNT / 3
+    assert world.ledger.transact(breaches) == []
+    for _ in range(TICKS):
+        world.tick(after_s=5)
+        world.beat(world.worker)
+    shell.works_off()
+    world.submit("b", "after", id="after")
+    shell.works_off()
+    for id_ in (*GOOD, "after"):
+        assert world.submission(id_) is SubmissionState.SUCCEEDED
+    world.tick()
+    assert world.ledger.transact(lambda tx: tx.column(_UNPLANNED)) == [0]
+
+
+def test_a_submission_with_an_id_that_no_ledger_keeps_is_refused_under_that_of_its_message(
+    world: World,
+) -> None:
+    world.define(APPS)
+    rows = [{"app": "a", "key": "1", "id": "x\0"}, {"app": "a\0", "key": "1"}, {"app": "a", "key": "2"}]
+    message = SubmitMany(submissions=tuple(Raw(msgspec.json.encode(row)) for row in rows), id="m")
+    Shell(world).takes(message)
+    assert [world.submission(f"m/{place}") for place in range(3)] == [
+        SubmissionState.REFUSED,
+        SubmissionState.REFUSED,
+        SubmissionState.ACTIVE,
+    ]
+    assert "NUL" in world.reason("m/0")

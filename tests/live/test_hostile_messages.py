@@ -1,0 +1,71 @@
+"""Strangers who write whatever they like on the planner's queue: the worker lives, and says one line of each."""
+
+from pathlib import Path
+
+import pika
+import pytest
+
+from actors.client import Client
+from broker import codec
+from broker.connect import connect
+from broker.messages import PLANNER, Message, Submit, SubmitMany
+from jobs.errors import BadMessage
+from jobs.submission import Submission, SubmissionState
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.broker.hostile import Hostile, hostile_messages
+from tests.live.fleet import fleet, wait_until
+
+COUNT = 100
+#: Of these every tenth can be read and is handled; the others are for the dead letters.
+READABLE = COUNT // 10
+
+
+@pytest.mark.timeout(180)
+def test_a_hundred_hostile_messages_leave_the_worker_at_work(
+    ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
+) -> None:
+    broker = connect(rabbitmq)
+    client = Client(ledger, broker.publish)
+    with fleet(1, folder, ledger=live_ledger_url, broker=rabbitmq) as workers:
+        wait_until(lambda: "ready for action" in workers.log(), within_s=60, explain=workers.log)
+        _put(rabbitmq, _bodies())
+        wait_until(
+            lambda: broker.dead_letters(PLANNER) == COUNT - READABLE,
+            within_s=30,
+            explain=lambda: f"{broker.dead_letters(PLANNER)} dead letters\n{workers.log()[-3000:]}",
+        )
+        id_ = client.submit(Submission(app="third", key="7"))
+        assert client.wait(id_, timeout_s=60).state is SubmissionState.SUCCEEDED
+        wait_until(lambda: broker.depth(PLANNER) == 0, within_s=30, explain=workers.log)
+        log = workers.log()
+        assert workers.terminate() == [0]
+    broker.close()
+    told = [line for line in log.splitlines() if "goes to the dead letters" in line]
+    assert len(told) == COUNT - READABLE
+    assert all(len(line) < 1000 for line in told)
+    assert "Traceback" not in log
+    assert ledger.transact(breaches) == []
+
+
+def _bodies() -> list[bytes]:
+    """Of a fixed draw what is for the planner and cannot be read, and a few submissions that can: one of those that
+    make no sense is refused, which is no matter for the dead letters."""
+    drawn = [hostile for hostile in hostile_messages(5, 2000) if hostile.queue == PLANNER]
+    unreadable = [hostile.body for hostile in drawn if _read(hostile) is None]
+    submissions = [hostile.body for hostile in drawn if isinstance(_read(hostile), Submit | SubmitMany)]
+    return [*unreadable[: COUNT - READABLE], *submissions[:READABLE]]
+
+
+def _read(hostile: Hostile) -> Message | None:
+    try:
+        return codec.unseal(hostile.queue, hostile.body)[1]
+    except BadMessage:
+        return None
+
+
+def _put(url: str, bodies: list[bytes]) -> None:
+    with pika.BlockingConnection(pika.URLParameters(url)) as connection:
+        channel = connection.channel()
+        for body in bodies:
+            channel.basic_publish("", PLANNER, body, pika.BasicProperties(delivery_mode=2))
