@@ -1,6 +1,16 @@
 """What an operator is told of a job that stands in line for a slot of its pool."""
 
+import json
+import re
+
+import pytest
+
+from jobs.states import State
+from ledger.reads import lines
+from ledger.reads.lines import POOLS_MAX
+from ops.cli.main import main
 from tests.ops.site import WORDS, Site
+from tests.world import World
 
 POOL = {"concurrency": {"pool": "warehouse", "limit": 2}}
 
@@ -82,3 +92,69 @@ def test_a_job_is_shown_with_its_pool(site: Site) -> None:
     site.define({"a": WORDS})
     site.world.submit("a", "2")
     assert site.says("show", "a", "2")["pool"] is None
+
+
+def test_workers_are_listed_with_the_pools_in_which_jobs_stand_in_line(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _full(site)
+    site.world.submit("d", "2", policy={"concurrency": {"pool": "warehouse", "limit": 1}})
+    (worker,) = site.says("workers")
+    assert (worker["host"], worker["running"]) == ("site", 1)
+    (pool,) = worker["pools"]
+    slots = [(slot["app"], slot["state"], slot["worker"]) for slot in pool.pop("slots")]
+    assert slots == [("a", "running", "site:7"), ("b", "ready", None)]
+    assert pool == {"pool": "pool warehouse", "pool_limit": 2, "pool_limit_min": 1, "queued": 3, "taken": 2}
+    assert main(["workers"]) == 0
+    told = capfd.readouterr().out
+    assert "pool warehouse    1 to 2   3        a/1 (running, site:7), b/1 (ready)\n" in told
+
+
+def test_a_pool_without_a_line_is_not_listed_with_the_workers(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    site.define({"a": WORDS | POOL})
+    site.world.submit("a")
+    assert site.world.claim("a") is not None
+    assert [worker["pools"] for worker in site.says("workers")] == [[]]
+    assert main(["workers"]) == 0
+    assert "in line" not in capfd.readouterr().out
+
+
+def test_of_many_pools_and_slots_some_are_listed_and_the_rest_is_counted(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    site.define({"a": WORDS | {"concurrency": {"key": "{kwargs.client}", "limit": 7}}})
+    for client in range(POOLS_MAX + 2):
+        for number in range(8):
+            site.world.submit("a", f"{client}-{number}", kwargs={"client": client})
+    assert main(["workers"]) == 0
+    told = capfd.readouterr().out
+    assert told.count("the pool of a:") == POOLS_MAX
+    assert told.count("a/0-4 (ready), 2 more\n") == 1
+    assert "Jobs stand in line for 2 more pools.\n" in told
+
+
+def test_lines_are_listed_without_reading_all_jobs(world: World) -> None:
+    many = """
+        INSERT INTO job (app, key, state, open, pool, pool_limit, queued, created_at, changed_at)
+        SELECT 'a', 'k' || n, state, true, 'pool p' || mod(n, 4), 3, state = %(waits)s, now(), now()
+        FROM generate_series(1, 20000) n CROSS JOIN LATERAL (
+            SELECT CASE WHEN n <= 12 THEN %(runs)s WHEN mod(n, 10) < 2 THEN %(waits)s ELSE %(done)s END) as it (state)
+    """
+    states = {"runs": State.READY, "waits": State.WAITING, "done": State.SUCCEEDED}
+    world.ledger.transact(lambda tx: tx.write(many, **states))
+    world.ledger.transact(lambda tx: tx.write("ANALYZE job"))
+    pools = ["pool p0", "pool p1"]
+    words = {"pools": pools, "limit": 1001}
+    for sql in (lines._POOLS, lines._LINED_UP, lines._SLOTS, lines._KEPT_BUSY):
+        (plan,) = world.ledger.transact(
+            lambda tx, sql=sql: tx.column(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", **words)
+        )
+        text = json.dumps(plan)
+        assert "job_queue" in text or "job_slot" in text, text
+        assert not re.search(r'"Seq Scan"[^{}]*"Relation Name": "job"', text), text
+    found = world.ledger.transact(lines.pools)
+    assert [(each.pool, each.behind, each.taken) for each in found.told] == [
+        (f"pool p{number}", 999 if number else 1000, 3) for number in range(4)
+    ]

@@ -1,0 +1,51 @@
+"""Texts as people may see them: a URL in one may hold a password.
+
+Whoever runs a job gets what was given; whoever is told of it (commands, their JSON, errors, logs) gets this.
+"""
+
+import re
+from collections.abc import Mapping
+
+from jobs.submission import JSON
+
+#: The kwarg that may say where a program comes from.
+_SOURCE = "source"
+# A password that ought to have been escaped may hold anything but white space, so behind a colon it goes on to the last
+# at sign. What follows a host's colon is a port, and no password.
+_USER = re.compile(r"(?<=://)(?:[^\s/?#:@]*:(?!\d{1,5}[/?#])(?:(?!://)\S)*|[^\s/?#]*)@")
+_SECRETS = re.compile(r"//.*@|\?.*|#.*", re.DOTALL)
+_OF_SECRETS = {"/": "//***@", "?": "?***", "#": ""}
+_WEB = re.compile(r"\s*https?:", re.IGNORECASE)
+
+
+def masked(text: str) -> str:
+    """The text, without the user and password of any URL in it."""
+    return _USER.sub("***@", text) if "://" in text else text
+
+
+def masked_url(text: str) -> str:
+    """A text that ought to be one URL, without what may be secret in it: the user, the password and the query."""
+    return _SECRETS.sub(lambda found: _OF_SECRETS[found[0][0]], text, count=2)
+
+
+def masked_value(value: JSON) -> JSON:
+    """A value with all texts in it ``masked``."""
+    match value:
+        case str():
+            return masked(value)
+        case Mapping():
+            return {masked(name): masked_value(each) for name, each in value.items()}
+        case list() | tuple():
+            return [masked_value(each) for each in value]
+    return value
+
+
+def masked_kwargs(kwargs: Mapping[str, JSON]) -> dict[str, JSON]:
+    """What a job was given. The query of a source says who may fetch it, so that is masked as well."""
+    return {masked(name): _of_kwarg(name, value) for name, value in kwargs.items()}
+
+
+def _of_kwarg(name: str, value: JSON) -> JSON:
+    if name == _SOURCE and isinstance(value, str) and _WEB.match(value):
+        return masked_url(value)
+    return masked_value(value)
