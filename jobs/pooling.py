@@ -6,6 +6,7 @@ from hashlib import sha256
 from jobs.app import App
 from jobs.concurrency import Concurrency
 from jobs.errors import BadRequest
+from jobs.masking import masked
 from jobs.policy import Policy
 from jobs.runners.braces import OF_EVERY_JOB, fill, names
 from jobs.submission import JSON
@@ -35,7 +36,7 @@ def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> s
 
 def spoken(pool: str) -> str:
     """As people are told of it."""
-    return pool if pool.startswith(_NAMED) else f"the pool of {pool}"
+    return pool if pool.startswith(_NAMED) else f"the pool of {masked(pool)}"
 
 
 def unknown_names(key: str, identifiers: tuple[str, ...]) -> list[str]:
@@ -88,4 +89,4 @@ def _text(value: JSON) -> str:
 def _short(text: str) -> str:
     if len(text) <= _CHARACTERS_MAX:
         return text
-    return f"{text[: _CHARACTERS_MAX // 2]}…{sha256(text.encode()).hexdigest()}"
+    return f"{masked(text)[: _CHARACTERS_MAX // 2]}…{sha256(text.encode()).hexdigest()}"

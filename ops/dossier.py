@@ -4,6 +4,7 @@ from typing import Any
 
 from jobs.calendar import Calendar
 from jobs.history import Round, Transition
+from jobs.masking import masked, masked_kwargs, masked_value
 from jobs.partition_key import span_text
 from jobs.round_record import log_of, record_of
 from jobs.work_ids import ids_of
@@ -19,7 +20,7 @@ def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
         "key": job.key,
         "state": job.state,
         "paused": job.is_held_back,
-        "pool": job.pool,
+        "pool": job.pool and masked(job.pool),
         "pool_limit": job.pool_limit,
         "queued": job.queued,
         "round": job.round,
@@ -32,9 +33,9 @@ def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
         "end_before": job.end_before,
         "uncollected": job.is_uncollected,
         "archived_at": job.archived_at,
-        "handle": job.handle,
+        "handle": masked_value(job.handle),
         "watch": _watch(job),
-        "kwargs": job.kwargs or {},
+        "kwargs": masked_kwargs(job.kwargs or {}),
         **({} if job.work_ids is None else {"work_ids": list(ids_of(job.work_ids))}),
         **({} if job.span is None else {"span": job.span}),
         **({} if job.span is None or calendar is None else {"done": done(found, calendar)}),

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from jobs.app import App
 from jobs.chunking import Chunking
+from jobs.masking import masked_kwargs
 from jobs.work_ids import WorkId, in_order
 from ledger.reads.successes import Success
 
@@ -61,7 +62,7 @@ def is_kept(mark: str, chunking: Chunking) -> bool:
 
 def in_words(mark: str) -> str:
     """``region=eu, year=2024``."""
-    return ", ".join(f"{name}={_plain(value)}" for name, value in _kwargs(mark).items())
+    return ", ".join(f"{name}={_plain(value)}" for name, value in masked_kwargs(_kwargs(mark)).items())
 
 
 def never(

@@ -8,6 +8,7 @@ from typing import Any
 
 from jobs.freshness import is_fresh
 from jobs.gate import Gate, Need
+from jobs.masking import masked_kwargs
 from jobs.plan import PlannedJob
 from jobs.ref import JobName
 from jobs.states import State
@@ -52,7 +53,7 @@ class _Telling:
             "app": job.name.app,
             "key": job.name.key,
             **({} if job.work_ids is None else {"work_ids": list(job.work_ids)}),
-            "kwargs": job.kwargs,
+            "kwargs": masked_kwargs(job.kwargs),
             "state": State.READY if self._may_run(job) else State.WAITING,
             "gates": [self._gate(job, gate) for gate in job.gates],
             **({"why": self._stale(job)} if job.name in self._found.stale else {}),

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
+from jobs.masking import masked, masked_url
 from jobs.programs.unfit import Unfit, one_line
 
 Scheme: TypeAlias = Literal["http", "https", "rsync", "file"]
@@ -28,7 +29,6 @@ SUFFIXES: Final[dict[str, Form]] = {
 CHARS_MAX: Final = 2000
 POSSIBLE: Final = "a source begins with http://, https://, rsync: or file:"
 
-_SECRETS = re.compile(r"//.*@|\?.*|#.*")
 _REMOTE = re.compile(
     r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
 )
@@ -54,7 +54,7 @@ class Source(Struct, frozen=True, kw_only=True):
 def parse_source(text: str) -> Source:
     """The source that the text names; Unfit, in one line, where it names none."""
     if not text or text != text.strip() or not text.isprintable() or len(text) > CHARS_MAX:
-        raise _invalid(masked(text))
+        raise _invalid(masked_source(text))
     scheme, _, rest = text.partition(":")
     match scheme.lower():
         case "http" | "https":
@@ -63,16 +63,14 @@ def parse_source(text: str) -> Source:
             return _of_rsync(text, rest)
         case "file":
             return _of_file(text, rest)
-    raise _invalid(f"{masked(text)} ({POSSIBLE})")
+    raise _invalid(f"{masked_source(text)} ({POSSIBLE})")
 
 
-def masked(text: str) -> str:
+def masked_source(text: str) -> str:
     """A text that may be a URL, without what may be secret in it."""
     if re.match(r"(?:file|rsync):", text, re.IGNORECASE):
-        return one_line(text)
-    return one_line(
-        _SECRETS.sub(lambda found: {"/": "//***@", "?": "?***", "#": ""}[found[0][0]], text, count=2)
-    )
+        return one_line(masked(text))
+    return one_line(masked_url(text))
 
 
 def _of_url(text: str) -> Source:
@@ -80,9 +78,9 @@ def _of_url(text: str) -> Source:
         url = urlsplit(text)
         host, _ = (url.hostname or "").encode("idna").decode().rstrip("."), url.port
     except ValueError:  # UnicodeError is one.
-        raise _invalid(masked(text)) from None
+        raise _invalid(masked_source(text)) from None
     if not host or url.port == 0 or " " in text or not text.lower().startswith(f"{url.scheme}://"):
-        raise _invalid(masked(text))
+        raise _invalid(masked_source(text))
     shown = _shown_url(url)
     return Source(
         scheme="https" if url.scheme == "https" else "http",
@@ -103,18 +101,18 @@ def _of_rsync(text: str, rest: str) -> Source:
     """It is on another machine where a colon stands before the first slash, as rsync itself has it."""
     head, colon, path = rest.partition(":")
     if rest.startswith("//"):
-        raise _invalid(f"{one_line(text)} (of an rsync daemon; write rsync:HOST:PATH or rsync:/PATH)")
+        raise _invalid(f"{masked_source(text)} (of an rsync daemon; write rsync:HOST:PATH or rsync:/PATH)")
     if not colon or "/" in head:
         return _local("rsync", text, rest)
     found = _REMOTE.fullmatch(head)
-    if found is None or not path or path.startswith(("-", ":")):
-        raise _invalid(one_line(text))
+    if found is None or not path or path.startswith(("-", ":")) or masked(text) != text:
+        raise _invalid(masked_source(text))
     return Source(
         scheme="rsync",
-        form=_form(f":{path}", one_line(text)),
+        form=_form(f":{path}", masked_source(text)),
         place=rest,
         host=found["host"].strip("[]").lower(),
-        shown=one_line(text),
+        shown=masked_source(text),
     )
 
 
@@ -122,13 +120,13 @@ def _of_file(text: str, rest: str) -> Source:
     if rest.startswith("//"):
         host, slash, path = rest[2:].partition("/")
         if host not in {"", "localhost"}:
-            raise _invalid(f"{one_line(text)} (file: names no other machine)")
+            raise _invalid(f"{masked_source(text)} (file: names no other machine)")
         rest = unquote(slash + path)
     return _local("file", text, rest)
 
 
 def _local(scheme: Literal["rsync", "file"], text: str, path: str) -> Source:
-    shown = one_line(text)
+    shown = masked_source(text)
     if not path or path.startswith("-") or "\0" in path:
         raise _invalid(shown)
     return Source(scheme=scheme, form=_form(f":{path}", shown), place=path, host="", shown=shown)

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from jobs.errors import SluiceError
 from jobs.job import Acknowledge, Assignment, Job, Report
 from jobs.managed import POLL_S, Attachment, Keeper, ManagesJobs, Stage, Status
+from jobs.masking import masked_value
 from jobs.outcome import Ending, Outcome
 from jobs.runners.call import account, settled
 from jobs.runners.ending import failed, of_halt
@@ -261,4 +262,4 @@ def _portable(handle: object) -> JSON:
 
 
 def _shown(handle: JSON) -> str:
-    return msgspec.json.encode(handle).decode()
+    return msgspec.json.encode(masked_value(handle)).decode()

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from jobs.errors import BadRequest
 from jobs.job import Assignment, Claimed
+from jobs.masking import masked_value
 from jobs.outcome import Ending, Outcome
 from jobs.program import PROGRAM_WORDS, Program, check_digest
 from jobs.programs import Stopped, Unfit
@@ -132,7 +133,7 @@ def _given(stated: Mapping[str, str], claimed: Claimed) -> dict[str, str]:
         if value is None and word == "sha256":
             continue
         if not isinstance(value, str):
-            raise BadRequest(f"The kwarg {word!r} is a text, and not {value!r}.")
+            raise BadRequest(f"The kwarg {word!r} is a text, and not {masked_value(value)!r}.")
         given[word] = value
     return given
 

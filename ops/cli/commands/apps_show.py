@@ -8,10 +8,11 @@ from msgspec.structs import asdict
 
 from jobs.app import App
 from jobs.chunking import Chunking, Dependency
+from jobs.masking import masked, masked_kwargs
 from jobs.partition_key import UNBOUNDED
 from jobs.policy import Policy
 from jobs.program import Program
-from jobs.programs.source import masked
+from jobs.programs.source import masked_source
 from jobs.values import Values
 from ops.cli import partitioned
 from ops.cli.command import Options
@@ -52,7 +53,7 @@ def _document(desk: Desk, app: App) -> dict[str, object]:
         "parents": [{"group": name, "apps": apps} for name, apps in _parents(app).items()],
         "children": _children(desk, app),
         "policy": _policy(app.policy),
-        "runs": app.bash_cmd or app.function_path,
+        "runs": _runs(app),
         "program": app.program and _of_program(app.program),
         "origin": app.origin,
         "digest": app.digest,
@@ -69,7 +70,7 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
     yield Line(app.name, "bold")
     facts = {
         "type": app.job_type,
-        "runs": app.bash_cmd or app.function_path,
+        "runs": _runs(app),
         **(_of_program(app.program) if app.program else {}),
         "key": f"{app.template.text}, like {app.example_key}" if app.is_keyed_by_template else _key(app),
         "parents": _needs(app),
@@ -129,7 +130,7 @@ def _lag(dependency: Dependency) -> str:
 
 def _besides(dependency: Dependency) -> str:
     said = {"whichever its work IDs": dependency.any_ids, "for this app alone": dependency.unique}
-    kwargs = [f"{name}={encode(value).decode()}" for name, value in dependency.kwargs.items()]
+    kwargs = [f"{name}={encode(value).decode()}" for name, value in masked_kwargs(dependency.kwargs).items()]
     return ", ".join([*kwargs, *(words for words, holds in said.items() if holds)])
 
 
@@ -141,7 +142,7 @@ def _of_chunks(chunking: Chunking) -> dict[str, object]:
             {
                 "job_type": each.app,
                 "max_lag_s": each.lag_s_max,
-                "custom_kwargs": each.kwargs,
+                "custom_kwargs": masked_kwargs(each.kwargs),
                 "allow_missing_work_ids": each.any_ids,
                 "unique": each.unique,
             }
@@ -162,9 +163,13 @@ def _policy(policy: Policy) -> dict[str, object]:
     return {**asdict(policy), "env": dict.fromkeys(policy.env, "…"), "limits": limits}
 
 
+def _runs(app: App) -> str | None:
+    return masked(app.bash_cmd) if app.bash_cmd else app.function_path
+
+
 def _of_program(program: Program) -> dict[str, str]:
-    """What the app states, in its own words; a source may hold a password."""
-    return {word: masked(text) if word == "source" else text for word, text in program.stated}
+    """What the app states, in its own words, without passwords."""
+    return {word: masked_source(text) if word == "source" else masked(text) for word, text in program.stated}
 
 
 def _key(app: App) -> str:

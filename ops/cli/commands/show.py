@@ -7,6 +7,7 @@ import msgspec
 
 from jobs.calendar import Calendar
 from jobs.history import Round
+from jobs.masking import masked_kwargs, masked_value
 from jobs.pooling import spoken
 from jobs.states import State
 from jobs.work_ids import ids_of, short_text_of
@@ -81,11 +82,11 @@ def _facts(found: Dossier) -> Iterator[str]:
     if job.work_ids is not None:
         yield f"work IDs {short_text_of(tuple(ids_of(job.work_ids)))}"
     if job.kwargs:
-        yield f"kwargs {msgspec.json.encode(job.kwargs).decode()}"
+        yield f"kwargs {msgspec.json.encode(masked_kwargs(job.kwargs)).decode()}"
     if found.rounds and (code := found.rounds[-1].code):
         yield f"last run by code {code}"
     if job.handle is not None:
-        yield f"its work elsewhere: {msgspec.json.encode(job.handle).decode()}"
+        yield f"its work elsewhere: {msgspec.json.encode(masked_value(job.handle)).decode()}"
     yield from _looks(job)
     if found.half_of:
         yield f"half of {found.half_of.app}/{found.half_of.key}, which was split"
