@@ -19,6 +19,7 @@ def test_no_command_tells_the_password_of_a_kwarg(site: Site) -> None:
     site.define({"a": WORDS | pooled, "b": WORDS | {"depends_on": {"app_name": ["a"]}}})
     site.world.submit("a", **_given())
     site.world.submit("b", "2", **_given())
+    assert site.world.claim("a") is not None
     shown = site.says("show", "a", "1")
     address = "https://***@host.example/data?page=3"
     assert shown["kwargs"] == {"address": address, "nested": {"all": [address, 7]}}
@@ -36,6 +37,7 @@ def test_no_command_tells_the_password_of_a_kwarg(site: Site) -> None:
         site.says("graph"),
     ]
     pages = [site.in_words(job, command) for job in ("a/2", "b/2") for command in ("show", "why")]
+    assert [pool["queued"] for worker in site.says("workers") for pool in worker["pools"]] == [1]
     assert "kwargs " in pages[0]
     assert address in pages[0]
     assert f"the pool of a:{address} is full" in pages[1]
