@@ -120,7 +120,7 @@ class Ledger:
         """
         for last in (False,) * (TRIES - 1) + (True,):
             try:
-                with self._begun() as tx:
+                with self.begin() as tx:
                     return work(tx)
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
                 if last:
@@ -135,12 +135,13 @@ class Ledger:
     def transaction(self) -> Iterator[Tx]:
         """One transaction, committed at the end of the block and never repeated: for users' own writes, which may take
         their time."""
-        with self._begun() as tx:
+        with self.begin() as tx:
             tx.take_time()
             yield tx
 
     @contextmanager
-    def _begun(self) -> Iterator[Tx]:
+    def begin(self) -> Iterator[Tx]:
+        """One transaction, committed at the end of the block and never repeated. It may not stand still."""
         with self._pool.connection() as connection, connection.transaction():
             yield Tx(connection, self._clock() if self._clock else None)
 

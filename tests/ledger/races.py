@@ -45,8 +45,8 @@ class StoppingLedger(Ledger):
         self._left = stop_before
 
     @contextmanager
-    def transaction(self) -> Iterator[Tx]:
-        with super().transaction() as tx:
+    def begin(self) -> Iterator[Tx]:
+        with super().begin() as tx:
             yield _Stops(tx.connection, tx.now, gate=self._gate)
 
     def _gate(self) -> None:
@@ -83,6 +83,7 @@ def race(
         stopping.close()
         other.close()
     assert results.keys() == {"first", "second"}, "one of the two raised"
+    assert stop_before or stopping.reached.is_set(), "a transaction begins before its first statement"
     return stopping.reached.is_set(), results["first"], results["second"]
 
 
