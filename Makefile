@@ -5,7 +5,7 @@
 # make clean   remove what was made here, .venv included (not .sluice: that is somebody's ledger)
 #
 # All of them need Python 3.11 or newer, called python3 or named by PYTHON=…, and nothing else.
-# The tests run in two to four processes, by the cores there are. PYTEST_ARGS="-k walk -x" chooses among them, and adding
+# The tests run in as many processes as there are cores, four at the most. PYTEST_ARGS="-k walk -x" chooses among them, and adding
 # -n 0 runs them in one. CI=true makes every server they can use required.
 
 PYTHON ?= python3

@@ -98,6 +98,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_broken_guard_is_noticed(mutant: str, embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[mutant](monkeypatch)
