@@ -13,8 +13,7 @@ _SOURCE = "source"
 # A password that ought to have been escaped may hold anything but white space, so behind a colon it goes on to the last
 # at sign. What follows a host's colon is a port, and no password.
 _USER = re.compile(r"(?<=://)(?:[^\s/?#:@]*:(?!\d{1,5}[/?#])(?:(?!://)\S)*|[^\s/?#]*)@")
-_SECRETS = re.compile(r"//.*@|\?.*|#.*", re.DOTALL)
-_OF_SECRETS = {"/": "//***@", "?": "?***", "#": ""}
+_BEHIND = re.compile(r"[?#].*", re.DOTALL)
 _WEB = re.compile(r"\s*https?:", re.IGNORECASE)
 
 
@@ -25,7 +24,10 @@ def masked(text: str) -> str:
 
 def masked_url(text: str) -> str:
     """A text that ought to be one URL, without what may be secret in it: the user, the password and the query."""
-    return _SECRETS.sub(lambda found: _OF_SECRETS[found[0][0]], text, count=2)
+    slashes, at = text.find("//"), text.rfind("@")
+    if 0 <= slashes < at - 1:  # An expression would look for the at sign behind each of the slashes.
+        text = f"{text[:slashes]}//***{text[at:]}"
+    return _BEHIND.sub(lambda found: "?***" if found[0][0] == "?" else "", text)
 
 
 def masked_value(value: JSON) -> JSON:

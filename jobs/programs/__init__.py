@@ -17,8 +17,9 @@ What holds:
 
 Who races whom:
 
-- Two that look at one source: one has the source's folder and looks, the other waits for it, and takes what was
-  found, since that look ended after he had asked. What is pinned and here is taken without any lock on its source.
+- Two that look at one source: one has the source's folder and looks, the other waits for it. Then he asks whether it
+  has changed since that look began, and all who wait with him take his answer, since he began after they had asked.
+  What is pinned and here is taken without any lock on its source.
 - Two sources with the same content at once: both unpack aside, the first rename wins, the other takes that one.
 - Who copies a version against who removes it: the copier holds it shared, the remover alone, and looks at its age
   again then; he moves it aside before he removes it. Who comes too late for the copy looks at the source again.
@@ -32,7 +33,8 @@ them. A record without its version, or a version without its record, is fetched 
     web.py  wire.py  hosts.py                   http and https          rsync.py  watched.py   rsync over ssh
     local.py  spool.py  mark.py                 files; what was read; whether it has changed since
     unpack.py  tars.py  zips.py  streams.py     archives                tree.py  links.py      where they are written
-    store.py  shelves.py  record.py  lock.py    what lies where, and whose it is       copying.py  patience.py
+    store.py  shelves.py  record.py  lock.py    what lies where, and whose it is       patience.py
+    copying.py  removing.py                     the folder of a run, made and gone
 """
 
 from jobs.programs.rules import Rules

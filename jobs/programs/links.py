@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from jobs.programs.names import PATH_BYTES_MAX, quoted
+from jobs.programs.names import DEPTH_MAX, PATH_BYTES_MAX, quoted
 from jobs.programs.unfit import Unfit
 
 #: As many as the kernel follows.
@@ -29,7 +29,8 @@ def check_link(at: Parts, target: str, links: Mapping[Parts, str]) -> None:
                 raise Unfit(f"the link {name} leads out of the archive")
             here.pop()
             continue
-        further = links.get((*here, step))
+        # Deeper there are none; and each look-up costs as much as the way is long, which may be thousands of names.
+        further = links.get((*here, step)) if len(here) < DEPTH_MAX else None
         if further is None:
             here.append(step)
             continue

@@ -12,7 +12,8 @@ _NAME: Final = "record"
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """``version`` names the folder of the version; the times are seconds of this machine's clock."""
+    """``version`` names the folder of the version; the times are seconds of this machine's clock, at which
+    the look began that found it, and the last one."""
 
     version: str
     mark: Mark

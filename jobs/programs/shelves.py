@@ -6,8 +6,6 @@ aside/TOKEN/           what is just being fetched and unpacked; locked by who do
 runs/TOKEN/PROGRAM/    the copy that one run has; locked by its process
 """
 
-import os
-import shutil
 import time
 from contextlib import suppress
 from hashlib import sha256
@@ -16,6 +14,7 @@ from secrets import token_hex
 from typing import Final
 
 from jobs.programs.lock import abandoned
+from jobs.programs.removing import remove
 from jobs.programs.source import Source
 
 #: A version or record that was used within this time stays, however many there are.
@@ -68,21 +67,6 @@ class Shelves:
         hidden = self.aside / token_hex(8)
         version.rename(hidden)
         remove(hidden)
-
-
-def remove(folder: Path) -> bool:
-    """Whether it is gone. A run may have left folders that it may not even look into itself."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if not folder.exists():
-        return True
-    for path, _, _ in os.walk(folder):
-        with suppress(OSError):
-            Path(path).chmod(0o700)
-            for inner in Path(path).iterdir():
-                if inner.is_dir() and not inner.is_symlink():
-                    inner.chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
 
 
 def _in(shelf: Path) -> list[Path]:

@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -19,9 +19,10 @@ from jobs.programs.mark import Fetched, Mark
 from jobs.programs.names import check_program_name, quoted
 from jobs.programs.patience import Patience, Stop
 from jobs.programs.record import Record, read_record, write_record
+from jobs.programs.removing import remove
 from jobs.programs.rsync import fetch_by_rsync
 from jobs.programs.rules import Rules
-from jobs.programs.shelves import Shelves, remove
+from jobs.programs.shelves import Shelves
 from jobs.programs.source import Source, parse_source
 from jobs.programs.unfit import Away, Stopped, Unfit, reason_of
 from jobs.programs.unpack import unpack
@@ -111,7 +112,8 @@ class ProgramStore:
     def _look(self, order: _Order, patience: Patience, say: Say) -> str:
         """Look at the source, alone among all who share the store, and have its present version.
 
-        Who waited for another look needs none of his own: that one ended after he had asked.
+        Who waited needs no look of his own where one began after he had asked; one that was under way then may have
+        seen what was there before.
         """
         asked_at = time.time()
         folder = self._shelves.of_source(order.source)
@@ -133,9 +135,9 @@ class ProgramStore:
         if record is None:
             say(f"attempting to fetch {order}")
         with closing(Held(self._shelves.aside)) as aside:
+            looked_at = time.time()
             try:
                 fetched = self._fetched(order, aside, None if record is None else record.mark, patience)
-                looked_at = time.time()
                 if fetched is None and record is not None:
                     write_record(folder, replace(record, looked_at=looked_at))
                     return record.version
@@ -173,7 +175,10 @@ class ProgramStore:
             raise Unfit(f"{order} has the sha256 {fetched.sha256}, not {order.sha256} as was asked for")
         version = f"{fetched.sha256}.{order.source.form}"
         if self._has(version):
-            os.utime(self._shelves.versions / version)
+            with suppress(
+                FileNotFoundError
+            ):  # Somebody is just removing it; who comes to copy it finds that out.
+                os.utime(self._shelves.versions / version)
             return version
         tree = aside.path / "tree"
         try:

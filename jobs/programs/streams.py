@@ -108,9 +108,10 @@ class Stream:
         return chunk
 
     def _decompressed(self, make: Callable[[], Decompressor]) -> Iterator[bytes]:
-        """Several streams may follow each other, with zeros between them that fill up blocks."""
+        """Several streams may follow each other, with zeros between them that fill up blocks. Millions may be empty."""
         data = self._take()
         while data:
+            self._patience.check()
             decompressor = make()
             while not decompressor.eof:
                 if decompressor.needs_input and not data:

@@ -89,6 +89,7 @@ class Tree:
 
     def finish(self) -> None:
         for parts, target in self._links.items():
+            self._patience.check()
             check_link(parts, target, self._links)
         for parts, target in self._links.items():
             self._patience.check()

@@ -42,12 +42,15 @@ class _Hop:
         return f"{self.url.scheme}://{host}{f':{port}' if port else ''}{self.url.path}"
 
     def next(self, location: str | None) -> "_Hop":
-        target = None if location is None else _split(self.url.geturl(), location)
+        here = self.url._replace(
+            netloc=self.url.netloc.rpartition("@")[2]
+        )  # A place is joined to it as it stands.
+        target = None if location is None else _split(here.geturl(), location)
         if target is None:
             raise Unfit("it is redirected to what is no address of the web")
-        if self.url.scheme == "https" and target.scheme == "http":
+        if here.scheme == "https" and target.scheme == "http":
             raise Unfit("it is redirected from https to http, where everybody could change it")
-        same = (target.scheme, target.netloc) == (self.url.scheme, self.url.netloc.rpartition("@")[2])
+        same = (target.scheme, target.netloc) == (here.scheme, here.netloc)
         return _Hop(target, self.user if same else "")
 
 

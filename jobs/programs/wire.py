@@ -84,7 +84,11 @@ def connect(host: str, port: int, hosts: tuple[str, ...], patience: Patience) ->
     """
     why = "it has no address"
     for family, address in addresses_of(host, port, hosts, patience):
-        connection = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            connection = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as error:  # A machine without IPv6 is given such addresses all the same.
+            why = reason_of(error)
+            continue
         try:
             connection.settimeout(0)
             _reach(connection, address, port, patience)

@@ -53,11 +53,13 @@ def unpack_zip(file: BinaryIO, tree: Tree, rules: Rules) -> None:
     directory = _find_directory(file)
     if directory.count > rules.files_max:
         raise Unfit(f"it has more than the {rules.files_max} files and folders that are allowed")
-    room = directory.offset
+    room, given = directory.offset, 0
     for entry in _entries(file, directory):
         room -= entry.packed
+        given += entry.size
         if room < 0:
             raise Unfit("it is damaged: its members overlap")
+        check_ratio(given, directory.offset, rules)  # Many small members may be what one large one is not.
         _add(file, tree, entry, directory, rules)
 
 
@@ -185,17 +187,20 @@ def _packed(file: BinaryIO, entry: _Entry) -> Iterator[bytes]:
 def _inflated(file: BinaryIO, entry: _Entry) -> Iterator[bytes]:
     inflater = Gunzip(-zlib.MAX_WBITS)
     for chunk in _packed(file, entry):
+        if inflater.eof:  # It would keep what comes now: all of it in memory, copied at each piece.
+            raise Unfit(f"the member {entry.shown} is damaged")
         yield decompressed(inflater, chunk)
         while not inflater.eof and not inflater.needs_input:
             yield decompressed(inflater, b"")
-    if not inflater.eof:
+    if not inflater.eof or inflater.unused_data:
         raise Unfit(f"the member {entry.shown} is damaged")
 
 
 def _unpack(file: BinaryIO, form: struct.Struct, at: int) -> tuple[Any, ...]:
-    if at < 0:
-        raise Unfit(_DAMAGED)
-    file.seek(at)
+    try:
+        file.seek(at)
+    except (OSError, ValueError):  # It is negative, or further than any file goes.
+        raise Unfit(_DAMAGED) from None
     return form.unpack(_exactly(file, form.size))
 
 

@@ -13,7 +13,7 @@ from jobs.outcome import Ending, Outcome
 from jobs.runners.ending import failed
 
 #: The modules between the worker and user code: ours, and what imports a module or runs a coroutine for us.
-_LEADING = ("jobs.runners.", "jobs.catalogue.", "asyncio.", "importlib", "_frozen_importlib")
+_LEADING = ("jobs.runners.", "jobs.sagas.", "jobs.catalogue.", "asyncio.", "importlib", "_frozen_importlib")
 _Parameter = inspect.Parameter
 
 #: Takes what a function returned; the reason where that means that the job is not done.
@@ -127,8 +127,13 @@ async def _awaited(result: Awaitable[object]) -> object:
 
 def account(error: BaseException) -> str:
     """The type and message, and below it the traceback from the first frame that is the user's."""
-    told = traceback.TracebackException(type(error), error, _users_part(error.__traceback__), compact=True)
+    told = traced(error)
     return "".join(told.format_exception_only()) + "\n" + "".join(told.format())
+
+
+def traced(error: BaseException) -> traceback.TracebackException:
+    """What was raised in words, even where its own class has none for it, from the first frame that is the user's."""
+    return traceback.TracebackException(type(error), error, _users_part(error.__traceback__), compact=True)
 
 
 def _users_part(frames: TracebackType | None) -> TracebackType | None:

@@ -53,13 +53,15 @@ class KeptGroup:
         return self._status is not None
 
     def signal(self, number: int) -> None:
-        """Send SIGTERM to every member."""
+        """Send SIGTERM to every member; SIGCONT and SIGKILL are for the keeper alone."""
         with suppress(ProcessLookupError):
             os.kill(self._keeper.pid, number)
 
     def kill(self) -> Status:
         """End what is left of it, and say how the command ended."""
         self._lifeline.close()
+        if not self.exited():
+            self.signal(signal.SIGCONT)  # The command may have stopped its keeper.
         until = time.monotonic() + REAP_S
         while not self.exited() and time.monotonic() < until:
             time.sleep(0.001)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.masking import masked, masked_kwargs, masked_value
+from jobs.masking import masked, masked_kwargs, masked_url, masked_value
 from jobs.pooling import pool_of, spoken
 from jobs.programs import Unfit, parse_source
 from tests.world import catalogue_of
@@ -45,6 +45,7 @@ def test_a_long_text_costs_no_more_than_its_length() -> None:
     """One that grew with the square would not end."""
     assert masked("://a:" * 200_000) == "://a:" * 200_000
     assert masked("http://a:" + "x" * 1_000_000) == "http://a:" + "x" * 1_000_000
+    assert masked_url("@https:" + "//" * 1_000_000) == "@https:" + "//" * 1_000_000
 
 
 @pytest.mark.parametrize(

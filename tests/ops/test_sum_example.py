@@ -8,10 +8,13 @@ import time
 
 import pytest
 
+from actors.tasks import Tasks
+from jobs.examples.sum.__main__ import _add_up
 from jobs.states import State
 from ledger import collecting
 from ledger.reads.check import breaches
 from tests.ops.typist import ROOT, Typist
+from tests.world import World
 
 MANAGER = "jobs.examples.sum"
 APPS = str(ROOT / "jobs/examples/sum/apps.yaml")
@@ -65,6 +68,14 @@ def test_a_manager_that_is_killed_again_and_again_comes_to_the_same_sum(desk_apa
             out, _ = program.communicate(timeout=100)
     assert out == "The sum is 55\n"
     assert set(desk_apart.ledger.transact(lambda tx: tx.column("SELECT state FROM job"))) == {State.SUCCEEDED}
+
+
+@pytest.mark.timeout(60)
+def test_a_manager_whose_tasks_others_have_archived_ends(world: World) -> None:
+    world.define({"add": {"job_id": "{number}", "identifiers": {"number": "int"}, "bash_cmd": "true"}})
+    tasks = Tasks(world.ledger, lambda ids: None, "add", world.catalogue)
+    with pytest.raises(SystemExit, match="Somebody else has the sum"):
+        _add_up(tasks, 3)
 
 
 def test_what_would_never_end_is_refused(desk_apart: Typist) -> None:

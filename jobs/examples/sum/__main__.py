@@ -38,6 +38,8 @@ def _add_up(tasks: Tasks, p: int) -> int:
         for task in finished:
             if task.state is not State.SUCCEEDED:
                 sys.exit(f"Task {task.key} {task.state}: {task.error}\n`sluice retry add {task.key}` helps.")
+        if not left:
+            sys.exit("Somebody else has the sum, or has archived what it was made of.")
         is_all = len(finished) == left
         if is_all and left == 1:
             tasks.archive(finished[0])

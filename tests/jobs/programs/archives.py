@@ -5,8 +5,10 @@ import gzip
 import io
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -103,6 +105,22 @@ def zip_of(members: Sequence[Member], method: int = zipfile.ZIP_DEFLATED) -> byt
                 out.write(member.content)
             file.NameToInfo.clear()  # It warns of names that are there twice.
     return made.getvalue()
+
+
+def zip_by_hand(after: bytes = b"", at: int = 0) -> bytes:
+    """A zip of one member, with more behind its compressed data, and said to be where it may not be."""
+    name, packed = b"run.sh", zlib.compress(RUN_SH.content, wbits=-zlib.MAX_WBITS) + after
+    same = (zlib.crc32(RUN_SH.content), len(packed), len(RUN_SH.content), len(name))
+    local = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 8, 0, 0, *same, 0) + name + packed
+    extra = struct.pack("<2HQ", 1, 8, at)
+    rest = (len(extra), 0, 0, 0, 0o100755 << 16, 2**32 - 1)
+    entry = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 8, 0, 0, *same, *rest) + name + extra
+    return local + entry + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(entry), len(local), 0)
+
+
+def zip_whose_directory_is_at(at: int) -> bytes:
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 2**32 - 1, 2**32 - 1, 0)
+    return bytes(100) + struct.pack("<4sLQL", b"PK\6\7", 0, at, 1) + end
 
 
 def _text(raw: str | bytes) -> str:

@@ -10,7 +10,18 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.jobs.programs.archives import FORMS, RUN_SH, Member, archive, compressed, pax_of, tar_of, zip_of
+from tests.jobs.programs.archives import (
+    FORMS,
+    RUN_SH,
+    Member,
+    archive,
+    compressed,
+    pax_of,
+    tar_of,
+    zip_by_hand,
+    zip_of,
+    zip_whose_directory_is_at,
+)
 from tests.jobs.programs.shop import Shop
 
 MIB = 1024 * 1024
@@ -134,6 +145,10 @@ BAD = [
         )
         for form in ("zip", "tar.gz", "tar.bz2", "tar.xz")
     ),
+    *(
+        Bad(form, archive(form, [RUN_SH, *(Member(f"{n}", ZEROS[:MIB]) for n in range(5))]), TOO_DENSE, DENSE)
+        for form in ("zip", "tar.gz", "tar.bz2", "tar.xz")
+    ),
     Bad("tar.gz", compressed("tar.gz", tar_of([RUN_SH]) + ZEROS), TOO_DENSE, DENSE),
     Bad(
         "tar.xz",
@@ -157,6 +172,10 @@ BAD = [
     Bad("zip", archive("zip")[10:], NO_ZIP),
     Bad("zip", b"#!/bin/sh\n" + archive("zip"), NO_ZIP),
     Bad("zip", _flipped(archive("zip"), 40), "the member 'run.sh' is damaged"),
+    *(Bad("zip", zip_by_hand(more), "the member 'run.sh' is damaged") for more in (b"\0", bytes(200_000))),
+    Bad("zip", zip_by_hand(at=2**40), EARLY),
+    *(Bad("zip", zip_by_hand(at=far), NO_ZIP) for far in (2**63 - 1, 2**63, 2**64 - 1)),
+    *(Bad("zip", zip_whose_directory_is_at(far), NO_ZIP) for far in (2**63 - 1, 2**64 - 1)),
     Bad("zip", _zip_with(16, "<L", 7), "the member 'data' is damaged"),
     Bad("zip", _zip_with(24, "<L", 99), "the member 'data' is damaged"),
     Bad("zip", _zip_with(24, "<L", 101), "the member 'data' is damaged"),
@@ -181,6 +200,10 @@ BAD = [
         "the member 'run.sh' is compressed in a way that is not known here (12)",
     ),
 ]
+
+
+def test_the_zip_that_is_bad_with_more_is_good_without(shop: Shop) -> None:
+    assert shop.run(shop.put("a.zip", zip_by_hand())) == "ran\n"
 
 
 @pytest.mark.parametrize("number", range(len(BAD)))

@@ -10,7 +10,7 @@ import pytest
 
 from jobs.programs import Rules, Unfit
 from jobs.programs.patience import Patience
-from jobs.programs.shelves import remove
+from jobs.programs.removing import remove
 from jobs.programs.source import Form
 from jobs.programs.unpack import unpack
 from tests.jobs.programs.mutations import hostile_archives

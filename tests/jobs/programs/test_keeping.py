@@ -2,18 +2,14 @@
 
 import os
 import threading
-import time
 from email.utils import formatdate
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jobs.programs import Stopped
-from jobs.programs.lock import shared
-from jobs.programs.shelves import UNUSED_S
 from jobs.programs.unpack import unpack
-from tests.jobs.programs.archives import RUN_SH, Member, archive
+from tests.jobs.programs.archives import Member, archive
 from tests.jobs.programs.shop import Shop, digest_of, run_sh
 from tests.jobs.programs.web_server import Reply, WebServer
 
@@ -221,43 +217,6 @@ def test_a_run_that_is_stopped_before_it_begins_has_no_program(shop: Shop) -> No
     assert shop.leftovers() == []
 
 
-def test_versions_that_nobody_used_for_a_day_leave_but_for_the_latest(shop: Shop) -> None:
-    sources = [shop.put(f"{n}.zip", archive("zip", [RUN_SH, Member(f"{n}")])) for n in range(6)]
-    for number, source in enumerate(sources):
-        shop.run(source)
-        new = max((shop.folder / "versions").iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        _age(new, UNUSED_S + 1000 - number if number < 5 else 0)
-    kept = {
-        path for path in (shop.folder / "versions").iterdir() if path.stat().st_mtime > _ago(UNUSED_S + 997.5)
-    }
-    shop.run(sources[5], versions_max=2)
-    assert set((shop.folder / "versions").iterdir()) == kept
-    assert len(kept) == 3
-    assert shop.run(sources[0]) == "ran\n"
-
-
-def test_a_version_that_is_being_copied_stays(shop: Shop) -> None:
-    source = shop.put("a.zip", V1)
-    shop.run(source)
-    (version,) = (shop.folder / "versions").iterdir()
-    _age(version, 2 * UNUSED_S)
-    other = shop.put("b.zip", V2)
-    with shared(version) as kept:
-        assert kept
-        shop.run(other, versions_max=0)
-        assert version.exists()
-    shop.run(other, versions_max=0)
-    assert not version.exists()
-
-
-def test_records_that_nobody_used_for_a_day_leave(shop: Shop) -> None:
-    shop.run(shop.put("a.zip", V1))
-    (record,) = (shop.folder / "sources").iterdir()
-    _age(record, UNUSED_S + 10)
-    shop.run(shop.put("b.zip", V1))
-    assert not record.exists()
-
-
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version": 1}', b"\xff"])
 def test_a_record_that_cannot_be_read_is_none(shop: Shop, content: bytes) -> None:
     source = shop.put("a.zip", V1)
@@ -283,11 +242,3 @@ def test_many_threads_use_one_store(shop: Shop, web: WebServer) -> None:
     assert printed == ["ran\n"] * 8
     assert _answers(web).count(False) == 1
     assert shop.leftovers() == []
-
-
-def _age(path: Path, by_s: float) -> None:
-    os.utime(path, (_ago(by_s), _ago(by_s)))
-
-
-def _ago(by_s: float) -> float:
-    return time.time() - by_s

@@ -99,7 +99,9 @@ def test_of_two_processes_one_fetches_and_the_other_waits_for_it(
     shop: Shop, web: WebServer, others: list[Other]
 ) -> None:
     waiting = threading.Event()
-    source = web.put("/a.zip", b"", length=len(ZIP), then=lambda handler: _once(waiting, handler))
+    source = web.put(
+        "/a.zip", headers=(("ETag", '"1"'),), length=len(ZIP), then=lambda handler: _once(waiting, handler)
+    )
     others += [Other(shop.folder, source), Other(shop.folder, source)]
     eventually(
         lambda: any(other.said("waiting for another run that fetches program 'prog'") for other in others)
@@ -107,8 +109,26 @@ def test_of_two_processes_one_fetches_and_the_other_waits_for_it(
     waiting.set()
     said = [other.end() for other in others]
     assert [lines[-1] for lines in said] == ["ran\n", "ran\n"]
-    assert len(web.asked) == 1
+    assert ["if-none-match" in asked.headers for asked in web.asked] == [False, True]
     assert shop.leftovers() == []
+
+
+def test_what_changed_before_one_asked_is_found_though_another_is_still_fetching(
+    shop: Shop, web: WebServer, others: list[Other]
+) -> None:
+    waiting = threading.Event()
+    source = web.put(
+        "/a.zip", headers=(("ETag", '"1"'),), length=len(ZIP), then=lambda handler: _once(waiting, handler)
+    )
+    others.append(Other(shop.folder, source))
+    eventually(lambda: len(web.asked) == 1)
+    new = archive("zip", [Member("run.sh", b"#!/bin/sh\necho new\n", mode=0o755)])
+    web.put("/a.zip", new, headers=(("ETag", '"2"'),))
+    others += [Other(shop.folder, source) for _ in range(2)]
+    eventually(lambda: all(other.said("waiting for another run") for other in others[1:]))
+    waiting.set()
+    assert [other.end()[-1] for other in others] == ["ran\n", "new\n", "new\n"]
+    assert len(web.asked) == 2
 
 
 def _once(waiting: threading.Event, handler: object) -> None:

@@ -202,6 +202,19 @@ def test_passwords_go_to_their_server_and_nowhere_else(shop: Shop, web: WebServe
         assert secret not in kept + "\n".join(shop.said).encode()
 
 
+@pytest.mark.parametrize(
+    "location", ["/b.zip", "b.zip", "//127.0.0.1:{port}/b.zip", "http://127.0.0.1:{port}/b.zip"]
+)
+def test_a_server_that_redirects_to_itself_is_told_the_password_again(
+    shop: Shop, web: WebServer, location: str
+) -> None:
+    web.put("/b.zip", ZIP)
+    web.put("/a.zip", status=302, headers=(("Location", location.format(port=web.port)),))
+    assert shop.run(f"http://me:secret@127.0.0.1:{web.port}/a.zip") == "ran\n"
+    told = "Basic " + base64.b64encode(b"me:secret").decode()
+    assert [asked.headers.get("authorization") for asked in web.asked] == [told, told]
+
+
 def test_a_digest_is_compared_before_anything_is_unpacked(shop: Shop, web: WebServer) -> None:
     source, right, wrong = web.put("/a.zip", ZIP), digest_of(ZIP), "0" * 64
     assert shop.refusal(source, wrong) == (

@@ -113,3 +113,14 @@ def test_an_address_that_does_not_answer_is_left_for_the_next(
             waiting.setblocking(False)
             waiting.connect_ex(silent.getsockname())
         assert shop.run(f"http://twice.example:{web.port}/a.zip", hosts=("*",)) == "ran\n"
+
+
+def test_an_address_of_a_kind_that_this_machine_has_not_is_left_for_the_next(
+    shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, unknown = web.put("/a.zip", ZIP), (9999, "::1")
+    monkeypatch.setattr("jobs.programs.wire.addresses_of", lambda *_: [unknown])
+    shop.refuses(source, "the host 127.0.0.1 does not answer: Address family not supported by protocol")
+    addresses = [unknown, (socket.AF_INET, "127.0.0.1")]
+    monkeypatch.setattr("jobs.programs.wire.addresses_of", lambda *_: addresses)
+    assert shop.run(source) == "ran\n"

@@ -1,6 +1,8 @@
 """``keep_output``: what the ledger has no room for is stored whole, and nothing else is."""
 
+import resource
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +128,26 @@ def test_a_disk_that_is_full_does_not_fail_the_job(bench: Bench, monkeypatch: py
     monkeypatch.setattr(shutil, "copyfileobj", full)
     _broken(bench.bash(LONG, policy=KEEP))
     assert blobs(bench) == []
+
+
+@pytest.fixture
+def short_files() -> Iterator[None]:
+    """No file grows beyond 70,000 bytes, as on a disk that is full then."""
+    own = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (70_000, own[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, own)
+
+
+@pytest.mark.usefixtures("short_files")
+@pytest.mark.parametrize("size", [1, 1000, 4096, 65_536, 200_000])
+def test_what_a_disk_took_before_it_was_full_is_there(size: int) -> None:
+    full = spool.Spool()
+    for _ in range(200_000 // size):
+        full.add(b"x" * size)
+    assert full.trouble == "it could not be written down while it ran: File too large"
+    assert full.read().read() == b"x" * 70_000
+    full.close()
 
 
 def test_more_than_is_ever_kept_is_cut_and_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,6 +146,16 @@ def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(
     assert not any(map(alive, pids_in(file)))
 
 
+@linux_only
+def test_a_program_that_stops_its_keeper_does_not_outlive_it(
+    programs: Programs, clock: Clock, tmp_path: Path
+) -> None:
+    file = tmp_path / "pids"
+    text = f'kill -STOP $PPID; echo $$ >> {file}; touch "$1"; while :; do sleep 0.1; done'
+    assert _times_out(programs, text, clock).ending is Ending.TIMED_OUT
+    assert not any(map(alive, pids_in(file)))
+
+
 def test_a_program_exits_as_it_does(programs: Programs) -> None:
     assert programs.run("exit 255").exit_code == 255
     assert programs.run("kill -TERM $$").error == "killed by signal 15 (SIGTERM)"

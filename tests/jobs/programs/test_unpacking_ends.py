@@ -1,0 +1,59 @@
+"""Archives that take long to unpack: who is stopped, or has no time left, does not unpack them to the end."""
+
+import threading
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from jobs.programs import Rules, Stopped
+from jobs.programs.links import Parts, check_link
+from jobs.programs.names import DEPTH_MAX
+from jobs.programs.patience import Patience
+from jobs.programs.source import Form
+from jobs.programs.unpack import unpack
+from tests.jobs.programs.archives import RUN_SH, Member, compressed, tar_of
+
+
+def test_a_stop_ends_the_look_at_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, looked_at = threading.Event(), []
+
+    def look(at: Parts, *words: object) -> None:
+        looked_at.append(at)
+        stop.set()
+
+    monkeypatch.setattr("jobs.programs.tree.check_link", look)
+    links = [Member(f"link{number}", b"run.sh", "symlink") for number in range(3)]
+    (tmp_path / "a.tar").write_bytes(tar_of([RUN_SH, *links]))
+    with pytest.raises(Stopped):
+        unpack(tmp_path / "a.tar", "tar", tmp_path / "tree", Rules(), Patience(stop, 60))
+    assert looked_at == [("link0",)]
+
+
+class _Later:
+    """A stop that comes after so many looks at it."""
+
+    def __init__(self, looks: int) -> None:
+        self._left = count(looks, -1)
+
+    def is_set(self) -> bool:
+        return next(self._left) < 0
+
+
+@pytest.mark.parametrize("form", ["tar.gz", "tar.bz2", "tar.xz"])
+def test_a_stop_ends_the_search_for_what_is_not_empty(tmp_path: Path, form: Form) -> None:
+    (tmp_path / "archive").write_bytes(compressed(form, b"") * 100)
+    with pytest.raises(Stopped):
+        unpack(tmp_path / "archive", form, tmp_path / "tree", Rules(), Patience(_Later(50), 60))
+
+
+def test_the_way_of_a_link_is_long_and_cheap() -> None:
+    """It goes over forty links of five hundred names each, and no name is looked up that no member can have."""
+
+    class Links(dict[Parts, str]):
+        def get(self, at: Parts, default: object = None) -> object:  # type: ignore[override] # asked in one way
+            assert len(at) <= DEPTH_MAX
+            return super().get(at, default)
+
+    links = Links({(f"l{number}",): f"l{number + 1}/" + "a/" * 500 for number in range(35)})
+    check_link(("l0",), links[("l0",)], links)
