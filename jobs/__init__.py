@@ -16,9 +16,27 @@ It must not know the other rooms: not the ledger, not the broker, not who plans 
 """
 
 # The modules jobs.app and jobs.schedule are loaded first: loading one later would put it in the function's place.
+# ``retry`` is a module on purpose, whose rules are written ``retry.fixed(…)``. There is no module jobs.saga.
 from jobs import app as _app_module  # noqa: F401 - for its place alone # isort: skip
 from jobs import schedule as _schedule_module  # noqa: F401 - for its place alone # isort: skip
-from jobs.api import app, schedule
+from jobs import retry
+from jobs.api import app, saga, schedule
 from jobs.managed import ManagesJobs, Status
+from jobs.sagas.answers import Fatal, Rerun, Retry, Stop, Success, Wait
+from jobs.sagas.step import Step
 
-__all__ = ["ManagesJobs", "Status", "app", "schedule"]
+__all__ = [
+    "Fatal",
+    "ManagesJobs",
+    "Rerun",
+    "Retry",
+    "Status",
+    "Step",
+    "Stop",
+    "Success",
+    "Wait",
+    "app",
+    "retry",
+    "saga",
+    "schedule",
+]

@@ -2,8 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
+from jobs.sagas.flight import Flight
+from jobs.sagas.step import Step
+
+#: Takes a flight and makes its steps.
+Build: TypeAlias = Callable[[Flight], Sequence[Step]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -72,6 +77,38 @@ def app(
         return Definition(function, name or function.__name__, written)
 
     return define
+
+
+def saga(
+    *,
+    name: str | None = None,
+    job_id: str | None = None,
+    identifiers: Mapping[str, str | Sequence[str | int]] | None = None,
+    autofill_values: Mapping[str, str | Sequence[str | int]] | None = None,
+    depends_on: Mapping[str, Any] | None = None,
+    valid_if_or: Mapping[str, Any] | None = None,
+    hooks: Sequence[Any] | None = None,
+    context: str | Callable[[], Any] | None = None,
+    **words: Any,
+) -> Callable[[Build], Definition[[Flight], Sequence[Step]]]:
+    """Make a saga of a function that takes a flight and returns its steps, in the words of the declarative form.
+
+    The function is called whenever a flight is taken up, and has to return the same steps each time: it may look at
+    ``flight.inputs`` and ``flight.context``, and at nothing that changes. ``context`` makes what all flights of a
+    process share; ``hooks`` are told what happens. ``words`` takes the rest: ``max_fails``, ``timeout`` and so on.
+    """
+    return app(
+        name=name,
+        job_id=job_id,
+        identifiers=identifiers,
+        autofill_values=autofill_values,
+        depends_on=depends_on,
+        valid_if_or=valid_if_or,
+        job_type="saga",
+        hooks=hooks,
+        context=context,
+        **words,
+    )
 
 
 class ScheduleDefinition:

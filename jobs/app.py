@@ -12,6 +12,7 @@ from jobs.identifiers import Identifier, Text, Value
 from jobs.partitioning import Partitioning
 from jobs.policy import Policy
 from jobs.program import Program
+from jobs.sagas.saga import Saga
 from jobs.spark import Spark
 from jobs.submission import JSON
 from jobs.template import Template
@@ -19,6 +20,9 @@ from jobs.two_way import TwoWay
 from jobs.values import Values
 
 _TEXT = Text()
+
+#: What ``compensate`` says of an app that no other can undo.
+IRREVERSIBLE = "irreversible"
 
 
 class Parents(Struct, frozen=True, kw_only=True):
@@ -60,14 +64,17 @@ class Filter(Struct, frozen=True, kw_only=True):
 class App(Struct, frozen=True, kw_only=True):
     """``origin`` is the source that defines it, for messages to people. ``function`` is the user's callable;
     ``function_path`` is ``module:name`` or ``path/to/file.py:name``, by which a child process finds it.
-    ``manager`` is the user's class that ``job_type`` names, where that is a path (``jobs.managed``).
+    ``manager`` is the user's class that ``job_type`` names, where that is a path (``jobs.managed``). Of a
+    ``saga`` the function is what builds it, and stands there alone.
 
     ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking`` is
     keyed by chunk, one with ``partitioning`` by partition: neither has identifiers, their templates take any key, and
-    their groups are empty. Work that is ``unbounded`` never ends by itself. ``digest`` changes with what the app does,
-    not with how often it is tried, how long it may take, or when; ``version``, of one that is keyed by partition,
-    also with what all those do whose tables it reads. Its ``words`` are its definition as any process can read it
-    again, where that is possible; ``code`` is a digest of what they leave to a function, which has to be there too.
+    their groups are empty. Work that is ``unbounded`` never ends by itself.
+    ``compensate`` names the app whose jobs undo what its jobs have done, or says that none does; None where there is
+    nothing to undo. ``digest`` changes with what the app does, not with how often it is tried, how long it may take,
+    or when; ``version``, of one that is keyed by partition, also with what all those do whose tables it reads. Its
+    ``words`` are its definition as any process can read it again, where that is possible; ``code`` is a digest of what
+    they leave to a function, which has to be there too.
     """
 
     name: str
@@ -86,9 +93,11 @@ class App(Struct, frozen=True, kw_only=True):
     manager: type | None = None
     spark: Spark | None = None
     program: Program | None = None
+    saga: Saga | None = None
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None
     unbounded: bool = False
+    compensate: str | None = None
     digest: str = ""
     code: str = ""
     version: str = ""

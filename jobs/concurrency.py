@@ -13,3 +13,8 @@ class Concurrency(Struct, frozen=True, kw_only=True):
     limit: int
     key: str | None = None
     pool: str | None = None
+
+    @property
+    def is_limit_alone(self) -> bool:
+        """Said of an app it makes the pool the app's own; said of a submission it leaves the pool as it is."""
+        return self.key is None and self.pool is None

@@ -25,7 +25,11 @@ class Ending(StrEnum):
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """``error`` is text for people; ``output`` and ``stderr`` are what the job printed, already capped. Where the whole
-    was stored, ``output_blob`` and ``stderr_blob`` name it. ``log`` has what its runner had to say, line by line.
+    was stored, ``output_blob`` and ``stderr_blob`` name it. A suspended one waits for the ``event``, or for any,
+    for no longer than ``waits_s``. ``log`` has what its runner had to say, line by line.
+
+    A suspended one waits for an ``event``, or for any where there is no name, and no longer than ``waits_s`` from
+    where its journal says that it began to.
 
     ``took_s`` is what the work itself took by the worker's clock. It is for estimates: nothing is decided by it.
     """
@@ -36,6 +40,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     output: str = ""
     stderr: str = ""
     event: str | None = None
+    waits_s: float | None = None
     took_s: float | None = None
     output_blob: str | None = None
     stderr_blob: str | None = None

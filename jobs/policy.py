@@ -12,6 +12,7 @@ from jobs.backoff import Retry
 from jobs.chance import fraction
 from jobs.concurrency import Concurrency
 from jobs.ref import JobName
+from jobs.sagas.debug import Debug
 
 #: How many of a job's alternatives are asked for: the first that can be met, or all at once.
 Pull = Literal["first", "all"]
@@ -49,6 +50,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     limits: Allowance = Allowance()
     keep_output: bool = False
+    debug: Debug = Debug()
 
     def start_offset_s(self, name: JobName, seed: str) -> float | None:
         """By how much the first start of this job is put off; None where none is. ``seed`` names who asks for it, so
@@ -58,8 +60,14 @@ class Policy(Struct, frozen=True, kw_only=True):
         return self.random_start_offset_s * fraction(f"{name}/{seed}")
 
     def overridden(self, changes: Mapping[str, object]) -> "Policy":
-        """This policy with a submission's own words laid over it (already parsed, so of the right types)."""
-        return replace(self, **changes)
+        """This policy with a submission's own words laid over it (already parsed, so of the right types).
+
+        A limit of concurrency alone leaves the pool as it is, so that nobody leaves a pool by giving one.
+        """
+        changed = replace(self, **changes)
+        if self.concurrency is None or changed.concurrency is None or not changed.concurrency.is_limit_alone:
+            return changed
+        return replace(changed, concurrency=replace(self.concurrency, limit=changed.concurrency.limit))
 
 
 #: What work that goes on until it is stopped runs under where nothing else is said: whenever it stops, it starts again.

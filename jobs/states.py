@@ -76,6 +76,8 @@ REVIVABLE = TERMINAL - {State.SPLIT}
 DEAD = REVIVABLE - {State.SUCCEEDED}
 #: What has a slot of its pool.
 DISPATCHED = frozenset({State.READY, State.RUNNING})
+#: What a saga's flight may be in that has begun, and has neither ended nor been undone.
+FLYING = (State.WAITING, State.READY, State.RUNNING, State.SUSPENDED, State.EXECUTED, State.FATAL)
 #: What an operator can still stop.
 STOPPABLE = frozenset({State.WAITING, State.READY, State.RUNNING, State.SUSPENDED})
 
@@ -141,14 +143,30 @@ FAIL = _verb("fail", "executed", State.FAILED, "planner", "an error, none left")
 CONDEMN = _verb("condemn", "executed", State.FATAL, "planner", "a saga that could not undo")
 EXPIRE = _verb("expire", _STOPPABLE, State.EXPIRED, "groomer executor", "end_before has passed")
 OVERRUN = _verb("overrun", "executed", State.EXPIRED, "planner", "it finished after end_before")
+CALL_OFF = _verb(
+    "call_off", "executed", State.CANCELLED, "planner", "a saga that nobody wants any more has been undone"
+)
 SPLIT = _verb(
     "split", "failed timed_out", State.SPLIT, "planner", "on_failure: bisect; its halves run in its place"
 )
 CANCEL = _verb("cancel", _STOPPABLE, State.CANCELLED, "planner", "no active submission wants it any more")
 PAUSE = _verb("pause", "ready", State.WAITING, "planner", "everybody who wants it is paused")
 LAND = _verb("land", "expected", State.SUCCEEDED, "planner", "it stands for a partition that others made")
+UNDO = _verb(
+    "undo",
+    "succeeded",
+    State.CANCELLED,
+    "planner",
+    "its saga across apps failed, and its compensation has succeeded",
+)
 SUSPEND = _verb("suspend", "running", State.SUSPENDED, "executor", "a saga step asked to wait")
-RESUME = _verb("resume", "suspended", State.WAITING, "planner", "resumed by a message or by hand")
+RESUME = _verb(
+    "resume",
+    "suspended",
+    State.WAITING,
+    "planner groomer executor",
+    "what it waits for has come, its time is up, or it is to be undone",
+)
 REVIVE = _verb(
     "revive",
     _REVIVABLE,
@@ -175,10 +193,12 @@ VERBS: tuple[Verb, ...] = (
     CONDEMN,
     EXPIRE,
     OVERRUN,
+    CALL_OFF,
     SPLIT,
     CANCEL,
     PAUSE,
     LAND,
+    UNDO,
     SUSPEND,
     RESUME,
     REVIVE,

@@ -1,6 +1,6 @@
 """What somebody asks for. The same words come by message, command line, Python, HTTP and SQL."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -17,6 +17,11 @@ NUL = b"\\u0000"
 
 #: What is run again though it has ended: the jobs asked for, or all that come after them too.
 Rerun = Literal["job", "downstream"]
+
+#: The mode in which what has succeeded is undone where the submission fails or is cancelled.
+SAGA = "saga"
+#: How the id of a submission ends that undoes another: before it stands the id of that.
+COMPENSATION = "/compensation"
 
 #: A submission names at most this many keys; more belong into several, or into a range.
 KEYS_MAX = 100_000
@@ -39,7 +44,9 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     Without ``key``, ``keys``, ``work_ids`` or ``start``/``end`` it asks for every job that the
     app's definition enumerates by itself. ``policy`` overrides the app's policy, in the words of
     the definitions. ``after``, for submissions about work IDs, names the very jobs that those of the app wait for, in
-    place of what its definition says.
+    place of what its definition says. In the ``mode`` "saga" what it has done is undone where it ends otherwise
+    than well; any other is one of partitions. A submission that ``compensates`` another undoes what that has done: the
+    ledger makes it, and takes it from nobody else.
     """
 
     app: str
@@ -57,6 +64,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     push: Literal["all", "wanted"] = "all"
     policy: Mapping[str, JSON] = {}
     after: tuple[JobName, ...] | None = None
+    compensates: str | None = None
 
     def __post_init__(self) -> None:
         ways = [self.key is not None, self.keys is not None, self.work_ids is not None, self.has_span]
@@ -68,10 +76,27 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             raise ValueError(f"{len(self.keys)} keys are more than one submission may name ({KEYS_MAX})")
         if self.id is not None and not 0 < len(self.id) <= 200:
             raise ValueError("id has 1 to 200 characters")
+        if self.compensates is None and self.id is not None and self.id.endswith(COMPENSATION):
+            raise ValueError(f"an id that ends in {COMPENSATION} is of what undoes another submission")
 
     @property
     def has_span(self) -> bool:
         return self.start is not None or self.end is not None
+
+    @property
+    def is_saga(self) -> bool:
+        """Whether what it has done is undone where it ends otherwise than well."""
+        return self.mode == SAGA
+
+    @property
+    def layout_mode(self) -> str | None:
+        """The mode that says which partitions make one job, and of which app."""
+        return None if self.is_saga else self.mode
+
+    def words_of(self, words: Sequence[str]) -> list[str]:
+        """Those of these words by which it says which jobs it asks for."""
+        said = [word for word in words if getattr(self, word) is not None]
+        return [word for word in said if not (word == "mode" and self.is_saga)]
 
     @property
     def named_keys(self) -> tuple[str, ...] | None:

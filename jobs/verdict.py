@@ -13,7 +13,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """A job in state ``executed``. Its times are the ledger's; nothing here depends on when it is judged.
 
     ``unbounded`` work was to go on until it is stopped: ``failing`` of its rounds have ended since the last healthy
-    one, and this one went on for ``ran_s``.
+    one, and this one went on for ``ran_s``. A saga is ``flying``: its error says that all of
+    it has been undone, and ``turn_back`` why, where nothing had failed.
     """
 
     id: int
@@ -31,6 +32,9 @@ class Case(Struct, frozen=True, kw_only=True):
     failing: int = 0
     ran_s: float = 0.0
     is_step: bool = False
+    is_compensation: bool = False
+    flying: bool = False
+    turn_back: str | None = None
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from jobs.catalogue.draft import ConfEntry, Draft
 from jobs.catalogue.faults import At, nearest
 from jobs.catalogue.functions import find_function
 from jobs.catalogue.partitions import MODE
+from jobs.submission import SAGA
 
 _PLANNER = "conf_planner"
 _CONFS = "confs"
@@ -74,6 +75,10 @@ def read_confs(entries: Iterable[ConfEntry], drafts: Mapping[str, Draft]) -> dic
 
 
 def _check(mode: str, app: object, drafts: Mapping[str, Draft], at: At) -> None:
+    if mode == SAGA:
+        at.add(
+            f"{mode} is no name of a mode: it says that what a submission has done is undone where it fails"
+        )
     if not MODE.fullmatch(mode):
         at.add(f"{mode!r} is no name of a mode; a letter, then letters, digits, '_', '.' or '-'")
     if not isinstance(app, str) or app not in drafts:

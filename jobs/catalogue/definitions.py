@@ -37,6 +37,7 @@ class Catalogue(Mapping[str, App]):
         self.confs = dict(confs)
         self._apps = dict(apps)
         self._alternatives = alternatives
+        self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)
         self._ranks = _ranks(self._apps)
         self._filled = {app.partitioning.table: app for app in self._apps.values() if app.partitioning}
         self._readers: dict[str, list[tuple[App, TableDependency]]] = {}
@@ -138,6 +139,10 @@ class Catalogue(Mapping[str, App]):
     def minds_age(self, name: str) -> bool:
         """Whether a parent of this app's jobs, or one further up, may have succeeded too long ago (``max_lag``)."""
         return name in self._minding
+
+    def undoes(self, name: str) -> bool:
+        """Whether this app's jobs are there to undo those of another."""
+        return name in self._undoing
 
     def bridged_by(self, name: str) -> tuple[tuple[Alternative, Bridge], ...]:
         """Every place where a two-way function may name one of this app's jobs as a parent."""

@@ -14,12 +14,16 @@ from jobs.catalogue.draft import Draft
 from jobs.catalogue.functions import source_of
 from jobs.catalogue.partitions import PARTITION_WORDS
 from jobs.catalogue.policy import METADATA_WORDS
+from jobs.catalogue.sagas import SAGA_WORDS
 from jobs.chunking import Chunking
 from jobs.partitioning import Offset, Partitioning, TableDependency
+from jobs.sagas.saga import Saga
 
 _SPELLED_OUT = frozenset(
-    {"job_id", "job_id_template", "job_type", "function", *CHUNK_WORDS, *PARTITION_WORDS}
+    {"job_id", "job_id_template", "job_type", "function", *SAGA_WORDS, *CHUNK_WORDS, *PARTITION_WORDS}
 )
+#: What an app does is the same, whatever undoes it.
+_ELSEWHERE = frozenset({"compensate"})
 
 
 def digest(draft: Draft) -> str:
@@ -31,7 +35,7 @@ def digest(draft: Draft) -> str:
     words = {
         word: value
         for word, value in draft.words.items()
-        if word not in METADATA_WORDS and word not in _SPELLED_OUT
+        if word not in METADATA_WORDS | _SPELLED_OUT | _ELSEWHERE
     }
     content = {
         "words": _plain(words),
@@ -39,6 +43,7 @@ def digest(draft: Draft) -> str:
         "template": draft.template and [draft.template.text, draft.template.delimiter],
         "job_type": draft.work.job_type,
         "function": _code(draft),
+        **(_of_saga(draft.work.saga) if draft.work.saga else {}),
         **(_of_chunks(draft.chunking) if draft.chunking else {}),
         **(_of_partitions(draft.partitioning) if draft.partitioning else {}),
     }
@@ -54,6 +59,11 @@ def code_of(draft: Draft) -> str:
 
 def _code(draft: Draft) -> str:
     return draft.work.source or (source_of(draft.work.function) if draft.work.function else "")
+
+
+def _of_saga(saga: Saga) -> dict[str, object]:
+    """Its hooks hear what happens, and are no part of it."""
+    return {"context": saga.context and _text(saga.context)}
 
 
 def _of_chunks(chunking: Chunking) -> dict[str, object]:

@@ -17,6 +17,7 @@ from jobs.identifiers import Identifier
 from jobs.partitioning import Partitioning, TableDependency
 from jobs.policy import Policy
 from jobs.program import Program
+from jobs.sagas.saga import Saga
 from jobs.spark import Spark
 from jobs.template import Template
 from jobs.two_way import TwoWay
@@ -114,6 +115,7 @@ class Work(Struct, frozen=True, kw_only=True):
     unbounded: bool = False
     spark: Spark | None = None
     program: Program | None = None
+    saga: Saga | None = None
     source: str = ""
 
 
@@ -136,6 +138,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None
     readings: tuple[Reading, ...] = ()
+    compensate: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -94,3 +94,12 @@ def read_fields(
             except (ValueError, OverflowError, OSError, RecursionError) as error:
                 complain(f"{word}: {error}")
     return fields
+
+
+def read_mapping(known: Words, words: Mapping[Any, object]) -> dict[str, Any]:
+    """The same of a mapping in which no other words may stand; ValueError with all that is wrong with it."""
+    wrong = [unknown(word, known) for word in words if word not in known]
+    fields = read_fields(known, words, wrong.append)
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return fields

@@ -19,6 +19,8 @@ def kept_words(draft: Draft) -> dict[str, JSON] | None:
     if draft.partitioning is None or (path and _is_of_file(path)) or _is_of_file(draft.work.job_type):
         return None
     words = {**draft.words, **_work(draft), "output_table": draft.partitioning.table}
+    # What undoes it is no part of it, and no app of a branch.
+    words.pop("compensate", None)
     if "table_dependencies" in words:
         words["table_dependencies"] = _dependencies(words["table_dependencies"], draft.partitioning)
     try:

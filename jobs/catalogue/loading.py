@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from jobs.app import App
+from jobs.catalogue.compensation import check_compensations
 from jobs.catalogue.concurrency import check_pools
 from jobs.catalogue.confs import read_confs
 from jobs.catalogue.definitions import Catalogue
@@ -48,6 +49,7 @@ def load(
     apps = type_apps(drafts, settle_kinds(drafts), limit)
     # What is wrong already would only look wrong again from its neighbours' side.
     sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
+    check_compensations(drafts, sound)
     alternatives = link_apps(sound, {name: draft.at for name, draft in drafts.items()}, limit)
     timed = (each for each in written if isinstance(each, ScheduleEntry))
     schedules = read_schedules(timed, sound, drafts, faults)

@@ -29,7 +29,7 @@ from jobs.catalogue.policy import POLICY_WORDS, read_policy
 from jobs.durations import parse_duration_s
 from jobs.json_value import as_json
 from jobs.partitioning import Offset, Partitioning, TableDependency
-from jobs.submission import JSON
+from jobs.submission import JSON, SAGA
 
 #: What a command of such an app may ask for besides what any job has.
 PLACEHOLDERS = ("start", "end", "partitions", "table", "version")
@@ -121,6 +121,10 @@ def _modes(value: object, at: At) -> Iterator[tuple[str, dict[str, JSON]]]:
     for name, words in value.items():
         if not isinstance(name, str) or not MODE.fullmatch(name):
             at.add(f"{name!r} is no name; a mode's name is a letter, then letters, digits, '_', '.' or '-'")
+        elif name == SAGA:
+            at.add(
+                f"{name} is no name of a mode: it says that what a submission has done is undone where it fails"
+            )
         elif not isinstance(words, Mapping):
             at.add(f"{name}: it has to be a mapping of words of a policy; this is {words!r}")
         else:
@@ -133,6 +137,8 @@ def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
     fields = read_policy(words, wrong.append)
     if fields.get("on_failure") == "bisect":
         wrong.append("on_failure: bisect parts work IDs, which partitions are not")
+    if "debug" in words:
+        wrong.append("debug: it has steps fail, which only a saga has")
     check_key(fields.get("concurrency"), (), at)
     for fault in wrong:
         at.add(fault)

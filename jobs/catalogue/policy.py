@@ -8,7 +8,8 @@ from typing import Any
 from jobs.allowance import Allowance
 from jobs.backoff import Retry
 from jobs.catalogue.concurrency import read_concurrency
-from jobs.catalogue.faults import Words, one_of, read_fields, truth, unknown
+from jobs.catalogue.debug import read_debug
+from jobs.catalogue.faults import Words, one_of, read_fields, read_mapping, truth, unknown
 from jobs.durations import parse_duration_s, parse_instant
 from jobs.errors import BadRequest
 from jobs.sizes import parse_size_bytes
@@ -92,13 +93,14 @@ def _instant(value: object) -> datetime | None:
 def _retry(value: object) -> Retry:
     if isinstance(value, Retry):
         return value
+    if callable(getattr(value, "begin", None)):
+        raise ValueError(
+            "this is the rule of a step, and stands there; when a job that has failed is tried again is said like"
+            ' {"rule": "fixed", "seconds": 5}'
+        )
     if not isinstance(value, Mapping):
         raise ValueError(f'{value!r} is not a retry rule; write {{"rule": "fixed", "seconds": 5}}')
-    wrong = [unknown(word, _RETRY_WORDS) for word in value if word not in _RETRY_WORDS]
-    fields = read_fields(_RETRY_WORDS, value, wrong.append)
-    if wrong:
-        raise ValueError("; ".join(wrong))
-    return Retry(**fields)
+    return Retry(**read_mapping(_RETRY_WORDS, value))
 
 
 def _rule(value: object) -> str:
@@ -158,11 +160,7 @@ def _folder(value: object) -> str | None:
 def _limits(value: object) -> Allowance:
     if not isinstance(value, Mapping):
         raise ValueError(f'{value!r} is no mapping of limits; write {{"cpu": "10m", "memory": "2GB"}}')
-    wrong = [unknown(word, _LIMIT_WORDS) for word in value if word not in _LIMIT_WORDS]
-    fields = read_fields(_LIMIT_WORDS, value, wrong.append)
-    if wrong:
-        raise ValueError("; ".join(wrong))
-    return Allowance(**fields)
+    return Allowance(**read_mapping(_LIMIT_WORDS, value))
 
 
 def _cpu_s(value: object) -> float:
@@ -223,6 +221,7 @@ POLICY_WORDS: Words = {
     "cwd": ("cwd", _folder),
     "limits": ("limits", _limits),
     "keep_output": ("keep_output", truth),
+    "debug": ("debug", read_debug),
 }
 
 #: Anything may stand there: these are for people and their tools, and say nothing to Sluice.

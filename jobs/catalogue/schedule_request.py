@@ -72,12 +72,15 @@ def samples(rule: Rule, zone: ZoneInfo) -> Iterator[datetime]:
 
 def _check_request(wanted: Submission, app: App | None, samples: list[datetime], complain: Complain) -> None:
     try:
-        parse_policy(fill(wanted.policy, samples[0]))
+        policy = parse_policy(fill(wanted.policy, samples[0]))
     except BadRequest as error:
         complain(f"policy: {error.what}")
+        policy = {}
     if app is None:
         return
-    if foreign := [word for word in _foreign(app) if getattr(wanted, word) is not None]:
+    if "debug" in policy and app.saga is None:
+        complain(f"policy: debug: {app.name} is no saga, so it has no steps that could fail")
+    if foreign := wanted.words_of(_foreign(app)):
         words = " and ".join(foreign)
         complain(f"{words}: {_keyed(app)}; {words} {'does' if len(foreign) == 1 else 'do'} not say which job")
     if app.chunking and wanted.work_ids is not None:

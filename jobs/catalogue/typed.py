@@ -52,8 +52,10 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[Spot, Settled]) -> Ap
         unbounded=draft.work.unbounded,
         spark=draft.work.spark,
         program=draft.work.program,
+        saga=draft.work.saga,
         chunking=draft.chunking,
         partitioning=draft.partitioning,
+        compensate=draft.compensate,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from jobs.catalogue import chunks, partitions
 from jobs.catalogue.chunks import CHUNK_WORDS, any_key, read_chunking
+from jobs.catalogue.compensation import read_compensate
 from jobs.catalogue.concurrency import check_key
 from jobs.catalogue.dependencies import read_groups
 from jobs.catalogue.draft import Draft, Entry
@@ -20,7 +21,7 @@ from jobs.partitioning import Partitioning
 from jobs.template import Template
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
-WORDS = (*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS, *POLICY_WORDS, *NOTES)
+WORDS = (*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS, "compensate", *POLICY_WORDS, *NOTES)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _TAKEN = frozenset({"planner", "groomer", "scheduler"})
@@ -64,6 +65,7 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
         filter_function=function,
         work=read_work(words, entry, _placeholders(chunking, partitioning, template), at),
         policy=policy,
+        compensate=read_compensate(words, at),
         chunking=chunking,
         partitioning=partitioning,
         readings=read_readings(words, partitioning.calendar, at) if partitioning else (),

@@ -9,6 +9,7 @@ from jobs.catalogue.faults import At, nearest
 from jobs.catalogue.functions import find_function, source_of
 from jobs.catalogue.managed import as_manager, find_manager
 from jobs.catalogue.program import read_program
+from jobs.catalogue.sagas import SAGA_WORDS, read_saga
 from jobs.catalogue.spark import SPARK_WORDS, read_spark
 from jobs.policy import UNENDING, Policy
 from jobs.program import PROGRAM_WORDS
@@ -16,14 +17,24 @@ from jobs.runners.braces import OF_EVERY_JOB
 from jobs.runners.placeholders import placeholders
 
 #: Besides these there are the users' own: the path of a job manager.
-JOB_TYPES = ("bash", "python", "pyspark", "program")
-WORK_WORDS = ("job_type", "bash_cmd", "function", "isolate", "is_long_running", *SPARK_WORDS, *PROGRAM_WORDS)
+JOB_TYPES = ("bash", "python", "pyspark", "program", "saga")
+WORK_WORDS = (
+    "job_type",
+    "bash_cmd",
+    "function",
+    "isolate",
+    "is_long_running",
+    *SPARK_WORDS,
+    *PROGRAM_WORDS,
+    *SAGA_WORDS,
+)
 #: What a job does is said in the words of its own type.
 _WORDS_OF = {
     "bash": ("bash_cmd", "isolate"),
     "python": ("function", "isolate"),
     "pyspark": SPARK_WORDS,
     "program": PROGRAM_WORDS,
+    "saga": ("function", *SAGA_WORDS, "debug"),
 }
 
 
@@ -45,6 +56,9 @@ def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | 
         return read_spark(words, entry, names or (), at)
     if job_type == "program":
         return read_program(words, names, at)
+    if job_type == "saga":
+        _refuse_surroundings(words, "a step can give it to what it starts", at)
+        return read_saga(words, entry, at)
     if job_type == "bash":
         return Work(job_type=job_type, bash_cmd=_command(words, names, at), isolate=isolate)
     return replace(_managed(words, entry, job_type, at), unbounded=unbounded)
@@ -82,7 +96,7 @@ def _refuse_words_of_others(words: Mapping[str, object], entry: Entry, job_type:
     for word in dict.fromkeys(word for others in _WORDS_OF.values() for word in others):
         if word in words and word not in own:
             at.add(f"an app of job_type {job_type} has no {word}")
-    has_place = job_type in {"python", "pyspark", entry.function_path}
+    has_place = job_type in {"python", "pyspark", "saga", entry.function_path}
     if entry.function and not has_place and "function" not in words:
         at.add(f"an app of job_type {job_type} has no function")
 

@@ -19,6 +19,7 @@ Knows nothing of ledger, broker and rounds to come: what follows from an outcome
     bash.py     commands                            process.py             process groups
     program.py  programs                            kept.py, keeper.py     groups that nobody can leave
     managed.py  work elsewhere                      spark.py, session.py   what a function gets of Spark
+    saga.py     runs of a saga's flight (see ``jobs.sagas``)
 """
 
 import threading
@@ -34,7 +35,9 @@ from jobs.runners.isolate import IsolateRunner
 from jobs.runners.managed import ManagedRunner
 from jobs.runners.program import ProgramRunner
 from jobs.runners.python import PythonRunner
+from jobs.runners.saga import SagaRunner
 from jobs.runners.stores import Stores
+from jobs.sagas.journal import Journal
 
 
 class Runner(Protocol):
@@ -49,6 +52,7 @@ class Runner(Protocol):
         transaction: Transaction | None = None,
         acknowledge: Acknowledge | None = None,
         attachment: Attachment | None = None,
+        journal: Journal | None = None,
     ) -> Outcome:
         """Run the claim to its end. Callbacks are called in this thread or the job's; they must not raise."""
         ...
@@ -56,17 +60,24 @@ class Runner(Protocol):
 
 def runner_for(app: App, stores: Stores) -> Runner:
     """The runner of this app's job type."""
-    if app.job_type == "bash":
-        return BashRunner(stores.blobs)
+    return _of_a_noun(app, stores) or _of_a_type(app, stores) or _Unrunnable(_why_not(app))
+
+
+def _of_a_noun(app: App, stores: Stores) -> Runner | None:
+    """Of what the app is, where that is more than a function or a command."""
     if app.program is not None:
         return ProgramRunner(app.program, stores)
-    if app.manager is not None:
-        return ManagedRunner(app.manager)
+    if app.saga is not None:
+        return SagaRunner(app.saga)
+    return None if app.manager is None else ManagedRunner(app.manager)
+
+
+def _of_a_type(app: App, stores: Stores) -> Runner | None:
+    if app.job_type == "bash":
+        return BashRunner(stores.blobs)
     if app.job_type == "pyspark" or (app.job_type == "python" and app.isolate):
         return IsolateRunner(stores.blobs)
-    if app.job_type == "python" and app.function is not None:
-        return PythonRunner(app.function)
-    return _Unrunnable(_why_not(app))
+    return PythonRunner(app.function) if app.job_type == "python" and app.function else None
 
 
 def _why_not(app: App) -> str:

@@ -42,6 +42,10 @@ def test_a_conf_names_the_app_of_each_mode() -> None:
         ({"f": {"offline": 7}}, "there is no app 7"),
         ({"f": {"offline": "keyed"}}, "keyed is not keyed by partition"),
         ({"f": {"off line": "join"}}, "'off line' is no name of a mode"),
+        (
+            {"f": {"saga": "join"}},
+            "saga is no name of a mode: it says that what a submission has done is undone",
+        ),
         ({"f": {}}, "it has to be a mapping of modes to apps"),
         ({"f": "join"}, "it has to be a mapping of modes to apps"),
         (["join"], "it has to be a mapping of names to {mode: app}"),

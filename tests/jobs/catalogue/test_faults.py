@@ -5,14 +5,24 @@ import pytest
 from jobs.catalogue import load
 from jobs.errors import DefinitionError
 from tests.jobs.catalogue.faults_of_chunks import FAULTS_OF_CHUNKS
+from tests.jobs.catalogue.faults_of_compensation import FAULTS_OF_COMPENSATION
 from tests.jobs.catalogue.faults_of_dependencies import FAULTS_OF_DEPENDENCIES
 from tests.jobs.catalogue.faults_of_keys import FAULTS_OF_KEYS
 from tests.jobs.catalogue.faults_of_partitions import FAULTS_OF_PARTITIONS
+from tests.jobs.catalogue.faults_of_sagas import FAULTS_OF_SAGAS
 from tests.jobs.catalogue.faults_of_work import FAULTS_OF_WORK
 from tests.jobs.catalogue.faulty_apps import app
 from tests.planner.definitions import DATED, catalogue_of, faults_of
 
-FAULTS = FAULTS_OF_WORK | FAULTS_OF_KEYS | FAULTS_OF_DEPENDENCIES | FAULTS_OF_CHUNKS | FAULTS_OF_PARTITIONS
+FAULTS = (
+    FAULTS_OF_WORK
+    | FAULTS_OF_KEYS
+    | FAULTS_OF_DEPENDENCIES
+    | FAULTS_OF_CHUNKS
+    | FAULTS_OF_PARTITIONS
+    | FAULTS_OF_SAGAS
+    | FAULTS_OF_COMPENSATION
+)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

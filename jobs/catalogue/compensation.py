@@ -1,0 +1,83 @@
+"""The word ``compensate``: the app whose jobs undo what an app's jobs have done, or that nothing does.
+
+A compensation is a job as any other. It is planned when a saga across apps has failed, by the key of the job that it
+undoes, and what it waits for follows from who came after whom: so it has no needs of its own.
+"""
+
+from collections.abc import Mapping
+
+from jobs.app import IRREVERSIBLE, App
+from jobs.catalogue.draft import Draft
+from jobs.catalogue.faults import At, nearest
+from jobs.compensation import takes_any_key
+from jobs.identifiers import Text
+
+
+def read_compensate(words: Mapping[str, object], at: At) -> str | None:
+    """The name of the app, or ``irreversible``; None where there is nothing to undo."""
+    written = words.get("compensate")
+    if written is None or isinstance(written, str):
+        return written
+    at.add(
+        f"compensate: {written!r} is no name; write that of the app whose jobs undo these, or {IRREVERSIBLE}"
+    )
+    return None
+
+
+def check_compensations(drafts: Mapping[str, Draft], sound: Mapping[str, App]) -> None:
+    """A fault for each that cannot be carried out. ``sound`` apps have their types."""
+    undoing: dict[str, str] = {}
+    for draft in drafts.values():
+        if draft.compensate is None:
+            continue
+        at = draft.at.inside("compensate")
+        if draft.work.unbounded:
+            at.add("it is_long_running, so it never succeeds, and there is never anything to undo")
+        if draft.compensate == IRREVERSIBLE:
+            if IRREVERSIBLE in drafts:
+                at.add(f"an app is called {IRREVERSIBLE} too, so this could mean either; call that otherwise")
+        elif draft.compensate not in drafts:
+            at.add(f"there is no app {draft.compensate!r}{nearest(draft.compensate, drafts)}")
+        else:
+            undo = drafts[draft.compensate]
+            _check_undo(draft, undo, at)
+            if undoing.setdefault(undo.name, draft.name) != draft.name:
+                at.add(
+                    f"{undo.name} compensates {undoing[undo.name]} already, and jobs of the two may have one key;"
+                    " give each an app of its own"
+                )
+            elif draft.name in sound and undo.name in sound:
+                _check_keys(sound[draft.name], sound[undo.name], at)
+
+
+def _check_undo(draft: Draft, undo: Draft, at: At) -> None:
+    if undo.name == draft.name:
+        at.add("an app cannot undo itself")
+        return
+    if undo.compensate is not None:
+        at.add(f"{undo.name} has compensate itself; what undoes is not undone")
+    if undo.groups:
+        at.add(f"{undo.name} has depends_on; what undoes waits only for what is to be undone before")
+    if undo.autofill:
+        at.add(f"{undo.name} has autofill_values; which of its jobs there are follows from what is undone")
+    if undo.filtered is not None:
+        at.add(f"{undo.name} has valid_if_or; what is to be undone cannot be skipped")
+    if undo.work.unbounded:
+        at.add(f"{undo.name} is_long_running, so nothing is ever undone by it")
+    for word, keyed in (("chunk", undo.chunking), ("partition", undo.partitioning)):
+        if keyed:
+            at.add(f"{undo.name} is keyed by {word}; what undoes has a job_id")
+
+
+def _check_keys(app: App, undo: App, at: At) -> None:
+    names = undo.template.names
+    if not app.is_keyed_by_template or set(app.template.names) != set(names):
+        if not takes_any_key(undo):
+            wanted = (
+                "that takes the whole key" if not app.is_keyed_by_template else f"like {app.template.text}"
+            )
+            at.add(f'{undo.name} has no job_id {wanted}; write job_id: "{{key}}", which any key fits')
+        return
+    for name in names:
+        if not isinstance(undo.kind(name), Text) and undo.kind(name) != app.kind(name):
+            at.add(f"{name} is {app.kind(name)} here and {undo.kind(name)} in {undo.name}")

@@ -1,0 +1,132 @@
+"""The words of an app of the type ``saga``.
+
+function = the path of a function that takes the flight and returns its steps
+hooks    = [module:object …]
+context  = the path of a function without arguments
+
+In Python the function is the decorated one, and the others may be the objects themselves.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jobs.catalogue.chunks import CHUNK_WORDS
+from jobs.catalogue.draft import Entry, Work
+from jobs.catalogue.faults import At
+from jobs.catalogue.functions import find_function, find_object
+from jobs.catalogue.module_text import text_behind
+from jobs.catalogue.partitions import PARTITION_WORDS
+from jobs.sagas.saga import HOOK_METHODS, Saga
+
+SAGA_WORDS = ("hooks", "context")
+_COUNT_NOTHING = {
+    "fail_on": "it has neither an exit code nor a stderr; a step that fails returns Fatal, or raises",
+    "max_losses": "its flight is taken up again however many workers die over it, and that has no limit",
+    "max_timeouts": "a flight over its timeout has failed and is undone; max_fails says how often that may be",
+}
+
+
+def read_saga(words: Mapping[str, object], entry: Entry, at: At) -> Work:
+    """``source`` is the text of the function and of what it rests on in its module, since it is the steps that do the
+    work: an app whose steps were changed does something else."""
+    _refuse_what_counts_nothing(words, at)
+    build, path = _build(words, entry, at)
+    if build is None:
+        return Work(job_type="saga")
+    saga = Saga(build=build, context=_context(words.get("context"), at), hooks=_hooks(words, at))
+    return Work(job_type="saga", function_path=path, saga=saga, source=entry.text or text_behind(build))
+
+
+def _refuse_what_counts_nothing(words: Mapping[str, object], at: At) -> None:
+    others = [word for word in (*CHUNK_WORDS, *PARTITION_WORDS) if word in words]
+    if others:
+        at.add(f"{', '.join(others)}: a saga flies for one key; give it a job_id, and no such words")
+    for word, why in _COUNT_NOTHING.items():
+        if word in words:
+            at.add(f"{word}: it says nothing of a saga: {why}")
+
+
+def _build(words: Mapping[str, object], entry: Entry, at: At) -> tuple[Callable[..., Any] | None, str | None]:
+    build, path = entry.function, entry.function_path
+    try:
+        if "function" in words:
+            written = words["function"]
+            if build or not isinstance(written, str):
+                raise ValueError("write package.module:name, and only where no function is decorated")
+            build, path = find_function(written), written
+        if build is None:
+            at.add("an app of job_type saga needs its function: package.module:name")
+        else:
+            _require_a_list(build)
+    except ValueError as error:
+        at.add(f"function: {error}")
+        return None, None
+    return build, path
+
+
+def _require_a_list(build: Callable[..., Any]) -> None:
+    name = getattr(build, "__name__", repr(build))
+    if isinstance(build, type):
+        raise ValueError(f"{name} is a class; what makes a saga is a function that returns a list of steps")
+    if inspect.iscoroutinefunction(build) or inspect.isasyncgenfunction(build):
+        raise ValueError(f"{name} is async, and there is nothing to wait for where steps are chosen")
+    if inspect.isgeneratorfunction(build):
+        raise ValueError(f"{name} yields its steps; return a list of them")
+    if not _takes(build, 1):
+        raise ValueError(f"{name} has to take one argument, the flight")
+
+
+def _context(value: object, at: At) -> Callable[[], Any] | None:
+    """Called without arguments in each process, so whether it can be is found out here."""
+    if value is None:
+        return None
+    try:
+        context = find_function(value) if isinstance(value, str) else value
+        if not callable(context):
+            raise ValueError(
+                f"{value!r} is neither a function nor the path of one; write package.module:name"
+            )
+        if not _takes(context, 0):
+            raise ValueError(f"{getattr(context, '__name__', value)} has to do without arguments")
+    except ValueError as error:
+        at.add(f"context: {error}")
+        return None
+    return context
+
+
+def _hooks(words: Mapping[str, object], at: At) -> tuple[Any, ...]:
+    written = words.get("hooks", ())
+    if not isinstance(written, list | tuple):
+        at.add(f"hooks: {written!r} is no list of hooks; write [package.module:name]")
+        return ()
+    hooks: list[object] = []
+    for each in written:
+        try:
+            hooks.append(_hook(each))
+        except ValueError as error:
+            at.add(f"hooks: {error}")
+    return tuple(hooks)
+
+
+def _hook(written: object) -> object:
+    """Of a function it shows later what it makes."""
+    hook = find_object(written) if isinstance(written, str) else written
+    if hook is None:
+        place, _, name = str(written).rpartition(":")
+        raise ValueError(f"{place} has no {name!r}" if place else "None is no hook")
+    has = [name for name in HOOK_METHODS if callable(getattr(hook, name, None))]
+    if not has and (isinstance(hook, type) or not callable(hook)):
+        raise ValueError(f"{written!r} has none of {', '.join(HOOK_METHODS)}")
+    return hook
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Some callables written in C have no signature; that shows when one is called."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True

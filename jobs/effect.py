@@ -1,0 +1,35 @@
+"""What a saga across apps has done, as far as it may have to be undone."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from jobs.ref import JobName
+from jobs.states import TERMINAL, State
+from jobs.submission import JSON
+
+
+class Effect(Struct, frozen=True, gc=False):
+    """A job that has succeeded for a submission, under this claim, and for no other that may rely on it."""
+
+    id: int
+    app: str
+    key: str
+    claim: int
+    kwargs: Mapping[str, JSON] | None
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+class Earlier(Struct, frozen=True, gc=False):
+    """What the ledger has of a compensation already: it may have undone, or be about to undo, an earlier success."""
+
+    id: int
+    state: State
+    undoes_claim: int | None
+
+    @property
+    def is_live(self) -> bool:
+        return self.state not in TERMINAL

@@ -1,0 +1,122 @@
+"""Sagas in the worker's own thread: one run of a flight, from where the last one left it."""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from jobs.job import Assignment
+from jobs.outcome import Ending, Outcome
+from jobs.policy import Policy
+from jobs.runners.blame import blame
+from jobs.runners.call import settled
+from jobs.runners.ending import of_halt
+from jobs.runners.excerpt import Excerpt, legible
+from jobs.runners.joblog import job_log, worker_log
+from jobs.runners.limits import Halt, Limits
+from jobs.sagas.entry import Failure
+from jobs.sagas.flying import fly
+from jobs.sagas.journal import Journal
+from jobs.sagas.landing import DISMAL_FAILURE, Landed, Landing
+from jobs.sagas.means import Means
+from jobs.sagas.memory import MemoryJournal
+from jobs.sagas.reasons import CALLED_OFF
+from jobs.sagas.saga import Saga
+
+_ENDINGS = {
+    Landed.SUCCEEDED: Ending.DONE,
+    Landed.UNDONE: Ending.ERROR,
+    Landed.DISMAL: Ending.DISMAL,
+    Landed.SUSPENDED: Ending.SUSPENDED,
+    Landed.HANDED_BACK: Ending.HANDED_BACK,
+    Landed.LOST: Ending.HANDED_BACK,
+}
+
+
+class SagaRunner:
+    """Without a journal, which is the ledger's, a flight is written down in memory, and ends with this run."""
+
+    def __init__(self, saga: Saga) -> None:
+        self._saga = saga
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        journal: Journal | None = None,
+        **_: object,
+    ) -> Outcome:
+        output = Excerpt(assignment.echo.stdout)
+        landing = fly(
+            self._saga,
+            assignment,
+            _means(MemoryJournal() if journal is None else journal, Limits(stop, assignment.timeout_s), stop),
+            logger=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
+            debug=assignment.policy.debug,
+            refusal=_refusal(assignment.policy),
+        )
+        return _outcome(landing, output.text())
+
+
+def _refusal(policy: Policy) -> Failure | None:
+    if policy.env or policy.cwd or policy.limits or policy.keep_output:
+        what = "a flight has env, cwd, limits or keep_output, which a thread cannot have; leave them out"
+        return Failure(type="BadRequest", message=what)
+    return None
+
+
+def _means(journal: Journal, limits: Limits, stop: threading.Event) -> Means:
+    def over_time() -> str | None:
+        return of_halt(Halt.TIMED_OUT, limits.timeout_s)[1] if limits.reached() is Halt.TIMED_OUT else None
+
+    return Means(
+        journal=journal,
+        clock_s=time.monotonic,
+        chance=random.random,
+        pause=stop.wait,
+        stopped=stop.is_set,
+        over_time=over_time,
+        call=call,
+        blame=blame,
+    )
+
+
+def call(function: Callable[..., Any], flight: Any) -> object:
+    """What a do or an undo answers, in the end where it is an ``async def``."""
+    return settled(function(flight))
+
+
+def _outcome(landing: Landing, output: str) -> Outcome:
+    awaits = landing.awaits
+    return Outcome(
+        ending=_ENDINGS[landing.how],
+        error=_error(landing),
+        output=output,
+        event=None if awaits is None else awaits.event,
+        waits_s=None if awaits is None else awaits.within_s,
+    )
+
+
+def _error(landing: Landing) -> str | None:
+    if landing.how is Landed.LOST:
+        return "Its flight was taken over."
+    lines: list[str] = []
+    if landing.trouble is not None:
+        what = f"undo of {landing.trouble.step}" if landing.trouble.step else "taking it up again"
+        lines.append(f"{DISMAL_FAILURE}: {what} failed: {_told(landing.trouble)}")
+    if landing.failure is not None:
+        lines.append(_beginning(landing.failure))
+    return legible("\n".join(lines)) if lines else None
+
+
+def _beginning(why: Failure) -> str:
+    """Of the undoing."""
+    if why.type == CALLED_OFF:
+        return f"It was called off, and undone from {why.step} on: {why.message}"
+    return f"{why.step or 'Taking it up'} failed: {_told(why)}"
+
+
+def _told(failure: Failure) -> str:
+    return f"{failure}\n{failure.traceback}".strip()

@@ -1,0 +1,68 @@
+"""The steps of a flight, made anew whenever it is taken up, and held against what its journal says."""
+
+from collections.abc import Callable, Sequence
+
+from jobs.json_value import as_json
+from jobs.sagas.entry import Failure, Log
+from jobs.sagas.flight import Flight
+from jobs.sagas.reasons import UNBUILDABLE
+from jobs.sagas.saga import Build
+from jobs.sagas.step import Step
+
+NAME_CHARS_MAX = 200
+
+
+class _Unbuildable(Exception):
+    pass
+
+
+def build_steps(
+    build: Build, flight: Flight, log: Log, blame: Callable[[BaseException], Failure]
+) -> Sequence[Step] | Failure:
+    """The steps; or why the flight cannot go on with what was made of it. Steps that it has not come to may have
+    changed since; one that was put in before them would have moved the one that it is at."""
+    try:
+        steps = _steps(build(flight))
+        _check_rules(steps)
+        _check_against(log, [_name(step) for step in steps])
+    except _Unbuildable as unfit:
+        return Failure(type=UNBUILDABLE, message=str(unfit))
+    except BaseException as error:
+        # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
+        return blame(error)
+    return steps
+
+
+def _steps(made: object) -> tuple[Step, ...]:
+    if isinstance(made, Sequence) and all(isinstance(each, Step) for each in made):
+        return tuple(made)
+    raise _Unbuildable(f"it returned {made!r:.200}, which is no list of steps")
+
+
+def _name(step: Step) -> str:
+    """The name of a step may be anything that its class makes of it."""
+    name = step.name
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARS_MAX:
+        raise _Unbuildable(f"{name!r:.80} is no name of a step; it has 1 to {NAME_CHARS_MAX} characters")
+    try:
+        as_json(name)
+    except ValueError as error:
+        raise _Unbuildable(f"a step cannot have this name: {error}") from None
+    return name
+
+
+def _check_rules(steps: Sequence[Step]) -> None:
+    """A step that has none would fail before it is called, and its undo likewise: nothing could be taken back."""
+    for step in steps:
+        if not callable(getattr(step.retry, "begin", None)):
+            raise _Unbuildable(
+                f"{step.name} has {step.retry!r:.80} as its retry, which is no rule of jobs.retry"
+            )
+
+
+def _check_against(log: Log, names: list[str]) -> None:
+    last = {} if log.last is None else {log.last.step: log.last.name}
+    for step, name in sorted({**log.names, **last}.items()):
+        if names[step : step + 1] != [name]:
+            there = ", ".join(names) or "none"
+            raise _Unbuildable(f"its journal has {name} as step {step}, and now its steps are {there}")

@@ -1,0 +1,160 @@
+"""All the flights there can be with one thing going wrong, or two where one is the death of a worker; and whether each
+has left behind what it may."""
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from jobs.sagas.entry import Direction
+from jobs.sagas.landing import Landed, Landing
+from jobs.sagas.rehearsal import Call, Rehearsal, Trouble
+from jobs.submission import JSON
+
+SUCCEEDED, UNDONE, FATAL = "succeeded", "undone", "fatal"
+_ENDINGS = {Landed.SUCCEEDED: SUCCEEDED, Landed.UNDONE: UNDONE, Landed.DISMAL: FATAL}
+
+
+class Flown(Struct, frozen=True, kw_only=True):
+    """One flight. ``ending`` is succeeded, undone, or fatal where an undo has failed; ``error`` says why it is not the
+    first. ``calls`` are the bodies that ran, in their order: ``do Reserve``, ``undo Reserve``. ``working`` is the map
+    as the journal has it in the end. ``what`` says what went wrong on purpose, and ``trouble`` what should not be."""
+
+    ending: str
+    calls: tuple[str, ...]
+    working: Mapping[str, JSON]
+    error: str | None
+    meters: Mapping[str, tuple[int, int | None]]
+    what: str = "nothing goes wrong"
+    left_behind: Any = None
+    trouble: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.trouble or self.ending} ({', '.join(self.calls)})"
+
+
+class Report(Struct, frozen=True):
+    """All the flights, in the order in which they were flown."""
+
+    flights: tuple[Flown, ...]
+
+    @property
+    def troubles(self) -> list[str]:
+        """What should not be, a line for each flight."""
+        return [str(flown) for flown in self.flights if flown.trouble]
+
+    def __str__(self) -> str:
+        return "\n".join([f"{len(self.flights)} flights, {len(self.troubles)} in trouble", *self.troubles])
+
+
+class Everywhere:
+    """``rehearse`` makes a rehearsal with this trouble."""
+
+    def __init__(
+        self,
+        rehearse: Callable[[Trouble], Rehearsal],
+        left_behind: Callable[[], Any],
+        reset: Callable[[], object],
+    ) -> None:
+        self._rehearse = rehearse
+        self._left_behind = left_behind
+        self._reset = reset
+
+    def flights(self) -> Iterator[Flown]:
+        plain = self._rehearse_once(Trouble(), "nothing goes wrong")
+        yield from self._with_deaths(plain)
+        begun = {call.step: call.name for call in plain.calls if call.direction is Direction.DO}
+        for step, name in begun.items():
+            for unrun in (True, False):
+                what = f"do {name} fails {_when(unrun=unrun)}"
+                trouble = Trouble(do=step, do_unrun=unrun)
+                yield from self._with_deaths(self._rehearse_once(trouble, what, ending=UNDONE))
+        if plain.waits_in_time:
+            yield from self._with_deaths(
+                self._rehearse_once(Trouble(silent=True), "what it waits for does not come")
+            )
+        if begun:
+            yield from self._with_undos_failing(max(begun), begun)
+
+    def _with_undos_failing(self, last: int, begun: Mapping[int, str]) -> Iterator[Flown]:
+        """Of a flight that is undone as late as it can be, each in turn."""
+        for step, name in begun.items():
+            for unrun in (True, False):
+                what = f"do {begun[last]} fails, and undo {name} {_when(unrun=unrun)}"
+                trouble = Trouble(do=last, undo=step, undo_unrun=unrun)
+                yield from self._with_deaths(self._rehearse_once(trouble, what, ending=UNDONE))
+
+    def _with_deaths(self, base: "_Rehearsed") -> Iterator[Flown]:
+        """This flight, and the same with a worker dying at each moment of it."""
+        yield base.flown
+        for number, moment in enumerate(base.moments, start=1):
+            trouble = replace(base.trouble, dies_at=number)
+            what = f"{base.flown.what}, and a worker dies when {moment}"
+            yield self._rehearse_once(trouble, what, ending=base.flown.ending, like=base).flown
+
+    def _rehearse_once(
+        self, trouble: Trouble, what: str, *, ending: str | None = None, like: "_Rehearsed | None" = None
+    ) -> "_Rehearsed":
+        """One that has another ``ending``, or that has succeeded and left anything else than the one that it is
+        ``like``, is in trouble."""
+        self._reset()
+        before = self._there()
+        rehearsal = self._rehearse(trouble)
+        flown = replace(flown_in(rehearsal, rehearsal.fly()), what=what, left_behind=self._there())
+        calls, moments = tuple(rehearsal.calls), tuple(rehearsal.moments)
+        wrong = _ended_wrong(flown, ending)
+        if flown.ending == UNDONE:
+            wrong = wrong or _left(flown.left_behind, before, "it left behind")
+        elif flown.ending == SUCCEEDED:
+            should_be = flown.left_behind if like is None else like.flown.left_behind
+            wrong = wrong or _left(flown.left_behind, should_be, "it left")
+            wrong = self._taken_back(rehearsal, before) or wrong
+        waits_in_time = any(each.awaits and each.awaits.within_s for each in rehearsal.journal.entries)
+        return _Rehearsed(trouble, replace(flown, trouble=wrong), calls, moments, waits_in_time)
+
+    def _taken_back(self, rehearsal: Rehearsal, before: Any) -> str | None:
+        if not rehearsal.journal.entries:
+            return None
+        back = flown_in(rehearsal, rehearsal.is_taken_back())
+        return _ended_wrong(back, UNDONE) or _left(self._there(), before, "taken back, it left behind")
+
+    def _there(self) -> Any:
+        """A copy, since it may be the very thing that the next flight changes."""
+        return deepcopy(self._left_behind())
+
+
+class _Rehearsed(Struct, frozen=True):
+    trouble: Trouble
+    flown: Flown
+    calls: tuple[Call, ...]
+    moments: tuple[str, ...]
+    waits_in_time: bool
+
+
+def flown_in(rehearsal: Rehearsal, landing: Landing) -> Flown:
+    """What a rehearsal has come to."""
+    entries = rehearsal.journal.entries
+    why = landing.trouble or landing.failure
+    return Flown(
+        ending=_ENDINGS[landing.how],
+        calls=tuple(map(str, rehearsal.calls)),
+        working=entries[-1].working if entries else {},
+        error=None if why is None else f"{why.step}: {why}" if why.step else str(why),
+        meters=dict(rehearsal.journal.meters),
+    )
+
+
+def _when(*, unrun: bool) -> str:
+    return "before it has done anything" if unrun else "when it has run"
+
+
+def _ended_wrong(flown: Flown, ending: str | None) -> str | None:
+    if flown.ending == FATAL:
+        return f"it cannot be undone: {flown.error}"
+    return None if flown.ending == (ending or flown.ending) else f"it is {flown.ending} instead of {ending}"
+
+
+def _left(there: Any, should_be: Any, what: str) -> str | None:
+    return None if there == should_be else f"{what} {there!r} instead of {should_be!r}"

@@ -1,0 +1,66 @@
+"""What a saga's hooks are told. A hook has any of these methods, each of which it may do without::
+
+    class Watch:
+        def start_flight(self, flight): ...
+        def start_step(self, flight): ...            # once for each try of a do or an undo
+        def end_step(self, flight, answer): ...      # the word of the answer
+        def end_flight(self, flight, landing): ...   # how this run of the flight has ended
+
+A class or a function among the hooks makes one for each run. What a hook raises is logged, and nothing comes of it.
+"""
+
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any
+
+from jobs.sagas.entry import Failure
+from jobs.sagas.flight import Flight
+from jobs.sagas.saga import HOOK_METHODS
+
+
+class Hooks:
+    """The hooks of one run, which are told in the order in which they are written. They are users' objects, which may
+    raise anything when they are looked at, and have no words; ``blame`` bears that."""
+
+    def __init__(
+        self, written: Iterable[Any], flight: Flight, blame: Callable[[BaseException], Failure]
+    ) -> None:
+        self._flight = flight
+        self._blame = blame
+        self._hooks = [made for each in written if (made := self._made(each)) is not None]
+
+    def start_flight(self) -> None:
+        self._tell("start_flight")
+
+    def end_flight(self, landing: str) -> None:
+        self._tell("end_flight", landing)
+
+    def start_step(self) -> None:
+        self._tell("start_step")
+
+    def end_step(self, answer: str) -> None:
+        self._tell("end_step", answer)
+
+    def _made(self, written: Any) -> Any:
+        """The hook of this run; None where there is none to be had."""
+        try:
+            if not isinstance(written, type) and any(hasattr(written, name) for name in HOOK_METHODS):
+                return written
+            return written(self._flight)
+        except BaseException as error:
+            # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
+            self._complain(written, "could not be made", error)
+            return None
+
+    def _tell(self, what: str, *words: str) -> None:
+        for hook in self._hooks:
+            try:
+                method = getattr(hook, what, None)
+                if method is not None:
+                    method(self._flight, *words)
+            except BaseException as error:
+                self._complain(hook, f"failed at {what}", error)
+
+    def _complain(self, hook: Any, what: str, error: BaseException) -> None:
+        named = hook if isinstance(hook, type | FunctionType) else type(hook)
+        self._flight.log.warning("the hook %s %s: %s", named.__qualname__, what, self._blame(error))

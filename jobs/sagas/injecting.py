@@ -1,0 +1,36 @@
+"""Answers that a submission has replaced, so that somebody sees what becomes of them (``jobs.sagas.debug``)."""
+
+from jobs.sagas.answers import Answer, Fatal, Retry
+from jobs.sagas.course import Leg
+from jobs.sagas.debug import Debug, Injected
+from jobs.sagas.entry import Direction
+
+
+class Injector:
+    """Of one run: it remembers what it has replaced, each thing once."""
+
+    def __init__(self, debug: Debug) -> None:
+        self._debug = debug
+        self._done: set[tuple[str, int | str]] = set()
+
+    def replaced(self, leg: Leg, name: str, answer: Answer, *, is_last: bool) -> Answer:
+        """What counts as the answer of a step that has really run, and has answered so."""
+        for injected, mark in self._asked(leg, name, is_last=is_last):
+            if injected is not None and mark not in self._done:
+                self._done.add(mark)
+                text = f"asked for by debug, in place of {answer.word}"
+                return Retry(text) if injected == "retry" else Fatal(text)
+        return answer
+
+    def _asked(
+        self, leg: Leg, name: str, *, is_last: bool
+    ) -> list[tuple[Injected | None, tuple[str, int | str]]]:
+        """What is asked for this step, the most particular first."""
+        debug = self._debug
+        if leg.direction is Direction.UNDO:
+            return [(debug.fail_undo.get(name), ("undo", name))]
+        return [
+            (debug.fail_at.get(leg.step), ("at", leg.step)),
+            (debug.fail_do.get(name), ("do", name)),
+            ("fatal" if debug.fail_last and is_last else None, ("last", "")),
+        ]

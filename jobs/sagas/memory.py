@@ -1,0 +1,55 @@
+"""A journal in memory, for flights without a ledger: they end with their process."""
+
+from jobs.sagas.entry import Entry, Event, Heard, Log, Mark
+from jobs.submission import JSON
+
+
+class MemoryJournal:
+    """``entries`` and ``meters`` are there to be read. ``overdue`` says of the wait at the end that its time is up."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.meters: dict[str, tuple[int, int | None]] = {}
+        self.overdue = False
+        self.turn_back: str | None = None
+        self._events: list[Event] = []
+
+    def read(self) -> Log | None:
+        taken = {entry.event for entry in self.entries}
+        last = self.entries[-1] if self.entries else None
+        switches = [
+            entry.failure for entry in self.entries if entry.failure and entry.mark is not Mark.DISMAL
+        ]
+        return Log(
+            last=last,
+            names={entry.step: entry.name for entry in self.entries},
+            failure=switches[-1] if switches else None,
+            events=tuple(
+                Event(id=event.id, name=event.name, payload=event.payload, taken=event.id in taken)
+                for event in self._events
+            ),
+            overdue=self.overdue and _has_an_end(last),
+            turn_back=self.turn_back,
+        )
+
+    def write(self, entry: Entry) -> Heard:
+        if entry not in self.entries[-1:]:
+            if entry.seq != len(self.entries) + 1:
+                raise AssertionError(f"entry {entry.seq} does not follow on {len(self.entries)}")
+            self.entries.append(entry)
+        return self.heed()
+
+    def heed(self) -> Heard:
+        return Heard(stands=True, turn_back=self.turn_back)
+
+    def meter(self, name: str, done: int, total: int | None) -> None:
+        self.meters[name] = (done, total)
+
+    def tell(self, name: str | None, payload: JSON = None) -> None:
+        """An event comes."""
+        self._events.append(Event(id=len(self._events) + 1, name=name, payload=payload))
+
+
+def _has_an_end(last: Entry | None) -> bool:
+    """Whether it awaits something, and not for ever."""
+    return last is not None and last.awaits is not None and last.awaits.within_s is not None

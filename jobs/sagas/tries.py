@@ -1,0 +1,30 @@
+"""One call of a step with all its tries, as the step's rule has it."""
+
+from msgspec.structs import replace
+
+from jobs.durations import parse_duration_s
+from jobs.retry import Rule
+from jobs.sagas.entry import Failure
+from jobs.sagas.means import Means
+
+
+class Tries:
+    """Begun before the first try. Whatever the rule raises when it begins comes out."""
+
+    def __init__(self, rule: Rule, means: Means) -> None:
+        self._means = means
+        self._pauses = rule.begin(means.clock_s())
+        self._done = 0
+
+    def pause_s(self, failure: Failure) -> float | Failure:
+        """How long to wait after a try that came to this; the failure of the step where it is given up."""
+        self._done += 1
+        try:
+            pause_s = self._pauses.next_s(self._means.clock_s(), self._means.chance())
+            if pause_s is not None:
+                return parse_duration_s(pause_s)
+        except BaseException as error:
+            # A rule may be user code too.
+            return self._means.blame(error)
+        times = "once" if self._done == 1 else f"{self._done} times"
+        return replace(failure, message=f"{failure.message} (tried {times})".strip())

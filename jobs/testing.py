@@ -1,0 +1,132 @@
+"""For the tests of those who write sagas: fly them in memory, with a worker dying wherever one can::
+
+    from jobs.testing import fly_everywhere
+
+    def test_whatever_goes_wrong_no_seat_is_lost():
+        report = fly_everywhere(trip, inputs={"customer": "ann"}, context=airline, left_behind=airline.seats_taken)
+        assert not report.troubles
+
+``fly`` is one flight in which nothing goes wrong but what the steps themselves, or ``debug``, have go wrong.
+
+``fly_everywhere`` flies again and again. Once as it is. Once for each step whose do fails before it has done anything,
+and once for each whose do fails when it has run. Once with nobody saying what is waited for, where a wait can time
+out. Once for each undo that fails, before or after it has run, and that somebody has tried again. And each of these
+again with a worker dying at each moment at which that makes a difference: after each call of a do or an undo, and
+after each entry of the journal. What the steps talk to has to be a stand-in, of course.
+
+Whatever goes wrong, a flight that is undone has to leave behind what it found, and one that has succeeded what it
+leaves when no worker dies. ``left_behind`` tells what there is, as any value that can be copied and compared. A flight
+that has succeeded is then taken back, so that the next one finds the world as it was; ``reset`` is called before each
+flight, for a world that needs more than that.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from jobs.api import Build, Definition
+from jobs.catalogue.draft import Entry
+from jobs.catalogue.faults import At, Faults
+from jobs.catalogue.sagas import read_saga
+from jobs.errors import BadRequest
+from jobs.job import Claimed, idempotency_token
+from jobs.ref import JobName
+from jobs.runners.blame import blame
+from jobs.runners.joblog import job_log, worker_log
+from jobs.runners.saga import call
+from jobs.sagas.debug import Debug
+from jobs.sagas.everywhere import Everywhere, Flown, Report, flown_in
+from jobs.sagas.rehearsal import Rehearsal, Trouble
+from jobs.sagas.saga import Saga
+from jobs.submission import JSON
+
+__all__ = ["Debug", "Flown", "Report", "fly", "fly_everywhere"]
+
+
+def fly(
+    saga: Definition[..., Any] | Build,
+    *,
+    inputs: Mapping[str, JSON] = {},
+    context: Any = None,
+    events: Mapping[str, JSON] = {},
+    debug: Debug | None = None,
+) -> Flown:
+    """One flight, of what ``@saga`` has made or of a plain function that makes steps. ``inputs`` are the identifiers of
+    its key and the kwargs of its submission; ``context`` stands in for what the saga's own ``context`` makes. All
+    that it waits for comes; ``events`` has what is said along with it.
+    """
+    logger = job_log(_name_of(saga, inputs), write=_unheard, tell=worker_log(_name_of(saga, inputs)))
+    rehearsal = _rehearsals(saga, inputs, context, events, logger=logger, debug=debug or Debug())(Trouble())
+    return flown_in(rehearsal, rehearsal.fly())
+
+
+def fly_everywhere(
+    saga: Definition[..., Any] | Build,
+    *,
+    left_behind: Callable[[], Any],
+    inputs: Mapping[str, JSON] = {},
+    context: Any = None,
+    events: Mapping[str, JSON] = {},
+    reset: Callable[[], object] = lambda: None,
+) -> Report:
+    """Many flights of one saga, each with its own trouble, as is said above."""
+    logger = job_log(_name_of(saga, inputs), write=_unheard, tell=_unheard)
+    rehearse = _rehearsals(saga, inputs, context, events, logger=logger, debug=Debug())
+    return Report(tuple(Everywhere(rehearse, left_behind, reset).flights()))
+
+
+def _rehearsals(
+    definition: Definition[..., Any] | Build,
+    inputs: Mapping[str, JSON],
+    context: Any,
+    events: Mapping[str, JSON],
+    *,
+    logger: logging.Logger,
+    debug: Debug,
+) -> Callable[[Trouble], Rehearsal]:
+    saga = _saga_of(definition)
+    if context is not None:
+        saga = replace(saga, context=lambda: context)
+    name = _name_of(definition, inputs)
+    token = idempotency_token(name.app, "", name.key)
+    claimed = Claimed(name=name, ids=inputs, round=0, claim=1, token=token)
+
+    def rehearse(trouble: Trouble) -> Rehearsal:
+        return Rehearsal(
+            saga,
+            claimed,
+            events=events,
+            call=call,
+            blame=blame,
+            log=logger,
+            debug=debug,
+            trouble=trouble,
+        )
+
+    return rehearse
+
+
+def _name_of(definition: Definition[..., Any] | Build, inputs: Mapping[str, JSON]) -> JobName:
+    name = definition.name if isinstance(definition, Definition) else getattr(definition, "__name__", "saga")
+    return JobName(name, "_".join(map(str, inputs.values())))
+
+
+def _unheard(*_: object) -> None:
+    """Of so many flights nobody reads what they say."""
+
+
+def _saga_of(definition: Definition[..., Any] | Build) -> Saga:
+    """As the catalogue reads it; DefinitionError with all that is wrong with it. A plain function only makes steps."""
+    if not isinstance(definition, Definition):
+        return Saga(build=definition)
+    faults = Faults()
+    at = At(faults, "jobs.testing", definition.name)
+    words = definition.words
+    entry = Entry(origin=at.source, name=definition.name, words=words, function=definition.function)
+    saga = read_saga(words, entry, at).saga if words.get("job_type") == "saga" else None
+    faults.raise_any()
+    if saga is None:
+        raise BadRequest(f"{definition.name} is no saga.")
+    return saga

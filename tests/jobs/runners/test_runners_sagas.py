@@ -1,0 +1,258 @@
+"""The runner of sagas: real time, a real stop, and what the outcome says of a run."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Retry, Step, Stop, Wait, retry
+from jobs.allowance import Allowance
+from jobs.app import App
+from jobs.outcome import Ending, Outcome
+from jobs.policy import Policy
+from jobs.runners import runner_for
+from jobs.runners.saga import SagaRunner
+from jobs.sagas.debug import Debug
+from jobs.sagas.entry import Entry, Heard
+from jobs.sagas.memory import MemoryJournal
+from jobs.sagas.saga import Saga
+from jobs.template import Template
+from tests.jobs.runners.runner_bench import Bench, Clock, stores_in
+
+
+class Scripted(Step):
+    def __init__(self, name: str, do: Any = None, undo: Any = None, rule: retry.Rule | None = None) -> None:
+        self.name = name
+        self.retry = rule or retry.none()
+        self._do = do
+        self._undo = undo
+
+    def do(self, flight: Any) -> Any:
+        return self._do(flight) if callable(self._do) and not isinstance(self._do, type) else self._do
+
+    def undo(self, flight: Any) -> Any:
+        return self._undo(flight) if callable(self._undo) and not isinstance(self._undo, type) else self._undo
+
+
+class Flights:
+    """Runs of one flight, whose journal stays between them."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.journal = MemoryJournal()
+
+    def run(self, *steps: Step, policy: Policy | None = None, **words: Any) -> Outcome:
+        app = _app(Saga(build=lambda _: steps, **words), policy)
+        runner = runner_for(app, self.bench.stores)
+        return runner.run(
+            self.bench.assign(app),
+            stop=self.bench.stop,
+            report=lambda done, total: None,
+            journal=self.journal,
+        )
+
+
+def _app(saga: Saga, policy: Policy | None = None) -> App:
+    return App(
+        name="trip",
+        origin="a test",
+        job_type="saga",
+        template=Template.parse("{date}_{client_id}"),
+        saga=saga,
+        policy=policy or Policy(),
+    )
+
+
+@pytest.fixture
+def flights(bench: Bench) -> Flights:
+    return Flights(bench)
+
+
+def _raises(error: BaseException) -> Callable[[Any], None]:
+    def fails(_: Any) -> None:
+        raise error
+
+    return fails
+
+
+def test_the_runner_fits_a_saga(bench: Bench) -> None:
+    assert isinstance(runner_for(_app(Saga(build=lambda _: [])), stores_in(bench.folder)), SagaRunner)
+
+
+def test_a_flight_that_succeeds_is_done(flights: Flights) -> None:
+    outcome = flights.run(Scripted("seat"), Scripted("meal"))
+    assert (outcome.ending, outcome.error) == (Ending.DONE, None)
+    assert [entry.name for entry in flights.journal.entries] == ["seat", "meal"]
+
+
+def test_a_flight_that_is_undone_is_an_error_with_the_traceback_of_the_step(flights: Flights) -> None:
+    outcome = flights.run(Scripted("seat"), Scripted("meal", do=_raises(ValueError("sold out"))))
+    assert outcome.ending is Ending.ERROR
+    assert outcome.error is not None
+    assert outcome.error.startswith("meal failed: ValueError: sold out\nTraceback")
+    assert "in fails" in outcome.error
+    assert "pilot.py" not in outcome.error
+
+
+def test_an_answer_that_fails_a_step_needs_no_traceback(flights: Flights) -> None:
+    assert flights.run(Scripted("seat", do=Fatal("full"))).error == "seat failed: Fatal: full"
+
+
+def test_a_dismal_failure_names_the_undo_and_what_began_it(
+    flights: Flights, worker_log: pytest.LogCaptureFixture
+) -> None:
+    outcome = flights.run(Scripted("seat", undo=Fatal("closed")), Scripted("meal", do=Fatal("sold out")))
+    assert outcome.ending is Ending.DISMAL
+    assert outcome.error == (
+        "DISMAL FAILURE: undo of seat failed: Fatal: closed\nmeal failed: Fatal: sold out"
+    )
+    assert "trip/20140101_7: DISMAL FAILURE: undo of seat failed: Fatal: closed" in worker_log.messages
+    assert "ERROR DISMAL FAILURE: undo of seat failed" in outcome.output
+
+
+def test_a_wait_says_what_for_and_how_long(flights: Flights) -> None:
+    outcome = flights.run(Scripted("seat", do=Wait("approved", timeout="1h")))
+    assert (outcome.ending, outcome.event, outcome.waits_s) == (Ending.SUSPENDED, "approved", 3600)
+    flights.journal.tell("approved")
+    assert flights.run(Scripted("seat")).ending is Ending.DONE
+
+
+def test_a_wait_without_an_end_for_anything_says_neither(flights: Flights) -> None:
+    outcome = flights.run(Scripted("seat", do=Wait))
+    assert (outcome.ending, outcome.event, outcome.waits_s) == (Ending.SUSPENDED, None, None)
+
+
+def test_a_flight_that_stops_is_handed_back_and_goes_on(flights: Flights) -> None:
+    steps = (Scripted("seat", do=Stop), Scripted("meal"))
+    assert flights.run(*steps).ending is Ending.HANDED_BACK
+    assert flights.run(*steps).ending is Ending.DONE
+
+
+def test_the_debug_options_of_the_policy_are_heeded(flights: Flights) -> None:
+    policy = Policy(debug=Debug(fail_last=True))
+    outcome = flights.run(Scripted("seat"), policy=policy)
+    assert outcome.error == "seat failed: Fatal: asked for by debug, in place of success"
+
+
+def test_a_called_off_flight_says_so(flights: Flights) -> None:
+    def called_off(_: Any) -> None:
+        flights.journal.turn_back = "nobody wants it any more"
+
+    outcome = flights.run(Scripted("seat", do=called_off), Scripted("meal"))
+    assert outcome.ending is Ending.ERROR
+    assert outcome.error == "It was called off, and undone from seat on: nobody wants it any more"
+
+
+def test_a_flight_that_was_taken_over_is_handed_back(flights: Flights) -> None:
+    refuses: Callable[[Entry], Heard] = lambda _: Heard(stands=False)  # noqa: E731  # It stands in for a method.
+    flights.journal.write = refuses
+    outcome = flights.run(Scripted("seat"))
+    assert (outcome.ending, outcome.error) == (Ending.HANDED_BACK, "Its flight was taken over.")
+
+
+def test_a_saga_that_cannot_be_made_is_an_error_that_says_why(flights: Flights) -> None:
+    outcome = flights.run(context=_raising_context)
+    assert outcome.ending is Ending.ERROR
+    assert outcome.error is not None
+    assert outcome.error.startswith("Taking it up failed: OSError: no desk\nTraceback")
+    assert "_raising_context" in outcome.error
+
+
+def test_a_saga_that_cannot_be_made_again_waits_to_be_mended(flights: Flights) -> None:
+    flights.run(Scripted("seat", do=Stop), Scripted("meal"))
+    outcome = flights.run(Scripted("meal"))
+    assert outcome.ending is Ending.DISMAL
+    assert outcome.error == (
+        "DISMAL FAILURE: taking it up again failed:"
+        " Unbuildable: its journal has seat as step 0, and now its steps are meal"
+    )
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(env={"A": "1"}),
+        Policy(cwd="/"),
+        Policy(limits=Allowance(processes=1)),
+        Policy(keep_output=True),
+    ],
+)
+def test_what_only_a_process_can_have_is_refused(flights: Flights, policy: Policy) -> None:
+    outcome = flights.run(Scripted("seat"), policy=policy)
+    assert outcome.ending is Ending.ERROR
+    assert "env, cwd, limits or keep_output, which a thread cannot have" in str(outcome.error)
+    assert flights.journal.entries == []
+
+
+def test_and_a_flight_that_has_begun_stays_as_it_is_for_that(flights: Flights) -> None:
+    steps = (Scripted("seat", do=Stop), Scripted("meal"))
+    flights.run(*steps)
+    outcome = flights.run(*steps, policy=Policy(cwd="/"))
+    assert outcome.ending is Ending.DISMAL
+    assert str(outcome.error).startswith("DISMAL FAILURE: taking it up again failed: BadRequest")
+    assert flights.run(*steps).ending is Ending.DONE
+
+
+def test_without_a_journal_a_flight_is_kept_in_memory(bench: Bench) -> None:
+    app = _app(Saga(build=lambda _: [Scripted("seat"), Scripted("meal", do=Fatal("sold out"))]))
+    outcome = bench.run(bench.assign(app))
+    assert (outcome.ending, outcome.error) == (Ending.ERROR, "meal failed: Fatal: sold out")
+
+
+def test_what_steps_log_is_the_output(flights: Flights) -> None:
+    outcome = flights.run(Scripted("seat", do=lambda flight: flight.log.info("booked %d", 7)))
+    assert "INFO booked 7" in outcome.output
+
+
+def test_a_worker_that_leaves_goes_no_further_than_the_next_boundary(flights: Flights) -> None:
+    steps = (Scripted("seat", do=lambda _: flights.bench.stop.set()), Scripted("meal"))
+    assert flights.run(*steps).ending is Ending.HANDED_BACK
+    assert [entry.name for entry in flights.journal.entries] == ["seat"]
+
+
+def test_a_worker_that_leaves_ends_a_pause_at_once(bench: Bench) -> None:
+    flights, paused = Flights(bench), threading.Event()
+
+    def busy(_: Any) -> Retry:
+        paused.set()
+        return Retry("busy")
+
+    run = bench.meanwhile(
+        lambda: flights.run(Scripted("seat", do=busy, rule=retry.fixed(seconds="1h", times=9)))
+    )
+    assert paused.wait(10)
+    bench.stop.set()
+    assert run.result(10).ending is Ending.HANDED_BACK
+    assert flights.journal.entries == []
+
+
+def test_a_flight_over_its_timeout_is_undone(flights: Flights, clock: Clock) -> None:
+    undone: list[str] = []
+
+    def long(_: Any) -> None:
+        clock.ahead_s += 61
+
+    steps = (
+        Scripted("seat", do=long, undo=lambda flight: undone.append(flight.step_name)),
+        Scripted("meal"),
+    )
+    outcome = flights.run(*steps, policy=Policy(timeout_s=60))
+    assert outcome.ending is Ending.ERROR
+    assert outcome.error == "seat failed: TimedOut: It ran over its timeout of 60 s."
+    assert undone == ["seat"]
+
+
+def test_hooks_of_a_saga_are_told(flights: Flights) -> None:
+    told: list[str] = []
+
+    class Notes:
+        def end_flight(self, flight: Any, landing: str) -> None:
+            told.append(f"{flight.key} {landing}")
+
+    flights.run(Scripted("seat"), hooks=(Notes(),))
+    assert told == ["20140101_7 succeeded"]
+
+
+def _raising_context() -> None:
+    raise OSError("no desk")

@@ -1,0 +1,181 @@
+"""Air to fly in: one flight of scripted steps, run after run, under a clock that only pauses move."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from jobs import Step, retry
+from jobs.job import Claimed, idempotency_token
+from jobs.ref import JobName
+from jobs.retry import Rule
+from jobs.runners.blame import blame
+from jobs.runners.saga import call
+from jobs.sagas.answers import Answer
+from jobs.sagas.debug import Debug
+from jobs.sagas.entry import Entry, Heard, Log
+from jobs.sagas.flight import Flight
+from jobs.sagas.flying import fly
+from jobs.sagas.landing import Landed, Landing
+from jobs.sagas.means import Means
+from jobs.sagas.memory import MemoryJournal
+from jobs.sagas.saga import Saga
+
+RUNS_MAX = 200
+
+
+class Raised:
+    """In a script: the step does not return this, it raises it."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Ledger(MemoryJournal):
+    """Where ``taken`` is set, another worker has the flight by now; the next run has it again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = False
+        self.heeded = 0
+
+    def read(self) -> Log | None:
+        self.taken = False
+        return super().read()
+
+    def write(self, entry: Entry) -> Heard:
+        return Heard(stands=False) if self.taken else super().write(entry)
+
+    def heed(self) -> Heard:
+        self.heeded += 1
+        return Heard(stands=not self.taken, turn_back=self.turn_back)
+
+    @property
+    def lines(self) -> list[str]:
+        return [f"{each.direction} {each.step} {each.mark}" for each in self.entries]
+
+
+class Air:
+    """``calls`` has each call of a step: ``do a``. A step does what is ``scripted`` for that, call by call, whichever
+    run it is called in, and succeeds where nothing is left to do. What is scripted is an answer, ``Raised``, or a
+    function of the flight, which does something and may return one."""
+
+    def __init__(self, steps: str = "a b c", **scripted: Sequence[Any]) -> None:
+        self.calls: list[str] = []
+        self.journal = Ledger()
+        self.rules: dict[str, Rule] = {}
+        self.scripts = {name.replace("_", " "): list(script) for name, script in scripted.items()}
+        self.steps = steps
+        self.built = 0
+        self.hooks: Sequence[Any] = ()
+        self.context: Callable[[], Any] | None = None
+        self.debug = Debug()
+        self.inputs: Mapping[str, Any] = {"customer": "ann"}
+        self.kwargs: Mapping[str, Any] = {}
+        self.now_s = 0.0
+        self.pauses: list[float] = []
+        self.timeout_s = float("inf")
+        self.stopping = False
+        self.chance = 0.5
+        self.log = logging.getLogger("sluice.job")
+        self.claim = 0
+        self.build: Callable[[Flight], Any] = self._build
+
+    def fly(self) -> Landing:
+        """One run."""
+        self.claim += 1
+        self.stopping = False
+        began_s = self.now_s
+        means = Means(
+            journal=self.journal,
+            clock_s=lambda: self.now_s,
+            chance=lambda: self.chance,
+            pause=self._pause,
+            stopped=lambda: self.stopping,
+            over_time=lambda: "It is over time." if self.now_s - began_s > self.timeout_s else None,
+            call=call,
+            blame=blame,
+        )
+        name = JobName("trip", "ann")
+        claimed = Claimed(
+            name=name,
+            ids=self.inputs,
+            kwargs=self.kwargs,
+            round=0,
+            claim=self.claim,
+            token=idempotency_token("trip", "", "ann"),
+        )
+        saga = Saga(build=self.build, context=self.context, hooks=tuple(self.hooks))
+        return fly(saga, claimed, means, logger=self.log, debug=self.debug)
+
+    def lands(self) -> Landing:
+        """Run after run, until the flight is over or waits."""
+        for _ in range(RUNS_MAX):
+            landing = self.fly()
+            if landing.how not in {Landed.HANDED_BACK, Landed.LOST}:
+                return landing
+        raise AssertionError("it does not land")
+
+    @property
+    def called(self) -> str:
+        return ", ".join(self.calls)
+
+    def crash(self, flight: Flight) -> None:  # The same in every step.
+        """The worker dies here: nothing that follows is written down."""
+        self.journal.taken = True
+
+    def stop(self, flight: Flight) -> None:  # The same in every step.
+        """The worker is to leave."""
+        self.stopping = True
+
+    def _pause(self, pause_s: float) -> bool:
+        self.pauses.append(pause_s)
+        self.now_s += pause_s
+        return self.stopping
+
+    def _build(self, flight: Flight) -> Any:  # What is built here does not depend on it.
+        self.built += 1
+        return [_Scripted(self, name) for name in self.steps.split()]
+
+    def answers(self, what: str, flight: Flight) -> Any:
+        self.calls.append(what)
+        script = self.scripts.get(what)
+        act = script.pop(0) if script else None
+        return raise_or_return(act) if isinstance(act, type | Answer) or not callable(act) else act(flight)
+
+
+class _Scripted(Step):
+    def __init__(self, air: Air, name: str) -> None:
+        self.name = name
+        self.retry = air.rules.get(name, retry.none())
+        self._air = air
+
+    def do(self, flight: Flight) -> Any:
+        return self._air.answers(f"do {self.name}", flight)
+
+    def undo(self, flight: Flight) -> Any:
+        return self._air.answers(f"undo {self.name}", flight)
+
+
+def puts(name: str, value: Any, answer: Any = None) -> Callable[[Flight], Any]:
+    """Leaves something in the working map, and answers so."""
+
+    def act(flight: Flight) -> Any:
+        flight.working[name] = value
+        return raise_or_return(answer)
+
+    return act
+
+
+def both(*acts: Callable[[Flight], Any]) -> Callable[[Flight], Any]:
+    """One after the other; the last one answers."""
+
+    def act(flight: Flight) -> Any:
+        return [each(flight) for each in acts][-1]
+
+    return act
+
+
+def raise_or_return(answer: Any) -> Any:
+    if isinstance(answer, Raised):
+        raise answer.error
+    return answer

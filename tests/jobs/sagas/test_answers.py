@@ -1,0 +1,130 @@
+"""What a step may answer, and what becomes of everything else that it can do."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Rerun, Retry, Stop, Success, Wait, retry
+from jobs.sagas.answers import Answer, read_answer
+from jobs.sagas.landing import Landed
+from tests.jobs.sagas.air import Air, Raised
+
+
+class Busy(Retry):
+    """Of the user's own."""
+
+
+class NoText(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text either")
+
+
+class NoWords:
+    def __repr__(self) -> str:
+        raise SystemExit("no words")
+
+
+@pytest.mark.parametrize("answer", [Success, Retry, Fatal, Rerun, Wait, Stop, Busy])
+def test_a_class_serves_as_well_as_an_instance(answer: type[Answer]) -> None:
+    assert type(read_answer(answer)) is answer
+    instance = answer()
+    assert read_answer(instance) is instance
+
+
+def test_nothing_is_success() -> None:
+    assert type(read_answer(None)) is Success
+
+
+@pytest.mark.parametrize(
+    "returned", [True, False, 0, "success", {}, Answer, Answer(), Exception, ValueError("x"), int]
+)
+@pytest.mark.parametrize("direction", ["do", "undo"])
+def test_whatever_else_is_returned_has_failed(returned: Any, direction: str) -> None:
+    air = Air("a", **({"do_a": [lambda _: returned]} if direction == "do" else {"do_a": [Fatal]}))
+    if direction == "undo":
+        air.scripts["undo a"] = [lambda _: returned]
+    landing = air.fly()
+    failure = landing.failure if direction == "do" else landing.trouble
+    assert landing.how is (Landed.UNDONE if direction == "do" else Landed.DISMAL)
+    assert failure is not None
+    assert failure.type == "TypeError"
+    assert failure.message.endswith(
+        "which is no answer; there are Success, Retry, Fatal, Rerun, Wait, Stop, and nothing for Success"
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SystemExit(0),
+        KeyboardInterrupt(),
+        MemoryError(),
+        GeneratorExit(),
+        RecursionError("deep"),
+        asyncio.CancelledError(),
+        BaseExceptionGroup("several", [SystemExit(1), ValueError("x")]),
+        StopIteration(3),
+        NoText(),
+        ValueError("a\0b \ud800"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_is_raised_is_a_failure_of_the_step_and_not_of_the_worker(error: BaseException) -> None:
+    air = Air("a b", do_b=[Raised(error)])
+    landing = air.fly()
+    assert landing.how is Landed.UNDONE
+    assert air.called == "do a, do b, undo b, undo a"
+    assert landing.failure is not None
+    assert landing.failure.type.endswith(type(error).__name__)
+    assert "\0" not in landing.failure.message + landing.failure.traceback
+    assert (landing.failure.message + landing.failure.traceback).encode()
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), ValueError("x")])
+def test_whatever_an_undo_raises_is_a_dismal_failure(error: BaseException) -> None:
+    air = Air("a", do_a=[Fatal], undo_a=[Raised(error)])
+    assert air.fly().how is Landed.DISMAL
+
+
+def test_an_object_that_has_no_words_for_itself_fails_its_step() -> None:
+    landing = Air("a", do_a=[lambda _: NoWords()]).fly()
+    assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "SystemExit: no words")
+
+
+def test_a_long_message_is_cut() -> None:
+    failure = Air("a", do_a=[Raised(ValueError("x" * 10_000_000))]).fly().failure
+    assert failure is not None
+    assert len(failure.message) < 40_000
+    assert len(failure.traceback) < 40_000
+
+
+def test_a_step_may_be_async() -> None:
+    async def waits(_: Any) -> type[Answer]:
+        await asyncio.sleep(0)
+        return Stop
+
+    async def fails(_: Any) -> None:
+        await asyncio.sleep(0)
+        raise ValueError("x")
+
+    air = Air("a b", do_a=[waits], do_b=[fails])
+    assert air.fly().how is Landed.HANDED_BACK
+    assert str(air.fly().failure) == "ValueError: x"
+
+
+def test_a_step_that_yields_has_not_run() -> None:
+    def yields(_: Any) -> Iterator[None]:
+        yield
+
+    failure = Air("a", do_a=[yields]).fly().failure
+    assert failure is not None
+    assert "which is no answer" in failure.message
+
+
+def test_an_answer_of_the_users_own_class_counts_like_the_one_it_is_made_of() -> None:
+    air = Air("a", do_a=[Busy("later"), Raised(Busy("later")), Busy])
+    air.rules["a"] = retry.fixed(0, 3)
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.calls == ["do a"] * 4

@@ -1,0 +1,176 @@
+"""The steps are made anew whenever a flight is taken up, and have to fit its journal."""
+
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Step, Stop, retry
+from jobs.sagas.entry import Failure
+from jobs.sagas.landing import Landed
+from tests.jobs.sagas.air import Air
+
+# Steps that cannot be made.
+
+
+def _built(made: Any) -> str:
+    air = Air()
+    air.build = lambda _: made() if callable(made) and not isinstance(made, type) else made
+    landing = air.fly()
+    assert landing.how is Landed.UNDONE
+    assert air.journal.entries == []
+    return str(landing.failure)
+
+
+class Named(Step):
+    def __init__(self, name: Any) -> None:
+        self.name = name
+
+
+class Unruled(Step):
+    def __init__(self, rule: Any) -> None:
+        self.retry = rule
+
+
+class Nameless(Step):
+    @property
+    def name(self) -> str:
+        raise SystemExit("no name")
+
+
+class NoWords:
+    def __repr__(self) -> str:
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (None, "Unbuildable: it returned None, which is no list of steps"),
+        ("steps", "Unbuildable: it returned 'steps', which is no list of steps"),
+        ([Step], "Unbuildable: it returned [<class 'jobs.sagas.step.Step'>], which is no list of steps"),
+        ([Step(), None], "None], which is no list of steps"),
+        (iter([Step()]), "which is no list of steps"),
+        ([Named("")], "Unbuildable: '' is no name of a step; it has 1 to 200 characters"),
+        ([Named("x" * 201)], "is no name of a step"),
+        ([Named(7)], "Unbuildable: 7 is no name of a step"),
+        ([Named("a\0")], "Unbuildable: a step cannot have this name"),
+        ([Named("\ud800")], "Unbuildable: a step cannot have this name"),
+        ([Nameless()], "SystemExit: no name"),
+        ([Step(), Unruled(None)], "Unruled has None as its retry, which is no rule of jobs.retry"),
+        ([Unruled(retry.fixed)], "which is no rule of jobs.retry"),
+        ([Unruled(3)], "Unbuildable: Unruled has 3 as its retry"),
+        ([NoWords()], "ValueError: no words"),
+        (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_is_no_list_of_steps_does_not_fly(made: Any, told: str) -> None:
+    assert told in _built(made)
+
+
+# Steps that cannot be made again.
+
+
+def test_a_flight_that_never_began_fails_like_any_job() -> None:
+    air = Air("a")
+    air.build = lambda _: _raise(LookupError("no such customer"))
+    landing = air.fly()
+    assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "LookupError: no such customer")
+    assert air.journal.entries == []
+
+
+def _unbuildable(air: Air) -> None:
+    air.build = lambda _: _raise(LookupError("no such customer"))
+
+
+def _without_context(air: Air) -> None:
+    air.context = lambda: _raise(OSError("no such desk"))
+
+
+def _other_steps(air: Air) -> None:
+    air.steps = "x a b c"
+
+
+def _fewer_steps(air: Air) -> None:
+    air.steps = ""
+
+
+def _swapped_steps(air: Air) -> None:
+    """The one that it stands at is the same, and one that would be undone is another."""
+    air.steps = "x b c"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (_unbuildable, "LookupError: no such customer"),
+        (_without_context, "OSError: no such desk"),
+        (_other_steps, "Unbuildable: its journal has a as step 0, and now its steps are x, a, b, c"),
+        (_fewer_steps, "Unbuildable: its journal has a as step 0, and now its steps are none"),
+        (_swapped_steps, "Unbuildable: its journal has a as step 0, and now its steps are x, b, c"),
+    ],
+)
+def test_a_flight_that_began_and_cannot_be_made_again_waits_to_be_mended(
+    changes: Any, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    air = Air("a b c", do_b=[Stop])
+    air.fly()
+    before = air.journal.entries.copy()
+    build = air.build
+    changes(air)
+    landing = air.fly()
+    assert (landing.how, str(landing.trouble)) == (Landed.DISMAL, told)
+    assert air.journal.entries == before
+    assert f"DISMAL FAILURE: it cannot be taken up again: {told}" in caplog.text
+    air.build, air.context, air.steps = build, None, "a b c"
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do b, do c"
+
+
+def test_why_it_was_being_undone_is_not_forgotten_when_it_cannot_be_made_again() -> None:
+    air = Air("a", do_a=[Fatal("full")])
+    air.scripts["undo a"] = [air.crash]
+    air.fly()
+    _unbuildable(air)
+    assert air.fly().failure == Failure(type="Fatal", message="full", step="a")
+
+
+def test_steps_that_it_has_not_come_to_may_have_changed() -> None:
+    air = Air("a b", do_a=[Stop])
+    air.fly()
+    air.steps = "a x y"
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do x, do y"
+
+
+def test_which_steps_there_are_may_depend_on_the_inputs() -> None:
+    air = Air()
+    build = air.build
+
+    def chooses(flight: Any) -> Any:
+        air.steps = "a b c" if flight.inputs["insured"] else "a c"
+        return build(flight)
+
+    air.build = chooses
+    air.kwargs = {"insured": True}
+    air.scripts["do a"] = [Stop]
+    air.fly()
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do b, do c"
+
+
+def test_who_changes_the_list_afterwards_changes_another() -> None:
+    air, made = Air("a b"), list[Any]()
+    build = air.build
+
+    def builds(flight: Any) -> Any:
+        made[:] = build(flight)
+        return made
+
+    air.build = builds
+    air.scripts["do a"] = [lambda _: made.clear()]
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do b"
+
+
+def _raise(error: BaseException) -> Any:
+    raise error

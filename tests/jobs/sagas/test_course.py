@@ -1,0 +1,50 @@
+"""Where a flight goes on: a function of the last entry of its journal."""
+
+import pytest
+
+from jobs.sagas.course import Leg, next_leg
+from jobs.sagas.entry import Await, Direction, Entry, Mark
+
+DO, SWITCH, UNDO = Direction.DO, Direction.SWITCH, Direction.UNDO
+
+
+def _entry(direction: Direction, step: int, mark: Mark = Mark.DONE) -> Entry:
+    awaits = Await() if mark is Mark.AWAITS else None
+    return Entry(seq=1, step=step, name="a", steps=9, direction=direction, mark=mark, awaits=awaits)
+
+
+def test_without_an_entry_it_begins() -> None:
+    assert next_leg(None) == Leg(0, DO)
+
+
+@pytest.mark.parametrize(
+    ("last", "leg"),
+    [
+        (_entry(DO, 0), Leg(1, DO)),
+        (_entry(DO, 2, Mark.CAME), Leg(3, DO)),
+        (_entry(DO, 2, Mark.AGAIN), Leg(2, DO)),
+        (_entry(SWITCH, 2), Leg(2, UNDO)),
+        (_entry(UNDO, 2), Leg(1, UNDO)),
+        (_entry(UNDO, 0), Leg(-1, UNDO)),
+        (_entry(UNDO, 2, Mark.CAME), Leg(1, UNDO)),
+        (_entry(UNDO, 2, Mark.FORCED), Leg(1, UNDO)),
+        (_entry(UNDO, 2, Mark.AGAIN), Leg(2, UNDO)),
+        (_entry(UNDO, 2, Mark.DISMAL), Leg(2, UNDO)),
+    ],
+)
+def test_what_follows_on_an_entry(last: Entry, leg: Leg) -> None:
+    assert next_leg(last) == leg
+
+
+@pytest.mark.parametrize("direction", [DO, UNDO])
+def test_no_step_is_next_while_it_waits(direction: Direction) -> None:
+    with pytest.raises(ValueError, match="entry 1 awaits something"):
+        next_leg(_entry(direction, 1, Mark.AWAITS))
+
+
+def test_every_entry_that_can_be_is_followed_by_a_neighbour_or_the_same_step() -> None:
+    for direction in Direction:
+        for mark in set(Mark) - {Mark.AWAITS}:
+            leg = next_leg(_entry(direction, 4, mark))
+            assert abs(leg.step - 4) <= 1
+            assert (leg.direction is DO) == (direction is DO)

@@ -1,0 +1,134 @@
+"""What a step sees of its flight: inputs, context, token, meters."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Stop
+from jobs.sagas.flight import Flight
+from jobs.sagas.landing import Landed
+from tests.jobs.sagas.air import Air
+
+
+def _seen(air: Air, look: Callable[[Flight], Any]) -> Any:
+    """Through the eyes of the first step."""
+    seen: list[Any] = []
+    air.scripts["do a"] = [lambda flight: seen.append(look(flight))]
+    assert air.lands().how is Landed.SUCCEEDED
+    return seen[0]
+
+
+def test_the_inputs_are_the_identifiers_and_the_kwargs() -> None:
+    air = Air("a")
+    air.kwargs = {"class": "first"}
+    assert _seen(air, lambda flight: dict(flight.inputs)) == {"customer": "ann", "class": "first"}
+
+
+def test_the_inputs_cannot_be_changed() -> None:
+    air = Air("a", do_a=[lambda flight: flight.inputs.update(customer="eve")])
+    landing = air.fly()
+    assert (landing.how, landing.failure and landing.failure.type) == (Landed.UNDONE, "AttributeError")
+
+
+def test_a_kwarg_does_not_take_the_place_of_an_identifier() -> None:
+    air = Air("a")
+    air.kwargs = {"customer": "eve"}
+    landing = air.fly()
+    assert (landing.how, str(landing.failure)) == (
+        Landed.UNDONE,
+        "BadRequest: The kwargs customer are fixed by the key ann; leave them out.",
+    )
+    assert air.calls == []
+
+
+def test_it_says_which_job_and_which_step_it_is() -> None:
+    seen = _seen(Air("a"), lambda it: (it.app, it.key, it.round, it.claim, it.step, it.step_name, it.undoing))
+    assert seen == ("trip", "ann", 0, 1, 0, "a", False)
+
+
+def test_a_token_is_the_same_in_do_and_undo_and_every_run_and_is_another_for_each_step() -> None:
+    tokens: dict[str, set[str]] = {}
+
+    def notes(name: str, answer: Any = None) -> Callable[[Flight], Any]:
+        def act(flight: Flight) -> Any:
+            tokens.setdefault(name, set()).add(flight.token)
+            return answer
+
+        return act
+
+    air = Air("a a b")
+    air.scripts["do a"] = [notes("a0", Stop), notes("a1")]
+    air.scripts["do b"] = [notes("b", Fatal)]
+    air.scripts["undo b"] = [notes("b")]
+    air.scripts["undo a"] = [notes("a1", Stop), notes("a0")]
+    assert air.lands().how is Landed.UNDONE
+    assert [len(each) for each in tokens.values()] == [1, 1, 1]
+    assert len(set.union(*tokens.values())) == 3
+
+
+def test_the_context_is_made_once_for_all_flights_of_a_process() -> None:
+    made: list[object] = []
+
+    def desk() -> object:
+        made.append(object())
+        return made[-1]
+
+    one, other = Air("a"), Air("a")
+    one.context = other.context = desk
+    assert _seen(one, lambda flight: flight.context) is _seen(other, lambda flight: flight.context)
+    assert len(made) == 1
+
+
+def test_a_context_that_could_not_be_made_is_asked_for_again() -> None:
+    tries: list[int] = []
+
+    def desk() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            raise SystemExit("closed")
+        return "desk"
+
+    air = Air("a")
+    air.context = desk
+    landing = air.fly()
+    assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "SystemExit: closed")
+    assert _seen(air, lambda flight: flight.context) == "desk"
+
+
+def test_a_saga_may_have_no_context() -> None:
+    assert _seen(Air("a"), lambda flight: flight.context) is None
+
+
+def test_meters_are_kept_at_once_and_not_taken_back() -> None:
+    air = Air("a")
+
+    def shows(flight: Flight) -> Any:
+        flight.progress(1, 4)
+        flight.progress(2, name="luggage")
+        assert air.journal.meters == {"a": (1, 4), "luggage": (2, None)}
+        return Fatal
+
+    air.scripts["do a"] = [shows]
+    assert air.fly().how is Landed.UNDONE
+    assert air.journal.meters == {"a": (1, 4), "luggage": (2, None)}
+
+
+@pytest.mark.parametrize(
+    "shows",
+    [
+        lambda flight: flight.progress(1, 2, name="sluice_step"),
+        lambda flight: flight.progress(1, 2, name="SLUICE"),
+        lambda flight: flight.progress(1, 2, name="x" * 201),
+        lambda flight: flight.progress(1, 2, name="a\0b"),
+        lambda flight: flight.progress(1, 2, name="\ud800"),
+        lambda flight: flight.progress(2**63),
+        lambda flight: flight.progress(float("inf")),
+        lambda flight: flight.progress(float("nan")),
+    ],
+)
+def test_a_meter_that_could_not_be_shown_is_refused(shows: Callable[[Flight], Any]) -> None:
+    air = Air("a", do_a=[shows])
+    landing = air.fly()
+    assert (landing.how, landing.failure and landing.failure.type) == (Landed.UNDONE, "ValueError")
+    assert air.journal.meters == {}

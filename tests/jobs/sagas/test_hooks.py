@@ -1,0 +1,185 @@
+"""Hooks: what they are told, in which order, and that nothing comes of what they do."""
+
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Retry, Stop, Wait, retry
+from jobs.sagas.landing import Landed
+from tests.jobs.sagas.air import Air
+
+
+class Notes:
+    """Notes what it is told."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.told: list[str] = []
+
+    def start_flight(self, flight: Any) -> None:
+        self.told.append(f"{self.name}flight {flight.key}")
+
+    def end_flight(self, flight: Any, landing: str) -> None:
+        self.told.append(f"{self.name}{landing}")
+
+    def start_step(self, flight: Any) -> None:
+        self.told.append(f"{self.name}{'undo' if flight.undoing else 'do'} {flight.step} {flight.step_name}")
+
+    def end_step(self, flight: Any, answer: str) -> None:
+        self.told.append(f"{self.name}{answer}")
+
+
+class Breaks:
+    """Raises whatever it is told."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __repr__(self) -> str:
+        raise self._error
+
+    def _breaks(self, *_: Any) -> None:
+        raise self._error
+
+    start_flight = end_flight = start_step = end_step = _breaks
+
+
+def _noted(air: Air) -> list[str]:
+    notes = Notes()
+    air.hooks = [notes]
+    air.lands()
+    return notes.told
+
+
+def test_they_are_told_of_the_flight_and_of_each_step() -> None:
+    assert _noted(Air("a b")) == ["flight ann", "do 0 a", "success", "do 1 b", "success", "succeeded"]
+
+
+def test_they_are_told_of_what_is_undone() -> None:
+    told = [
+        "flight ann",
+        "do 0 a",
+        "success",
+        "do 1 b",
+        "fatal",
+        "undo 1 b",
+        "success",
+        "undo 0 a",
+        "success",
+        "undone",
+    ]
+    assert _noted(Air("a b", do_b=[Fatal])) == told
+
+
+def test_they_are_told_of_each_try() -> None:
+    air = Air("a", do_a=[Retry])
+    air.rules["a"] = retry.fixed(0, 1)
+    assert _noted(air) == ["flight ann", "do 0 a", "retry", "do 0 a", "success", "succeeded"]
+
+
+def test_they_are_told_of_each_run() -> None:
+    told = ["flight ann", "do 0 a", "stop", "handed back", "flight ann", "do 1 b", "wait", "suspended"]
+    assert _noted(Air("a b", do_a=[Stop], do_b=[Wait])) == told
+
+
+def test_they_are_told_in_the_order_in_which_they_are_written() -> None:
+    told: list[str] = []
+    one, other = Notes("1 "), Notes("2 ")
+    one.told = other.told = told
+    air = Air("a")
+    air.hooks = [one, other]
+    air.fly()
+    assert told == [
+        f"{which} {what}" for what in ("flight ann", "do 0 a", "success", "succeeded") for which in (1, 2)
+    ]
+
+
+def test_one_that_can_be_called_makes_the_hook_of_each_run() -> None:
+    made: list[Notes] = []
+
+    def make(flight: Any) -> Notes:
+        made.append(Notes(f"{flight.claim} "))
+        return made[-1]
+
+    air = Air("a b", do_a=[Stop])
+    air.hooks = [make]
+    air.lands()
+    assert [notes.told[0] for notes in made] == ["1 flight ann", "2 flight ann"]
+
+
+def test_a_class_makes_one_for_each_run() -> None:
+    made: list[Any] = []
+
+    class OfRun:
+        def __init__(self, flight: Any) -> None:
+            made.append(flight.claim)
+
+        def end_flight(self, flight: Any, landing: str) -> None:
+            made.append((flight.claim, landing))
+
+    air = Air("a")
+    air.hooks = [OfRun]
+    air.fly()
+    assert made == [1, (1, "succeeded")]
+
+
+def test_a_hook_may_do_without_most_of_it() -> None:
+    class Ends:
+        ended = ""
+
+        def end_flight(self, flight: Any, landing: str) -> None:
+            self.ended = landing
+
+    air, hook = Air("a"), Ends()
+    air.hooks = [hook, lambda _: None]
+    assert air.fly().how is Landed.SUCCEEDED
+    assert hook.ended == "succeeded"
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("x"), SystemExit(1), KeyboardInterrupt(), Fatal("no"), Retry("no")], ids=repr
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_hook_raises_is_logged_and_nothing_comes_of_it(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    def cannot_be_made(_: Any) -> None:
+        raise error
+
+    air, notes = Air("a b", do_b=[Fatal]), Notes()
+    air.hooks = [Breaks(error), cannot_be_made, notes]
+    assert air.fly().how is Landed.UNDONE
+    assert air.called == "do a, do b, undo b, undo a"
+    assert notes.told[-1] == "undone"
+    for what in (
+        "the hook Breaks failed at start_flight",
+        "cannot_be_made could not be made",
+        "the hook Breaks failed at end_step",
+    ):
+        assert what in caplog.text
+
+
+class NotToBeLookedAt:
+    """Has what a hook may have, as long as nobody asks."""
+
+    def start_flight(self, flight: Any) -> None: ...
+
+    @property
+    def end_step(self) -> Any:
+        raise SystemExit("no")
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise SystemExit("no words")
+
+
+@pytest.mark.parametrize("hook", [NotToBeLookedAt(), Breaks(Wordless())], ids=["unlooked", "wordless"])
+def test_nor_of_one_that_cannot_be_looked_at_or_put_into_words(
+    hook: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    air, notes = Air("a", do_a=[Fatal]), Notes()
+    air.hooks = [hook, notes]
+    assert air.fly().how is Landed.UNDONE
+    assert notes.told[-1] == "undone"
+    assert f"the hook {type(hook).__qualname__} failed at end_step" in caplog.text

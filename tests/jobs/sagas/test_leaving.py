@@ -1,0 +1,110 @@
+"""A worker that leaves, or hands a flight back at each boundary: it goes on elsewhere, and nothing is undone for it."""
+
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Rerun, Retry, Success, retry
+from jobs.sagas.debug import Debug
+from jobs.sagas.landing import Landed
+from tests.jobs.sagas.air import Air, Raised, both, raise_or_return
+
+
+@pytest.mark.parametrize("rule", [retry.none(), retry.fixed(seconds=60, times=3)])
+@pytest.mark.parametrize("answer", [Retry, Raised(Retry("busy"))])
+def test_a_step_that_asks_to_be_tried_again_while_the_worker_leaves_is_not_undone(
+    rule: Any, answer: Any
+) -> None:
+    air = Air("a b")
+    air.rules["b"] = rule
+    air.scripts["do b"] = [both(air.stop, lambda _: raise_or_return(answer))]
+    assert air.fly().how is Landed.HANDED_BACK
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do b, do b"
+
+
+def test_a_worker_that_leaves_in_a_pause_does_not_finish_it() -> None:
+    air = Air("a", do_a=[Retry])
+    air.rules["a"] = retry.fixed(seconds="1h", times=1)
+    slept = air._pause
+
+    def leaves(pause_s: float) -> bool:
+        air.stopping = len(air.pauses) == 3
+        return slept(pause_s)
+
+    air._pause = leaves
+    assert air.fly().how is Landed.HANDED_BACK
+    assert air.now_s < 60
+    assert air.lands().how is Landed.SUCCEEDED
+
+
+def test_an_undo_goes_on_elsewhere_when_the_worker_leaves() -> None:
+    air = Air("a b c", do_c=[Fatal])
+    air.scripts["undo c"] = [air.stop]
+    assert air.fly().how is Landed.HANDED_BACK
+    assert air.called == "do a, do b, do c, undo c"
+    assert air.fly().how is Landed.UNDONE
+    assert air.called == "do a, do b, do c, undo c, undo b, undo a"
+
+
+def test_an_undo_that_asks_to_be_tried_again_while_the_worker_leaves_is_no_dismal_failure() -> None:
+    air = Air("a", do_a=[Fatal])
+    air.scripts["undo a"] = [both(air.stop, lambda _: Retry())]
+    assert air.fly().how is Landed.HANDED_BACK
+    assert air.fly().how is Landed.UNDONE
+
+
+def test_a_loop_goes_on_elsewhere_and_its_last_pass_is_not_repeated() -> None:
+    air = Air("a b")
+    air.scripts["do a"] = [both(air.stop, lambda _: Rerun()), both(air.stop, lambda _: Success())]
+    assert air.fly().how is Landed.HANDED_BACK
+    assert air.journal.lines == ["do 0 again"]
+    assert air.fly().how is Landed.HANDED_BACK
+    assert air.journal.lines == ["do 0 again", "do 0 done"]
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do a, do b"
+
+
+def test_the_end_of_the_last_step_counts_though_the_worker_leaves() -> None:
+    air = Air("a")
+    air.scripts["do a"] = [air.stop]
+    assert air.fly().how is Landed.SUCCEEDED
+
+
+def test_the_end_of_the_last_undo_counts_though_the_worker_leaves() -> None:
+    air = Air("a", do_a=[Fatal])
+    air.scripts["undo a"] = [air.stop]
+    assert air.fly().how is Landed.UNDONE
+
+
+# A flight that is handed back at each boundary.
+
+
+def test_steps_are_made_anew_at_each_boundary_and_only_the_map_is_kept() -> None:
+    made: list[Any] = []
+
+    def remembers(flight: Any) -> None:
+        made.append(flight)
+        flight.working["n"] = flight.working.get("n", 0) + 1
+
+    air = Air("a b c", do_a=[remembers], do_b=[remembers], do_c=[remembers])
+    air.debug = Debug(restart_each_step=True)
+    assert air.lands().how is Landed.SUCCEEDED
+    assert air.called == "do a, do b, do c"
+    assert len({id(each) for each in made}) == air.built == 3
+    assert air.journal.entries[-1].working == {"n": 3}
+
+
+def test_a_failure_is_undone_across_restarts() -> None:
+    air = Air("a b c", do_c=[Fatal])
+    air.debug = Debug(restart_each_step=True)
+    assert air.lands().how is Landed.UNDONE
+    assert air.called == "do a, do b, do c, undo c, undo b, undo a"
+    assert air.built > 5
+
+
+def test_a_loop_has_all_its_passes_across_restarts() -> None:
+    air = Air("a b", do_a=[Rerun] * 4)
+    air.debug = Debug(restart_each_step=True)
+    assert air.lands().how is Landed.SUCCEEDED
+    assert air.calls == ["do a"] * 5 + ["do b"]

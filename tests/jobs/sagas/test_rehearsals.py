@@ -1,0 +1,199 @@
+"""``jobs.testing.fly_everywhere``: a saga flown through whatever can go wrong, and what it leaves behind."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Rerun, Step, Stop, Wait, saga
+from jobs.examples.pitfalls import Shelf, checking, claiming, hasty, remembering
+from jobs.examples.trips import World, trip
+from jobs.sagas.flight import Flight
+from jobs.testing import Report, fly_everywhere
+from tests.jobs.sagas.desk import Book, Desk, journey_of
+
+
+class Forgets(Book):
+    def undo(self, flight: Flight) -> Any:
+        pass
+
+
+class Stumbles(Book):
+    """Its undo takes for granted that there is something to undo."""
+
+    def undo(self, flight: Flight) -> Any:
+        flight.context.booked.remove(self.name)
+
+
+class BooksAgain(Book):
+    def do(self, flight: Flight) -> Any:
+        flight.context.booked.add(f"{self.name} {len(flight.context.booked)}")
+
+    def undo(self, flight: Flight) -> Any:
+        flight.context.booked -= {each for each in flight.context.booked if each.startswith(self.name)}
+
+
+def _everywhere(*steps: Step, **words: Any) -> Report:
+    desk = Desk()
+    return fly_everywhere(
+        journey_of(*steps),
+        inputs={"customer": "ann"},
+        context=desk,
+        left_behind=lambda: sorted(desk.booked),
+        **words,
+    )
+
+
+def test_a_saga_that_is_undone_by_the_book_is_in_no_trouble() -> None:
+    report = _everywhere(Book("seat"), Book("meal"), Book("ticket"))
+    assert not report.troubles
+    assert str(report) == f"{len(report.flights)} flights, 0 in trouble"
+    assert {flown.ending for flown in report.flights} == {"succeeded", "undone"}
+
+
+@pytest.mark.parametrize(
+    "answer", [Rerun, Stop, Wait, Wait("x", timeout=1), Wait("x", timeout=1, otherwise="go_on")]
+)
+def test_whatever_a_step_answers(answer: Any) -> None:
+    class Twice(Book):
+        def do(self, flight: Flight) -> Any:
+            again = self.name not in flight.working
+            super().do(flight)
+            return answer if again else None
+
+    report = _everywhere(Book("seat"), Twice("meal"), Book("ticket"))
+    assert not report.troubles
+
+
+def test_all_ways_to_go_wrong_are_flown_once() -> None:
+    report = _everywhere(Book("seat"), Book("meal"))
+    what = [flown.what for flown in report.flights]
+    assert len(what) == len(set(what))
+    plain = [each for each in what if "dies" not in each]
+    assert plain == [
+        "nothing goes wrong",
+        "do seat fails before it has done anything",
+        "do seat fails when it has run",
+        "do meal fails before it has done anything",
+        "do meal fails when it has run",
+        "do meal fails, and undo seat before it has done anything",
+        "do meal fails, and undo seat when it has run",
+        "do meal fails, and undo meal before it has done anything",
+        "do meal fails, and undo meal when it has run",
+    ]
+    deaths = [each.removeprefix("nothing goes wrong, and a worker dies when ") for each in what[1:5]]
+    assert deaths == [
+        "do seat has run",
+        "the journal has do seat: done",
+        "do meal has run",
+        "the journal has do meal: done",
+    ]
+
+
+def test_a_wait_that_can_time_out_does_once() -> None:
+    report = _everywhere(Book("seat", Wait("approved", timeout=1)))
+    silent = [flown for flown in report.flights if flown.what == "what it waits for does not come"]
+    assert [(flown.ending, flown.calls) for flown in silent] == [("undone", ("do seat", "undo seat"))]
+
+
+def test_a_saga_that_fails_by_itself_may_be_flown_everywhere_too() -> None:
+    report = _everywhere(Book("seat"), Book("meal", Fatal("sold out")))
+    assert not report.troubles
+    assert {flown.ending for flown in report.flights} == {"undone"}
+
+
+def test_what_an_undo_forgets_is_found() -> None:
+    troubles = _everywhere(Book("seat"), Forgets("meal")).troubles
+    assert troubles[0].startswith("nothing goes wrong: taken back, it left behind ['meal'] instead of []")
+    assert len(troubles) == 1
+
+
+def test_each_flight_has_a_world_of_its_own_where_it_is_put_in_order() -> None:
+    desk = Desk()
+    report = fly_everywhere(
+        journey_of(Book("seat"), Forgets("meal")),
+        inputs={"customer": "ann"},
+        context=desk,
+        left_behind=lambda: desk.booked,
+        reset=desk.booked.clear,
+    )
+    left = [flown for flown in report.flights if flown.trouble]
+    assert len(left) > 10
+    assert all(flown.left_behind >= {"meal"} for flown in left)
+
+
+def test_an_undo_that_cannot_run_twice_is_found() -> None:
+    troubles = _everywhere(Book("seat"), Stumbles("meal")).troubles
+    assert any("do meal fails before it has done anything: it cannot be undone" in each for each in troubles)
+    assert any("and a worker dies when undo meal has run: it cannot be undone" in each for each in troubles)
+
+
+def test_a_do_that_cannot_run_twice_is_found() -> None:
+    (trouble,) = _everywhere(BooksAgain("seat")).troubles
+    what, _, told = trouble.partition(": ")
+    assert what == "nothing goes wrong, and a worker dies when do seat has run"
+    assert told == "it left ['seat 0', 'seat 1'] instead of ['seat 0'] (do seat, do seat)"
+
+
+def test_a_saga_that_is_another_one_after_a_death_is_found() -> None:
+    desk = Desk()
+
+    @saga(job_id="{customer}")
+    def fickle(flight: Flight) -> list[Step]:
+        flight.context.count += 1
+        return [Book("seat"), Book(f"meal {flight.context.count}")]
+
+    report = fly_everywhere(
+        fickle, inputs={"customer": "ann"}, context=desk, left_behind=lambda: sorted(desk.booked)
+    )
+    assert any("Unbuildable" in each for each in report.troubles)
+
+
+# The examples.
+
+
+def test_no_seat_is_lost_whatever_becomes_of_a_trip(tmp_path: Path) -> None:
+    world = World(tmp_path / "trips.db")
+
+    def booked() -> list[Any]:
+        with world.books() as books:
+            return [
+                books.execute(f"SELECT * FROM {table}").fetchall() for table in ("seat", "payment", "ticket")
+            ]
+
+    inputs = {"customer": "ann", "flight_no": "LX318"}
+    report = fly_everywhere(trip, inputs=inputs, context=world, left_behind=booked)
+    assert not report.troubles
+    assert len(report.flights) > 100
+
+
+@pytest.mark.parametrize(
+    ("pitfall", "is_there", "fails"),
+    [
+        (hasty, False, True),
+        (hasty, True, True),
+        (remembering, False, True),
+        (checking, False, False),
+        (claiming, False, False),
+    ],
+)
+def test_of_the_pitfalls_those_of_one_flight_are_found(
+    tmp_path: Path, pitfall: Any, is_there: bool, fails: bool
+) -> None:
+    shelf = Shelf(tmp_path / "shelf")
+    photos = shelf.place / "photos"
+
+    def puts_in_order() -> None:
+        if is_there:
+            photos.mkdir(exist_ok=True)
+        elif photos.exists():
+            photos.rmdir()
+
+    report = fly_everywhere(
+        pitfall,
+        inputs={"who": "ann", "name": "photos"},
+        context=shelf,
+        left_behind=photos.exists,
+        reset=puts_in_order,
+    )
+    assert bool(report.troubles) == fails

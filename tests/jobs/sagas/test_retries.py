@@ -1,0 +1,241 @@
+"""When a step that asked to be tried again is, and when it has failed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Rerun, Retry, Success, retry
+from jobs.retry import Rule
+from jobs.sagas.landing import Landed
+from tests.jobs.sagas.air import Air, Raised
+
+
+def _pauses(
+    rule: Rule, *, took_s: float = 0.0, chances: tuple[float, ...] = (0.5,), at_most: int = 12
+) -> list[float]:
+    """Between the tries of a step that never works and takes so long each time."""
+    now_s, pauses = 1000.0, list[float]()
+    counting = rule.begin(now_s)
+    for number in range(at_most):
+        now_s += took_s
+        pause_s = counting.next_s(now_s, chances[number % len(chances)])
+        if pause_s is None:
+            break
+        pauses.append(pause_s)
+        now_s += pause_s
+    return pauses
+
+
+@pytest.mark.parametrize(
+    ("rule", "pauses"),
+    [
+        (retry.none(), []),
+        (retry.fixed(seconds=2, times=0), []),
+        (retry.fixed(seconds=2, times=4), [2, 2, 2, 2]),
+        (retry.fixed(seconds="250ms", times=1), [0.25]),
+        (retry.exponential(2, 100, 10), [2, 4, 8]),
+        (retry.exponential(2, 4, 13), [2, 4, 4, 4]),
+        (retry.exponential(1, 100, 0), [1]),
+        (retry.exponential(8, 2, 9), [8, 2]),
+        (retry.exponential("1m", "1h", "7m"), [60, 120, 240, 480]),
+    ],
+)
+def test_the_pauses_of_a_rule(rule: Rule, pauses: list[float]) -> None:
+    assert _pauses(rule) == pauses
+
+
+def test_a_random_rule_draws_whole_multiples_below_its_concurrency() -> None:
+    rule = retry.random("500ms", concurrency=5, times=6)
+    assert _pauses(rule, chances=(0.0, 0.19, 0.2, 0.5, 0.99, 0.999999)) == [0, 0, 0.5, 1, 2, 2]
+
+
+def test_a_random_rule_with_one_to_draw_from_does_not_wait() -> None:
+    assert _pauses(retry.random(9, concurrency=1, times=2), chances=(0.0, 0.99)) == [0, 0]
+
+
+def test_an_exponential_rule_counts_the_time_that_the_step_takes() -> None:
+    """2 s of a try, 2 of a pause, then 2 and 4, and after the third try 12 have passed."""
+    assert _pauses(retry.exponential(2, 100, 10), took_s=2) == [2, 4]
+
+
+def test_an_exponential_rule_looks_at_its_time_before_a_pause_and_not_after() -> None:
+    assert _pauses(retry.exponential(2, 100, 6)) == [2, 4, 8]
+
+
+def test_a_rule_has_no_end_but_its_own() -> None:
+    assert len(_pauses(retry.exponential(0, 0, 1), at_most=500)) == 500
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: retry.fixed(seconds=-1, times=1),
+        lambda: retry.fixed(seconds=1, times=-1),
+        lambda: retry.fixed(seconds=1, times=1.5),
+        lambda: retry.fixed(seconds="soon", times=1),
+        lambda: retry.random(seconds=1, concurrency=0, times=1),
+        lambda: retry.exponential(1, float("nan"), 1),
+        lambda: retry.exponential(1, 1, float("inf")),
+    ],
+)
+def test_a_rule_that_says_nothing_cannot_be_made(make: Callable[[], Rule]) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        make()
+
+
+def test_rules_are_values() -> None:
+    assert retry.fixed(seconds="2s", times=4) == retry.fixed(seconds=2.0, times=4)
+    with pytest.raises(AttributeError):
+        retry.none().times = 3
+
+
+def _air(rule: Rule, steps: str = "a", **scripted: Any) -> Air:
+    air = Air(steps, **scripted)
+    air.rules = dict.fromkeys(steps.split(), rule)
+    return air
+
+
+@pytest.mark.parametrize(
+    ("rule", "failures", "tries", "how"),
+    [
+        (retry.fixed(2, 4), 2, 3, Landed.SUCCEEDED),
+        (retry.fixed(2, 3), 100, 4, Landed.UNDONE),
+        (retry.exponential(1, 100, 100), 2, 3, Landed.SUCCEEDED),
+        (retry.exponential(2, 100, 10), 4, 4, Landed.UNDONE),
+        (retry.exponential(2, 4, 100), 4, 5, Landed.SUCCEEDED),
+        (retry.random("500ms", 5, 3), 4, 4, Landed.UNDONE),
+        (retry.none(), 1, 1, Landed.UNDONE),
+    ],
+)
+def test_a_step_is_tried_as_often_as_its_rule_says(
+    rule: Rule, failures: int, tries: int, how: Landed
+) -> None:
+    air = _air(rule, do_a=[Retry] * failures)
+    air.now_s = 1000.0
+    assert air.fly().how is how
+    assert air.calls.count("do a") == tries
+
+
+def test_pauses_take_the_time_that_they_say() -> None:
+    air = _air(retry.fixed(seconds=2, times=3), do_a=[Retry] * 4)
+    air.fly()
+    assert air.now_s == 6
+
+
+def test_a_long_pause_is_slept_in_pieces() -> None:
+    air = _air(retry.fixed(seconds="10m", times=1), do_a=[Retry])
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.now_s == 600
+    assert max(air.pauses) <= 2
+
+
+@pytest.mark.parametrize("answer", [Retry, Retry("busy"), Raised(Retry("busy"))])
+def test_to_be_tried_again_may_be_answered_or_raised(answer: Any) -> None:
+    air = _air(retry.fixed(0, 3), do_a=[answer] * 2)
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.calls == ["do a"] * 3
+
+
+def test_anything_else_that_is_raised_is_not_tried_again() -> None:
+    air = _air(retry.fixed(0, 3), do_a=[Raised(ConnectionError("reset"))])
+    assert air.fly().how is Landed.UNDONE
+    assert air.called == "do a, undo a"
+
+
+def test_the_last_try_says_why_it_failed() -> None:
+    air = _air(retry.fixed(0, 3), do_a=[Retry(f"e{each}") for each in range(4)])
+    assert str(air.fly().failure) == "Retry: e3 (tried 4 times)"
+    assert air.called == "do a, do a, do a, do a, undo a"
+
+
+def test_a_step_without_a_rule_is_tried_once() -> None:
+    assert str(_air(retry.none(), do_a=[Retry("busy")]).fly().failure) == "Retry: busy (tried once)"
+
+
+def test_between_its_tries_nothing_is_undone_or_written_down() -> None:
+    air = _air(retry.fixed(0, 9), do_a=[Retry] * 5)
+    air.fly()
+    assert air.journal.lines == ["do 0 done"]
+    assert air.calls == ["do a"] * 6
+
+
+def test_one_rule_counts_for_each_step_by_itself() -> None:
+    air = _air(retry.fixed(0, 2), "a b", do_a=[Retry] * 2, do_b=[Retry] * 2)
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.calls == ["do a"] * 3 + ["do b"] * 3
+
+
+def test_an_undo_has_tries_of_its_own_after_the_do_has_had_all() -> None:
+    air = _air(retry.fixed(0, 2), do_a=[Retry] * 3, undo_a=[Retry] * 2)
+    assert air.fly().how is Landed.UNDONE
+    assert air.calls == ["do a"] * 3 + ["undo a"] * 3
+
+
+def test_each_pass_of_a_loop_has_tries_of_its_own() -> None:
+    air = _air(retry.fixed(0, 1), do_a=[Retry, Rerun, Retry, Rerun, Retry, Success])
+    assert air.fly().how is Landed.SUCCEEDED
+
+
+def test_an_undo_whose_tries_are_all_used_is_a_dismal_failure() -> None:
+    air = _air(retry.fixed(0, 2), do_a=[Fatal("full")], undo_a=[Retry("closed")] * 9)
+    landing = air.fly()
+    assert landing.how is Landed.DISMAL
+    assert str(landing.trouble) == "Retry: closed (tried 3 times)"
+    assert air.calls == ["do a", *["undo a"] * 3]
+
+
+def test_two_flights_share_a_rule_and_not_what_it_counts() -> None:
+    rule = retry.fixed(0, 2)
+    one, other = (_air(rule, do_a=[Retry] * 2) for _ in range(2))
+    other.scripts["do a"][1:] = [lambda _: _flies(one)]
+    assert other.fly().how is Landed.SUCCEEDED
+
+
+def _flies(air: Air) -> type[Retry]:
+    assert air.fly().how is Landed.SUCCEEDED
+    return Retry
+
+
+class _Own:
+    """A rule of the user's own, which begins or goes on as it is told."""
+
+    def __init__(self, begins: Any = None, pause: Any = None) -> None:
+        self._begins = begins
+        self._pause = pause
+
+    def begin(self, now_s: float) -> Any:  # As rules are.
+        return _told(self._begins) or self
+
+    def next_s(self, now_s: float, chance: float) -> Any:  # As rules are.
+        return _told(self._pause)
+
+
+def _told(what: Any) -> Any:
+    if isinstance(what, BaseException):
+        raise what
+    return what
+
+
+@pytest.mark.parametrize(
+    ("rule", "failure"),
+    [
+        (_Own(begins=ValueError("no")), "ValueError: no"),
+        (_Own(pause=ValueError("no")), "ValueError: no"),
+        (_Own(pause=SystemExit(3)), "SystemExit: 3"),
+        (_Own(pause=-1), "ValueError: -1 is not a duration"),
+        (_Own(pause=float("nan")), "ValueError: nan is not a duration"),
+        (_Own(pause=[2]), "AttributeError: 'list' object has no attribute 'strip'"),
+    ],
+)
+def test_a_rule_that_cannot_be_followed_fails_its_step(rule: Any, failure: str) -> None:
+    air = _air(rule, do_a=[Retry])
+    landing = air.fly()
+    assert str(landing.failure).startswith(failure)
+    assert landing.how is (Landed.UNDONE if isinstance(rule, _Own) and not rule._begins else Landed.DISMAL)
+
+
+def test_a_rule_of_the_users_own_is_followed() -> None:
+    air = _air(_Own(pause="90s"), do_a=[Retry, Retry])
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.now_s == 180

@@ -1,0 +1,218 @@
+"""A step that is done, and a next one that waits: for an event, for anybody's word, or until the time is up."""
+
+from typing import Any
+
+import pytest
+
+from jobs import Fatal, Stop, Wait
+from jobs.sagas.entry import Await
+from jobs.sagas.landing import Landed
+from tests.jobs.sagas.air import Air, both
+
+
+def _waits(*steps: str, **words: Any) -> Air:
+    return Air(" ".join(steps or ("a", "b")), do_a=[Wait(**words)])
+
+
+def test_the_step_that_asks_to_wait_is_done_and_no_worker_waits_with_it() -> None:
+    air = _waits(event="approved", timeout="1d")
+    landing = air.fly()
+    assert landing.how is Landed.SUSPENDED
+    assert landing.awaits == Await(event="approved", within_s=86400)
+    assert air.journal.lines == ["do 0 awaits"]
+    assert air.journal.entries[0].awaits == landing.awaits
+    assert air.called == "do a"
+
+
+def test_the_next_step_begins_when_the_event_has_come_and_sees_what_was_said() -> None:
+    air = _waits(event="approved")
+    seen: list[Any] = []
+    air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
+    air.fly()
+    air.journal.tell("approved", {"by": "eve"})
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do b"
+    assert seen == [{"approved": {"by": "eve"}}]
+    assert air.journal.lines == ["do 0 awaits", "do 0 came", "do 1 done"]
+    assert [entry.event for entry in air.journal.entries] == [None, 1, None]
+
+
+def test_an_event_that_comes_before_the_wait_is_not_lost() -> None:
+    air = _waits(event="approved")
+    air.journal.tell("approved", 1)
+    air.fly()
+    assert air.fly().how is Landed.SUCCEEDED
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_flight_that_is_taken_up_without_its_event_goes_on_waiting(runs: int) -> None:
+    air = _waits(event="approved")
+    air.journal.tell("paid")
+    for _ in range(runs):
+        landing = air.fly()
+        assert (landing.how, landing.awaits) == (Landed.SUSPENDED, Await(event="approved"))
+    assert air.called == "do a"
+    assert air.journal.lines == ["do 0 awaits"]
+
+
+def test_a_worker_that_died_when_the_wait_was_written_down_leaves_a_flight_that_waits() -> None:
+    air = _waits(event="approved")
+    write = air.journal.write
+
+    def dies(entry: Any) -> Any:
+        write(entry)
+        air.journal.taken = True
+        return air.journal.heed()
+
+    air.journal.write = dies
+    assert air.fly().how is Landed.LOST
+    air.journal.write = write
+    assert air.fly().how is Landed.SUSPENDED
+    assert air.called == "do a"
+
+
+@pytest.mark.parametrize("said", [None, "approved", "anything"])
+def test_a_wait_for_nothing_in_particular_ends_with_whatever_is_said(said: str | None) -> None:
+    air = _waits()
+    air.fly()
+    air.journal.tell(said, "go")
+    assert air.fly().how is Landed.SUCCEEDED
+
+
+def test_to_be_told_to_go_on_ends_any_wait() -> None:
+    air = _waits(event="approved")
+    seen: list[Any] = []
+    air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
+    air.fly()
+    air.journal.tell(None, "by hand")
+    assert air.fly().how is Landed.SUCCEEDED
+    assert seen == [{"": "by hand"}]
+
+
+def test_one_event_ends_one_wait() -> None:
+    air = Air("a b c", do_a=[Wait("approved")], do_b=[Wait("approved")])
+    air.fly()
+    air.journal.tell("approved", 1)
+    assert air.fly().how is Landed.SUSPENDED
+    assert air.called == "do a, do b"
+    assert air.fly().how is Landed.SUSPENDED
+    air.journal.tell("approved", 2)
+    assert air.fly().how is Landed.SUCCEEDED
+    assert [entry.event for entry in air.journal.entries if entry.event] == [1, 2]
+
+
+def test_events_end_waits_in_the_order_in_which_they_came() -> None:
+    air = Air("a b c", do_a=[Wait("y")], do_b=[Wait()])
+    for name in ("x", "y", "z"):
+        air.journal.tell(name, name)
+    seen: list[Any] = []
+    air.scripts["do c"] = [lambda flight: seen.append(dict(flight.events))]
+    assert [air.fly().how for _ in range(3)] == [Landed.SUSPENDED, Landed.SUSPENDED, Landed.SUCCEEDED]
+    assert seen == [{"y": "y", "x": "x"}]
+
+
+def test_what_came_is_still_known_to_a_flight_that_is_taken_up_again() -> None:
+    air = Air("a b c", do_a=[Wait("approved")], do_b=[Stop])
+    seen: list[Any] = []
+    air.scripts["do c"] = [lambda flight: seen.append(dict(flight.events))]
+    air.fly()
+    air.journal.tell("approved", 7)
+    assert air.lands().how is Landed.SUCCEEDED
+    assert seen == [{"approved": 7}]
+
+
+def test_a_wait_whose_time_is_up_has_failed_the_step_that_waited() -> None:
+    air = _waits(event="approved", timeout="1d")
+    air.fly()
+    air.journal.overdue = True
+    landing = air.fly()
+    assert landing.how is Landed.UNDONE
+    assert str(landing.failure) == "WaitTimedOut: approved has not come within 86400 s"
+    assert landing.failure is not None
+    assert landing.failure.step == "a"
+    assert air.called == "do a, undo a"
+
+
+def test_a_wait_whose_time_is_up_may_go_on_without_the_event() -> None:
+    air = _waits(event="approved", timeout="1d", otherwise="go_on")
+    seen: list[Any] = []
+    air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
+    air.fly()
+    air.journal.overdue = True
+    assert air.fly().how is Landed.SUCCEEDED
+    assert (air.called, seen) == ("do a, do b", [{}])
+    assert air.journal.lines == ["do 0 awaits", "do 0 came", "do 1 done"]
+
+
+def test_an_event_that_is_there_counts_though_the_time_is_up() -> None:
+    air = _waits(event="approved", timeout="1d")
+    air.fly()
+    air.journal.tell("approved")
+    air.journal.overdue = True
+    assert air.fly().how is Landed.SUCCEEDED
+
+
+@pytest.mark.parametrize("otherwise", ["undo", "go_on"])
+def test_a_wait_on_the_way_back_goes_on_when_its_time_is_up(otherwise: Any) -> None:
+    air = Air("a b", do_b=[Fatal("full")], undo_b=[Wait("refunded", timeout="1d", otherwise=otherwise)])
+    assert air.fly().how is Landed.SUSPENDED
+    air.journal.overdue = True
+    landing = air.fly()
+    assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "Fatal: full")
+    assert air.called == "do a, do b, undo b, undo a"
+
+
+def test_a_wait_on_the_way_back_leaves_nothing_out() -> None:
+    air = Air("a b", do_b=[Fatal], undo_b=[Wait("refunded")])
+    assert air.fly().how is Landed.SUSPENDED
+    assert air.fly().how is Landed.SUSPENDED
+    air.journal.tell("refunded")
+    assert air.fly().how is Landed.UNDONE
+    assert air.called == "do a, do b, undo b, undo a"
+
+
+def test_the_last_step_may_wait_too() -> None:
+    air = Air("a", do_a=[Wait("seen")])
+    assert air.fly().how is Landed.SUSPENDED
+    air.journal.tell("seen")
+    assert air.fly().how is Landed.SUCCEEDED
+
+
+def test_a_death_after_the_event_was_taken_does_not_wait_again() -> None:
+    air = _waits(event="approved")
+    air.scripts["do b"] = [air.crash]
+    air.fly()
+    air.journal.tell("approved", 1)
+    assert air.fly().how is Landed.LOST
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do b, do b"
+
+
+def test_a_worker_that_leaves_while_it_answers_still_waits() -> None:
+    air = Air("a b")
+    air.scripts["do a"] = [both(air.stop, lambda _: Wait("approved"))]
+    assert air.fly().how is Landed.SUSPENDED
+    air.journal.tell("approved")
+    assert air.fly().how is Landed.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"event": ""},
+        {"event": "a\0b"},
+        {"event": "\ud800"},
+        {"event": "x" * 201},
+        {"event": 7},
+        {"timeout": -1},
+        {"timeout": float("nan")},
+        {"timeout": "soon"},
+        {"otherwise": "hope"},
+    ],
+)
+def test_a_wait_that_no_ledger_could_keep_fails_the_step_that_asks_for_it(words: Any) -> None:
+    air = Air("a", do_a=[lambda _: Wait(**words)])
+    landing = air.fly()
+    assert landing.how is Landed.UNDONE
+    assert landing.failure is not None
+    assert landing.failure.type == "ValueError"
