@@ -22,11 +22,8 @@ from typing import NamedTuple
 from jobs.states import CLAIM, State
 from jobs.urgency import Urgency
 from ledger.connection import Tx, arrays
-from ledger.release import ALONE
-from ledger.sql import DUE, IN_TURN, NOW, guard
-
-#: A job that has passed its ``end_before`` is the groomer's to end, not a worker's to begin.
-UNEXPIRED = f"coalesce(job.end_before > {NOW}, true)"
+from ledger.release import ALONE, UNEXPIRED
+from ledger.sql import DUE, IN_TURN, guard
 
 _COLUMNS = f"job.id, job.round, job.priority, job.urgent_by, job.not_before, {DUE}, {ALONE}"
 

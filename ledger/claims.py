@@ -12,15 +12,17 @@ from msgspec import Struct
 from jobs.history import Lost
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim, JobName
-from jobs.states import CLAIM, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
+from jobs.states import CLAIM, EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
 from jobs.submission import JSON
-from ledger.choosing import UNEXPIRED, choose
+from ledger.choosing import choose
 from ledger.connection import Tx, arrays
+from ledger.journal import LAST
 from ledger.partitions import LEFT
-from ledger.release import READY_COLUMNS, Ready
+from ledger.release import READY_COLUMNS, UNEXPIRED, Ready
 from ledger.slots import move_out
-from ledger.sql import NOW, move
+from ledger.sql import NOW, interval, move
 from ledger.submissions import owe
+from ledger.suspending import resume_early
 
 #: A job of a version that its worker has not waits so long for another worker.
 LOOK_AGAIN_S = 30.0
@@ -32,9 +34,10 @@ _CLAIM = move(
     given="unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)",
     condition=f"job.round = given.round AND {UNEXPIRED} AND EXISTS ("
     f"SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})",
-    sets=f"claim = job.claim + 1, worker = %(worker)s, deadline = {NOW} + make_interval(secs => job.timeout_s), "
-    "unbounded = %(unbounded)s",
-    returning=f"id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle, {LEFT} AS partitions",
+    sets=f"claim = job.claim + 1, worker = %(worker)s, unbounded = %(unbounded)s, flying = job.flying OR %(saga)s, "
+    f"deadline = CASE WHEN NOT (job.flying OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END",
+    returning=f"id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle, {LEFT} AS partitions, "
+    "flight, flying",
 )
 # It also looks for those whose children wait for them to run: in a statement after the claim's own, for a
 # plan that locked the parent before us has written its need by now (see ``counts``).
@@ -79,12 +82,23 @@ _SET_ASIDE = move(
     sets=f"not_before = {NOW} + make_interval(secs => {LOOK_AGAIN_S})",
     note="'its worker has no such version'",
 )
+# The wait began where the journal says so, a moment ago or, of one that was resumed in vain, long before.
 _SUSPEND = move(
     SUSPEND,
     By.EXECUTOR,
-    given="unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(events)s::text[]) AS given (id, claim, event)",
+    given="unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(events)s::text[], %(waits_s)s::float8[])"
+    " AS given (id, claim, event, waits_s)",
     condition=_HELD,
-    sets="event = given.event",
+    sets=f"event = given.event, not_before = coalesce((SELECT at FROM ({LAST}) last), {NOW})"
+    f" + {interval('given.waits_s')}",
+)
+# What has passed its ``end_before`` too has expired, as if the groomer had been quicker.
+_EXPIRE = move(
+    EXPIRE,
+    By.EXECUTOR,
+    given=_CLAIMS,
+    condition=f"{_HELD} AND job.end_before <= {NOW}",
+    forgets_work=True,
 )
 _REQUEUE_TIMED_OUT = move(
     REQUEUE,
@@ -122,7 +136,8 @@ _OF_ROUNDS = (
 
 class Claimed(Struct, frozen=True):
     """A job that this worker may run, and what it needs to run it. ``handle`` is of an earlier claim (``handles``);
-    ``work_ids`` are parts (``jobs.work_ids``); ``partitions`` are those that a step has still to make."""
+    ``work_ids`` are parts (``jobs.work_ids``); ``partitions`` are those that a step has still to make. One that is
+    ``flying`` has a journal of that ``flight`` (``journal``), whatever its app says that it is."""
 
     id: int
     app: str
@@ -135,6 +150,8 @@ class Claimed(Struct, frozen=True):
     handle: JSON
     work_ids: list[JSON] | None = None
     partitions: list[int] | None = None
+    flight: int = 0
+    flying: bool = False
 
     @property
     def name(self) -> JobName:
@@ -164,20 +181,28 @@ class Taken(Struct, frozen=True):
 
 
 def claim(
-    tx: Tx, app: str, turns: list[tuple[int, int]], worker: UUID, digest: str = "", *, unbounded: bool = False
+    tx: Tx,
+    app: str,
+    turns: list[tuple[int, int]],
+    worker: UUID,
+    digest: str = "",
+    *,
+    unbounded: bool = False,
+    saga: bool = False,
 ) -> Taken:
     """Take as many jobs of this app as there are (job, round) pairs: the most urgent ones, which mostly are these.
 
     One of them that is not to be had any more, or less urgent than others that are, leaves its place to another
     (see ``choosing``). Fewer are taken where there are no more, none where the worker has no lease. They come
     in the order they should be run in. ``digest`` is of the definition that the worker runs them by; by that their
-    work may be ``unbounded``, and then whoever waits for it to run is told once it is started (``watching``).
+    work may be ``unbounded``, and then whoever waits for it to run is told once it is started (``watching``). A
+    ``saga`` flies from then on: what it has begun is brought to an end, or undone, and has no deadline.
     """
     chosen = choose(tx, app, turns)
     if not chosen:
         return Taken([], [])
     claimed = tx.structs(
-        Claimed, _CLAIM, **arrays(chosen, "jobs", "rounds"), worker=worker, unbounded=unbounded
+        Claimed, _CLAIM, **arrays(chosen, "jobs", "rounds"), worker=worker, unbounded=unbounded, saga=saga
     )
     if not claimed:
         return Taken([], [])
@@ -195,7 +220,7 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK))
     others = _of(by_ending, Ending.NOT_HERE)
     elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
-    suspended = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
+    suspended, resumed = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
     requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
     done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
     accepted = [right for right in outcomes if right.job in done]
@@ -203,7 +228,7 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     return Recorded(
         executed=executed,
         ended=ended,
-        ready=ready,
+        ready=ready + resumed,
         suspended=suspended,
         refused=[right for right in outcomes if right.job not in done],
     )
@@ -227,18 +252,22 @@ def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
     return ready, move_out(tx, _HAND_BACK_PAUSED, **_columns(claims))
 
 
-def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> list[int]:
+def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> tuple[list[int], list[Ready]]:
+    """The jobs, also those that need not wait; and those of these that may run now."""
     if not claims:
-        return []
-    return move_out(tx, _SUSPEND, **_columns(claims), events=[outcomes[right].event for right in claims])
+        return [], []
+    rows = [(*right, outcomes[right].event, outcomes[right].waits_s) for right in claims]
+    suspended = move_out(tx, _SUSPEND, **arrays(rows, "jobs", "claims", "events", "waits_s"))
+    return suspended, resume_early(tx, suspended)
 
 
 def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
     """The jobs over their timeout: those that may try again, and those that may not."""
     if not claims:
         return [], []
+    expired = move_out(tx, _EXPIRE, **_columns(claims))
     requeued = move_out(tx, _REQUEUE_TIMED_OUT, **_columns(claims))
-    ended = move_out(tx, _TIME_OUT, **_columns(claims))
+    ended = [*expired, *move_out(tx, _TIME_OUT, **_columns(claims))]
     owe(tx, ended)
     return requeued, ended
 

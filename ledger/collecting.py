@@ -140,9 +140,9 @@ def finished(tx: Tx, app: str, state: State, *, after: int = 0, limit: int) -> l
 
 def archive(tx: Tx, seen: Sequence[Finished], *, whole: bool = False) -> list[int]:
     """Archive those of the jobs that stand as they were seen; with ``whole``, all of them or none."""
-    rows = [(each.id, each.state, each.claim, each.ended_at) for each in seen]
+    rows = list(dict.fromkeys((each.id, each.state, each.claim, each.ended_at) for each in seen))
     held = tx.column(_HOLD_SEEN, **arrays(rows, "jobs", "states", "claims", "ended_at")) if rows else []
-    return [] if whole and len(held) < len(set(rows)) else _archive(tx, held)
+    return [] if whole and len(held) < len(rows) else _archive(tx, held)
 
 
 def archive_named(tx: Tx, names: Sequence[JobName]) -> list[int]:

@@ -72,7 +72,7 @@ FROM (
     SELECT child, coalesce(bool_or(gate.unmet = 0), true) AS open
     FROM unnest(%(jobs)s::bigint[]) AS given (child) LEFT JOIN gate USING (child) GROUP BY child
 ) counted
-WHERE job.id = counted.child AND job.open <> counted.open AND job.state = '{State.WAITING}'
+WHERE job.id = counted.child AND job.open <> counted.open AND job.state = '{State.WAITING}' AND NOT job.flying
 """
 
 _HOLD_NEEDS = """

@@ -110,7 +110,8 @@ _ANEW = {
     " AND starts_with(job.pool, job.app || ':') AND starts_with(given.pool, job.app || ':')"
     " THEN job.pool ELSE given.pool END",
     "overrides": "nullif(coalesce(job.overrides, '{}') || coalesce(given.overrides::jsonb, '{}'), '{}')",
-    "kwargs": "coalesce(given.kwargs::jsonb, job.kwargs)",
+    # A flight that goes on has been told its own.
+    "kwargs": "CASE WHEN job.flying THEN job.kwargs ELSE coalesce(given.kwargs::jsonb, job.kwargs) END",
 }
 _RENEW = f"""
 UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _ANEW.items())}

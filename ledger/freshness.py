@@ -30,20 +30,33 @@ def _in_earnest(kwargs: str) -> str:
     return f"coalesce({kwargs} -> 'testing', 'false') IN ('false', 'null')"
 
 
-_RECORD = f"""
-INSERT INTO freshness (app, mark, work_id, at)
-SELECT job.app, job.mark, each.work_id, max(coalesce(round.executed_at, {NOW}))
+_LAST_RUNS = """
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
 CROSS JOIN LATERAL jsonb_array_elements(job.work_ids) AS parts (part)
 CROSS JOIN LATERAL (
-    SELECT part #>> '{{}}' AS work_id WHERE jsonb_typeof(part) = 'string'
+    SELECT part #>> '{}' AS work_id WHERE jsonb_typeof(part) = 'string'
     UNION ALL
     SELECT generate_series((part ->> 0)::bigint, (part ->> -1)::bigint)::text WHERE jsonb_typeof(part) = 'array'
 ) AS each
+"""
+_RECORD = f"""
+INSERT INTO freshness (app, mark, work_id, at)
+SELECT job.app, job.mark, each.work_id, max(coalesce(round.executed_at, {NOW}))
+{_LAST_RUNS}
 WHERE job.id = ANY(%(jobs)s) AND {_in_earnest("job.kwargs")}
 GROUP BY job.app, job.mark, each.work_id
 ORDER BY job.app, job.mark, each.work_id
 ON CONFLICT (app, mark, work_id) DO UPDATE SET at = greatest(freshness.at, excluded.at)
+"""
+_WITHDRAW = f"""
+WITH made AS (
+    SELECT job.app, job.mark, each.work_id, round.executed_at {_LAST_RUNS} WHERE job.id = ANY(%(jobs)s)
+), held AS MATERIALIZED (
+    SELECT freshness.app, freshness.mark, freshness.work_id FROM freshness JOIN made USING (app, mark, work_id)
+    WHERE freshness.at <= made.executed_at ORDER BY 1, 2, 3 FOR UPDATE OF freshness
+)
+DELETE FROM freshness USING held
+WHERE (freshness.app, freshness.mark, freshness.work_id) = (held.app, held.mark, held.work_id)
 """
 _AGES = """
 WITH asked AS (
@@ -62,7 +75,7 @@ _LAST_RUN = f"""
 SELECT ended_at FROM submission
 WHERE app = %(app)s AND state = '{SubmissionState.SUCCEEDED}'
   AND coalesce(request -> 'key', 'null') = 'null' AND coalesce(request -> 'keys', 'null') = 'null'
-  AND {_in_earnest("(request -> 'kwargs')")}
+  AND {_in_earnest("(request -> 'kwargs')")} AND NOT request ? 'compensates'
   AND NOT EXISTS (
       SELECT FROM jsonb_each(coalesce(nullif(%(mark)s, ''), '{{}}')::jsonb) AS told (name, value)
       WHERE coalesce(request -> 'kwargs' -> name, 'null') <> value)
@@ -89,6 +102,12 @@ _TAKE_TURN = (
 def record(tx: Tx, jobs: list[int]) -> None:
     """These jobs, chunks all, have succeeded: what they made is as old as the end of their last run."""
     tx.write(_RECORD, jobs=jobs)
+
+
+def withdraw(tx: Tx, jobs: list[int]) -> None:
+    """What the last runs of these chunks have made is undone: it is as if it had never been, but for what another run
+    has made anew since."""
+    tx.write(_WITHDRAW, jobs=jobs)
 
 
 def take_turns(tx: Tx, apps: Collection[str]) -> None:

@@ -8,14 +8,18 @@ from datetime import datetime
 from enum import StrEnum
 
 from jobs.history import Lost
+from jobs.sagas.turn_back import TurnBack
 from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
 from ledger.pools import FREE
-from ledger.release import READY_COLUMNS, Ready, release
+from ledger.release import READY_COLUMNS, UNEXPIRED, Ready, release
+from ledger.rounds import cut_short
 from ledger.slots import move_out
 from ledger.sql import DUE, NOW, move
 from ledger.submissions import UNWATCHED, owe
+from ledger.suspending import LATE
+from ledger.turning import turn_back
 
 #: A hint that nothing came of is repeated after this long, then after twice as long, and so on.
 PATIENCE_S = 10.0
@@ -26,15 +30,19 @@ GRACE_S = 2.0
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
 _OVERDUE = f"""
-SELECT id FROM job WHERE end_before <= {NOW} AND state IN ({_STOPPABLE}) ORDER BY id LIMIT %(limit)s
+SELECT id, flying FROM job
+WHERE end_before <= {NOW} AND state IN ({_STOPPABLE})
+  AND NOT (flying AND coalesce(turn_back <> '{TurnBack.UNWANTED}', false))
+ORDER BY id LIMIT %(limit)s
 """
-_EXPIRE = move(EXPIRE, By.GROOMER, condition=f"job.end_before <= {NOW}")
+_EXPIRE = move(EXPIRE, By.GROOMER, condition=f"NOT job.flying AND job.end_before <= {NOW}")
 
 _TIMED_OUT = f"""
 SELECT id FROM job WHERE state = '{State.RUNNING}' AND deadline <= {NOW} - make_interval(secs => {GRACE_S})
 ORDER BY id LIMIT %(limit)s
 """
-_STILL_LATE = f"job.deadline <= {NOW}"
+# What has passed its ``end_before`` too is left to ``expire``.
+_STILL_LATE = f"job.deadline <= {NOW} AND {UNEXPIRED}"
 _REQUEUE_TIMED_OUT = move(
     REQUEUE,
     By.GROOMER,
@@ -55,17 +63,18 @@ SELECT job.id FROM job JOIN worker ON worker.id = job.worker
 WHERE job.state = '{State.RUNNING}' AND worker.lease_until < {NOW} ORDER BY job.id LIMIT %(limit)s
 """
 _STILL_LOST = f"EXISTS (SELECT 1 FROM worker WHERE worker.id = job.worker AND worker.lease_until < {NOW})"
+# A saga that has begun goes on where its journal ends, however often that takes.
 _REQUEUE_LOST = move(
     REQUEUE,
     By.GROOMER,
-    condition=f"{_STILL_LOST} AND job.losses < job.max_losses",
-    sets="losses = job.losses + 1, round = job.round + 1",
+    condition=f"{_STILL_LOST} AND (job.flying OR job.losses < job.max_losses)",
+    sets="losses = job.losses + (NOT job.flying)::int, round = job.round + (NOT job.flying)::int",
     note=f"'{Lost.LEASE_LOST}'",
 )
 _GIVE_UP = move(
     GIVE_UP,
     By.GROOMER,
-    condition=f"{_STILL_LOST} AND job.losses >= job.max_losses",
+    condition=f"{_STILL_LOST} AND NOT job.flying AND job.losses >= job.max_losses",
     sets="losses = job.losses + 1",
     note="'lease lost too often'",
 )
@@ -99,10 +108,6 @@ WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
        OR received_at < %(before)s::timestamptz)
 ORDER BY received_at LIMIT %(limit)s
 """
-_CLOSE_ROUNDS = f"""
-UPDATE round SET executed_at = {NOW}, ending = %(ending)s, error = %(ending)s
-FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
-"""
 
 
 class Chore(StrEnum):
@@ -111,6 +116,7 @@ class Chore(StrEnum):
     EXPIRE = "expire"
     TIME_OUT = "time_out"
     TAKE_LOST = "take_lost"
+    WAKE = "wake"
     TELL = "tell"
     PLAN = "plan"
     RELEASE = "release"
@@ -125,6 +131,7 @@ _SIGNS = {
     Chore.EXPIRE: _OVERDUE,
     Chore.TIME_OUT: _TIMED_OUT,
     Chore.TAKE_LOST: _LOST,
+    Chore.WAKE: LATE,
     Chore.TELL: _OWED,
     Chore.PLAN: _UNPLANNED,
     Chore.RELEASE: _DUE,
@@ -144,9 +151,14 @@ def due(tx: Tx) -> set[Chore]:
 
 
 def expire(tx: Tx, limit: int) -> list[int]:
-    """End what has passed its ``end_before``; its children are owed the news."""
-    ended = move_out(tx, _EXPIRE, jobs=tx.column(_OVERDUE, limit=limit))
+    """End what has passed its ``end_before``; its children are owed the news. A saga that has begun is undone
+    first."""
+    overdue = tx.rows(_OVERDUE, limit=limit)
+    ended = move_out(tx, _EXPIRE, jobs=[id for id, _ in overdue])
+    cut_short(tx, ended, EXPIRE.target)
     owe(tx, ended)
+    if flying := [id for id, flies in overdue if flies]:
+        turn_back(tx, By.GROOMER, flying, TurnBack.EXPIRED)
     return ended
 
 
@@ -191,6 +203,6 @@ def _take_back(tx: Tx, jobs: list[int], ending: Lost, requeue: str, end: str) ->
     """Take these runs from their workers: some jobs wait again, the others end and are returned."""
     requeued = move_out(tx, requeue, jobs=jobs)
     ended = move_out(tx, end, jobs=jobs)
-    tx.write(_CLOSE_ROUNDS, jobs=requeued + ended, ending=ending)
+    cut_short(tx, requeued + ended, ending)
     owe(tx, ended)
     return ended

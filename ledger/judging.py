@@ -10,36 +10,51 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
+from jobs.sagas.turn_back import TurnBack
+from jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
 from jobs.verdict import Case, Verdict
-from ledger import freshness, partitions
+from ledger import freshness, partitions, undoing
 from ledger.connection import Tx, arrays
 from ledger.release import Ready, release
-from ledger.sql import guard, move
+from ledger.sql import NOW, guard, move
 from ledger.submissions import cancel_unwanted, owe
+from ledger.wishes import UNWANTED
 
 _CASES = f"""
 SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,
        job.end_before, coalesce(job.retry, '{{}}') AS retry, job.work_ids IS NOT NULL AS is_chunk,
-       job.place IS NOT NULL AS is_step, job.unbounded, job.failing,
-       extract(epoch FROM round.executed_at - round.running_at)::float8 AS ran_s
+       job.place IS NOT NULL AS is_step, job.undoes IS NOT NULL AS is_compensation,
+       job.unbounded, job.failing,
+       extract(epoch FROM round.executed_at - round.running_at)::float8 AS ran_s, job.flying, job.turn_back
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
 WHERE job.id = ANY(%(jobs)s) AND {guard(SUCCEED)}
 ORDER BY job.id FOR UPDATE OF job
 """
 _FAILED = "fails = job.fails + 1"
+_LANDED = "flying = false"
+# A saga that could not be undone flies on: whoever has it tried again has that flight go on.
 _END = {
-    SUCCEED: move(SUCCEED, By.PLANNER),
-    FAIL: move(FAIL, By.PLANNER, sets=_FAILED),
+    SUCCEED: move(SUCCEED, By.PLANNER, sets=_LANDED),
+    FAIL: move(FAIL, By.PLANNER, sets=f"{_LANDED}, {_FAILED}"),
     CONDEMN: move(CONDEMN, By.PLANNER, sets=_FAILED),
-    OVERRUN: move(OVERRUN, By.PLANNER),
+    OVERRUN: move(OVERRUN, By.PLANNER, sets=_LANDED),
+    CALL_OFF: move(CALL_OFF, By.PLANNER, sets=_LANDED, note="turn_back"),
 }
+_NEXT_FLIGHT = f"flight = job.flight + job.flying::int, turn_back = NULL, {_LANDED}"
 _TRY_AGAIN = move(
     RETRY,
     By.PLANNER,
     given="unnest(%(jobs)s::bigint[], %(not_before)s::timestamptz[], %(failing)s::int[])"
     " AS given (id, not_before, failing)",
-    sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before, failing = given.failing",
+    sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before, failing = given.failing, {_NEXT_FLIGHT}",
+)
+# Undone because nobody wanted it, and somebody does by now: that is no failure, and no round of its own.
+_BEGIN_ANEW = move(
+    RETRY,
+    By.PLANNER,
+    condition=f"job.turn_back = '{TurnBack.UNWANTED}' AND NOT ({UNWANTED})",
+    sets=f"not_before = {NOW}, {_NEXT_FLIGHT}",
+    note="'undone, and wanted again'",
 )
 # A busy row is skipped: a mean does not need every sample, and judges must not queue for it.
 _PACE = """
@@ -73,6 +88,7 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
     cases = _cases(tx, jobs)
     verdicts = [judge_one(case) for case in cases]
     by_verb = {verb: [verdict.id for verdict in verdicts if verdict.verb is verb] for verb in _END}
+    anew = tx.column(_BEGIN_ANEW, jobs=by_verb[CALL_OFF]) if by_verb[CALL_OFF] else []
     moved = {verb: tx.column(_END[verb], jobs=jobs) for verb, jobs in by_verb.items() if jobs}
     ended = [id for ids in moved.values() for id in ids]
     owe(tx, ended)
@@ -82,13 +98,18 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
     steps = {case.id for case in cases if case.is_step}
     if there := [job for job in moved.get(SUCCEED, []) if job in steps]:
         partitions.made(tx, there)
+    compensations = {case.id for case in cases if case.is_compensation}
+    stranded = undoing.undo(tx, [job for job in moved.get(SUCCEED, []) if job in compensations])
+    owe(tx, [*stranded])
     again = [(each.id, each.not_before, each.failing) for each in verdicts if each.verb is RETRY]
     waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before", "failing")) if again else []
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
-    ready = release(tx, By.PLANNER, waiting)
+    ready = release(tx, By.PLANNER, waiting + anew)
     _note_pace(tx, cases)
     apps = {case.id: case.app for case in cases}
-    return Judged({job: apps[job] for job in [*ended, *cancelled]}, moved.get(FAIL, []), ready)
+    return Judged(
+        {**stranded, **{job: apps[job] for job in [*ended, *cancelled]}}, moved.get(FAIL, []), ready
+    )
 
 
 def paces_s(tx: Tx, apps: Sequence[str]) -> dict[str, float]:

@@ -25,6 +25,7 @@ INSERT INTO counter (app, last) VALUES (%(app)s, 0) ON CONFLICT (app) DO UPDATE 
 _FREE = """
 SELECT number FROM (SELECT generate_series(%(last)s::bigint + 1, 9223372036854775807) AS number) series
 WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.app = %(app)s AND job.key = number::text OFFSET 0)
+  AND number::text NOT IN (SELECT unnest(%(given)s::text[]))
 LIMIT %(count)s
 """
 _ADVANCE = "UPDATE counter SET last = %(last)s WHERE app = %(app)s"
@@ -41,7 +42,8 @@ def open_tasks(tx: Tx, app: str, parcels: Sequence[Parcel]) -> list[tuple[str, .
     """Take the parcels in, numbered in their order; the keys of each. One that stands already is left as it is."""
     there = standing(tx, parcels)
     new = [parcel for parcel in parcels if parcel.submission.require_id() not in there]
-    numbers = iter(reserve(tx, app, sum(parcel.keys.count(None) for parcel in new)))
+    given = [key for parcel in new for key in parcel.keys if key is not None]
+    numbers = iter(reserve(tx, app, sum(parcel.keys.count(None) for parcel in new), given))
     asked = [_asked(parcel, [next(numbers) if key is None else key for key in parcel.keys]) for parcel in new]
     taken = submissions.receive(tx, asked)
     keys = {each.require_id(): each.named_keys or () for each in asked if each.id in taken}
@@ -67,12 +69,12 @@ def standing(tx: Tx, parcels: Sequence[Parcel]) -> Mapping[str, tuple[str, ...]]
     return {id_: submission.named_keys or () for id_, submission in found.items()}
 
 
-def reserve(tx: Tx, app: str, count: int) -> list[str]:
-    """So many numbers that no task of the app has had."""
+def reserve(tx: Tx, app: str, count: int, given: Sequence[str]) -> list[str]:
+    """So many numbers that no task of the app has had, and that are not among the keys which are given beside them."""
     if not count:
         return []
     last = tx.column(_HOLD_COUNTER, app=app)[0]
-    numbers = tx.column(_FREE, app=app, last=last, count=count)
+    numbers = tx.column(_FREE, app=app, last=last, count=count, given=[*given])
     tx.write(_ADVANCE, app=app, last=numbers[-1])
     return [str(number) for number in numbers]
 

@@ -64,6 +64,7 @@ WHERE partition.done_at IS NOT NULL
    OR NOT EXISTS (SELECT 1 FROM job WHERE job.id = partition.job AND job.state IN ({_LIVE}) AND job.id <> excluded.job)
 """
 _MADE = f"UPDATE partition SET done_at = {NOW} WHERE job = ANY(%(jobs)s) AND done_at IS NULL"
+_WITHDRAW = "UPDATE partition SET done_at = NULL WHERE job = ANY(%(jobs)s)"
 _ACKNOWLEDGE = f"""
 WITH held AS MATERIALIZED (
     SELECT id FROM job WHERE id = %(job)s AND claim = %(claim)s AND state = '{State.RUNNING}' FOR SHARE
@@ -164,6 +165,11 @@ def claim(tx: Tx, place: str, version: str, steps: Sequence[Step]) -> None:
 def made(tx: Tx, jobs: list[int]) -> None:
     """These jobs have succeeded: what was theirs to make is there."""
     tx.write(_MADE, jobs=jobs)
+
+
+def withdraw(tx: Tx, jobs: list[int]) -> None:
+    """What these jobs have made is undone: it is there no more, and whoever plans for it next has it made."""
+    tx.write(_WITHDRAW, jobs=jobs)
 
 
 def acknowledge(tx: Tx, right: Claim, partition: int) -> bool:

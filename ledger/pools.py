@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 
 from jobs.states import DISPATCHED, RELEASE, By, sql_list
 from ledger.connection import Row, Tx
-from ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, Ready
-from ledger.sql import DUE, IN_TURN, NOW, move
+from ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, Ready
+from ledger.sql import DUE, IN_TURN, move
 
 #: Marks these locks among others of the same database.
 _TURNS = 5_318_012
@@ -50,7 +50,7 @@ WITH RECURSIVE line (pool, pool_limit) AS (
 SELECT next.id, line.pool, line.pool_limit, counted.taken FROM line JOIN counted USING (pool) CROSS JOIN LATERAL (
     SELECT id, priority, urgent_by, {DUE} AS due_at FROM job
     WHERE queued AND job.pool = line.pool AND job.pool_limit = line.pool_limit
-      AND coalesce(end_before > {NOW}, true)
+      AND {UNEXPIRED}
     ORDER BY {IN_TURN}
     LIMIT greatest(line.pool_limit - counted.taken, 0) FOR UPDATE SKIP LOCKED
 ) next

@@ -14,7 +14,8 @@ from ledger.sql import DUE, NOW, move
 
 class Ready(NamedTuple):
     """A job to announce, which could have begun at ``due_at``. ``alone`` says that it must not share a parcel: it once
-    took its worker down, or it is half of what failed, so one of the two may do so."""
+    took its worker down, or it is half of what failed, so one of the two may do so, or it is a saga that has begun,
+    whose losses nobody counts."""
 
     job: int
     app: str
@@ -25,12 +26,15 @@ class Ready(NamedTuple):
     alone: bool
 
 
-ALONE = "(losses > 0 OR half_of IS NOT NULL)"
+ALONE = "(losses > 0 OR half_of IS NOT NULL OR flying)"
 #: What a statement on ``job`` returns for each ``Ready``.
 READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}"
 
+#: A job that has passed its ``end_before`` is the groomer's to end, not a worker's to begin; a saga that has begun is
+#: a worker's all the same, to be undone.
+UNEXPIRED = f"(job.flying OR coalesce(job.end_before > {NOW}, true))"
 #: Whether nothing keeps a waiting job but a pause.
-MAY_RUN = f"job.open AND coalesce(job.not_before <= {NOW}, true) AND coalesce(job.end_before > {NOW}, true)"
+MAY_RUN = f"job.open AND coalesce(job.not_before <= {NOW}, true) AND {UNEXPIRED}"
 #: Whoever releases sends the word.
 ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
 #: What becomes of a job of a pool instead.
@@ -44,11 +48,12 @@ _RELEASE = {
         returning=READY_COLUMNS,
         in_line=IN_LINE,
     )
-    for by in (By.PLANNER, By.GROOMER)
+    for by in sorted(RELEASE.by)
 }
 
+# What has begun has its inputs: what becomes of the parents after that is none of its business.
 _EVERY_GATE_DEAD = """
-EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+NOT job.flying AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
 AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0)
 """
 # A job is skipped, not failed, where nothing went wrong with one of its gates: its dead parents were skipped, or

@@ -1,6 +1,8 @@
 """Ended jobs wait again: by request, because a dead parent does, or because somebody wants a cancelled one.
 
-A revived job starts a new life: its tries begin at zero, its claims go on counting, its history stays.
+A revived job starts a new life: its tries begin at zero, its claims go on counting, its history stays. So does the
+time before which it was not to start; one that was to be tried again later need not wait for that. Of a saga it
+is a new flight, with a journal of its own; but where the last one could not be undone, it is that one which goes on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,8 +59,10 @@ _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.C
 _REVIVE = move(
     REVIVE,
     By.PLANNER,
-    sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = false, announced_at = NULL, event = NULL, "
-    "not_before = NULL, urgent_by = NULL, failing = 0, paused = false, archived_at = NULL",
+    sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = job.flying, announced_at = NULL, event = NULL, "
+    "not_before = CASE WHEN job.round = 0 THEN job.not_before END, "
+    "urgent_by = NULL, failing = 0, paused = false, archived_at = NULL, "
+    "flight = job.flight + (NOT job.flying)::int, turn_back = NULL",
     forgets_work=True,
     note="CASE WHEN id = ANY(%(named)s::bigint[]) THEN %(note)s::text END",
 )
@@ -68,7 +72,8 @@ STALE_INPUT = "a stale input"
 # for these rows, or passes over them, and finds it shut.
 _HOLD_OPEN_CHILDREN = f"""
 SELECT id FROM job
-WHERE id IN (SELECT child FROM need WHERE parent = ANY(%(jobs)s)) AND CASE WHEN state = '{State.WAITING}' THEN open END
+WHERE id IN (SELECT child FROM need WHERE parent = ANY(%(jobs)s))
+  AND CASE WHEN state = '{State.WAITING}' THEN open AND NOT flying END
 ORDER BY id FOR UPDATE
 """
 # From the parents to their children, whatever the statistics say of waiting jobs: these know nothing of the hundred
@@ -76,7 +81,7 @@ ORDER BY id FOR UPDATE
 _WAITING_CHILDREN = f"""
 SELECT DISTINCT need.child FROM unnest(%(jobs)s::bigint[]) AS given (id)
 JOIN need ON need.parent = given.id JOIN job ON job.id = need.child
-WHERE CASE WHEN job.state = '{State.WAITING}' THEN true END
+WHERE CASE WHEN job.state = '{State.WAITING}' THEN NOT job.flying END
 """
 
 

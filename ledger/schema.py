@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
-from jobs.states import DISPATCHED, REVIVABLE, TERMINAL, State, sql_list
+from jobs.states import DISPATCHED, FLYING, REVIVABLE, TERMINAL, State, sql_list
 from jobs.submission import SubmissionState
 
 metadata = MetaData()
@@ -32,6 +32,7 @@ _STATES = sql_list(*State)
 _SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
 _ENDED = sql_list(*(state for state in State if state in TERMINAL))
+_FLYING = sql_list(*FLYING)
 _COLLECTED = sql_list(*(state for state in State if state in REVIVABLE))
 
 
@@ -140,7 +141,20 @@ job = Table(
     _moment("deadline"),
     _moment("announced_at"),
     Column("announcements", SmallInteger, nullable=False, server_default="0"),
-    Column("event", Text),
+    Column(
+        "event", Text, comment="of one that is suspended: what it waits for; null: for anybody to resume it"
+    ),
+    Column(
+        "flight",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="of a saga: which of its flights this is; each has a journal of its own",
+    ),
+    _flag("flying", "a flight of a saga that has begun: it goes on, or is undone"),
+    Column("turn_back", Text, comment="why that is to be undone though nothing has failed"),
+    Column("undoes", BigInteger, comment="of a compensation: the job whose effect it undoes"),
+    Column("undoes_claim", BigInteger, comment="the claim under which that had succeeded"),
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
     UniqueConstraint("app", "key", name="job_name"),
@@ -158,6 +172,13 @@ job = Table(
     CheckConstraint(
         f"NOT queued OR state = '{State.WAITING}' AND open AND NOT paused AND pool IS NOT NULL",
         name="job_queued",
+    ),
+    CheckConstraint(f"NOT flying OR open AND state IN ({_FLYING})", name="job_flying"),
+    CheckConstraint("(undoes IS NULL) = (undoes_claim IS NULL)", name="job_undoes"),
+    Index(
+        "job_suspended",
+        "not_before",
+        postgresql_where=text(f"state = '{State.SUSPENDED}' AND not_before IS NOT NULL"),
     ),
     Index(
         "job_due",
@@ -202,6 +223,7 @@ job = Table(
         postgresql_where=text(f"end_before IS NOT NULL AND state NOT IN ({_ENDED})"),
     ),
     Index("job_app_state", "app", "state"),
+    Index("job_undoes", "undoes", postgresql_where=text("undoes IS NOT NULL")),
     Index("job_half_of", "half_of", postgresql_where=text("half_of IS NOT NULL")),
     # Its app has the collation "C", though Alembic cannot tell. That keeps the index apart: a query that asks in this
     # collation has no other to fall back on, and none that does not is tempted by this one. To statistics

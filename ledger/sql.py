@@ -14,10 +14,18 @@ IN_TURN = f"-priority, coalesce(urgent_by, 'infinity'), {DUE}, id"
 #: What a verb is told about its jobs where their ids are all there is to tell.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
 
+#: A longer time than this has no end that a timestamp could tell.
+LONGEST_S = 3e9
+
 _GIVEN_UP = f"CASE WHEN source IN ({sql_list(*sorted(DISPATCHED))}) THEN pool END AS pool"
 
 #: Where a job ends whose worker is about to hear of it, the worker has so long to end its work elsewhere by itself.
 ENDS_ITSELF_S = 10.0
+
+
+def interval(seconds: str) -> str:
+    """So many seconds, of which there may be more than a timestamp can tell, or null."""
+    return f"CASE WHEN {seconds} IS NOT NULL THEN make_interval(secs => least({seconds}, {LONGEST_S})) END"
 
 
 def move(

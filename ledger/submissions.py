@@ -6,20 +6,23 @@ waits for; only when that one ends is another looked for, so that settling costs
 however many jobs a submission has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import Struct
 
 from jobs.plan import Wish
 from jobs.ref import JobName
+from jobs.sagas.turn_back import TurnBack
 from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from jobs.submission import JSON, Submission, SubmissionState
+from jobs.submission import COMPENSATION, JSON, SAGA, Submission, SubmissionState
 from ledger import pausing
-from ledger.connection import Tx, arrays
+from ledger.connection import Row, Tx, arrays
+from ledger.rounds import cut_short
 from ledger.slots import move_out
 from ledger.sql import NOW, move
-from ledger.wishes import STILL_WANTS
+from ledger.turning import turn_back
+from ledger.wishes import UNWANTED
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
@@ -91,7 +94,7 @@ UPDATE submission SET
                  WHEN looked.number IN (SELECT number FROM bad) THEN '{SubmissionState.FAILED}'
                  ELSE '{SubmissionState.SUCCEEDED}' END
 FROM looked WHERE submission.number = looked.number
-RETURNING submission.id, submission.state
+RETURNING submission.number, submission.state
 """
 _WATCHING = f"""
 WITH woken AS (
@@ -107,6 +110,22 @@ WHERE submission.state = '{SubmissionState.ACTIVE}' AND (job.id IS NULL OR (job.
 LIMIT %(limit)s
 """
 
+# Whoever ends it otherwise than well sees it undone, in one transaction with that. The id is the ledger's own: what
+# somebody may have put there by SQL, nobody has planned.
+_COMPENSATE = f"""
+INSERT INTO submission (id, app, state, request, push, received_at, look_at)
+SELECT id || '{COMPENSATION}', app, '{SubmissionState.RECEIVED}',
+       jsonb_build_object('app', app, 'compensates', id, 'push', 'wanted'), false, {NOW}, {NOW}
+FROM submission
+WHERE number = ANY(%(numbers)s) AND request ->> 'mode' = '{SAGA}' AND planned_at IS NOT NULL
+  AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
+ORDER BY number
+ON CONFLICT (id) DO UPDATE SET
+    app = excluded.app, state = excluded.state, request = excluded.request, push = excluded.push, reason = NULL,
+    received_at = excluded.received_at, look_at = excluded.look_at, ended_at = NULL
+WHERE submission.state = '{SubmissionState.REFUSED}' OR NOT submission.request ? 'compensates'
+"""
+
 _CANCEL = f"""
 UPDATE submission SET state = '{SubmissionState.CANCELLED}', ended_at = {NOW}
 WHERE id = %(id)s AND state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
@@ -118,13 +137,9 @@ _WANTED_BY = f"""
 SELECT job.id FROM wants JOIN job ON job.id = wants.job
 WHERE wants.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE}, '{State.EXECUTED}')
 """
-_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
-_UNWANTED = f"""
-NOT EXISTS (SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
-            WHERE wants.job = job.id AND {STILL_WANTS})
-"""
-_CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=_UNWANTED)
-_CANCEL_ANYWAY = move(CANCEL, By.PLANNER)
+_HOLD = "SELECT id, flying FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
+_CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=f"NOT job.flying AND {UNWANTED}")
+_CANCEL_ANYWAY = move(CANCEL, By.PLANNER, condition="NOT job.flying")
 _NAMED = "SELECT id FROM job WHERE app = %(app)s AND key = %(key)s"
 _OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} ON CONFLICT (job) DO NOTHING"
 
@@ -191,8 +206,17 @@ def call_off(tx: Tx, number: int, reason: str) -> None:
 
 def settle(tx: Tx, numbers: list[int]) -> None:
     """End those of the submissions that have nothing left to wait for; give the others a new sentinel."""
-    if numbers:
-        tx.rows(_SETTLE, numbers=sorted(numbers))
+    settled = tx.rows(_SETTLE, numbers=sorted(numbers)) if numbers else []
+    compensate(tx, [number for number, state in settled if state == SubmissionState.FAILED])
+
+
+def compensate(tx: Tx, ended: list[int]) -> None:
+    """Have what these submissions have done undone, where they are sagas that have ended otherwise than well.
+
+    It is another submission, which waits to be planned until nothing of theirs goes on.
+    """
+    if ended:
+        tx.write(_COMPENSATE, numbers=ended)
 
 
 def settle_watchers(tx: Tx, jobs: list[int]) -> None:
@@ -211,6 +235,7 @@ def settle_unwatched(tx: Tx, limit: int) -> int:
 
 def cancel(tx: Tx, id: str) -> list[int] | None:
     """Cancel a submission and the jobs that nobody else wants; their ids, or None where there was nothing to cancel.
+    Sagas among these that have begun are not cancelled yet, but undone first (``turning``).
 
     The candidates are locked before the other submissions' wants are read, in a later statement: a plan
     that wants one of them locks it too, so either it sees it cancelled or we see it wanted.
@@ -218,6 +243,7 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
     numbers = tx.column(_CANCEL, id=id)
     if not numbers:
         return None
+    compensate(tx, numbers)
     candidates = tx.column(_WANTED_BY, numbers=numbers)
     cancelled = cancel_unwanted(tx, candidates)
     pausing.follow_the_rest(tx, sorted(set(candidates).difference(cancelled)))
@@ -225,18 +251,31 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
 
 
 def cancel_job(tx: Tx, name: JobName) -> list[int]:
-    """Cancel one job, whoever wants it; for them it has ended badly. What depends on it is told."""
-    cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=tx.column(_NAMED, app=name.app, key=name.key))
+    """Cancel one job, whoever wants it; for them it has ended badly. What depends on it is told. A saga that has begun
+    is undone first."""
+    job = tx.column(_NAMED, app=name.app, key=name.key)
+    flying = _flying(tx.rows(_HOLD, jobs=job))
+    cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=job)
+    cut_short(tx, cancelled, CANCEL.target)
     owe(tx, cancelled)
+    if flying:
+        turn_back(tx, By.PLANNER, flying, TurnBack.CANCELLED)
     return cancelled
 
 
 def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:
     """Cancel those of the jobs that no active submission wants; their children are owed the news."""
-    tx.rows(_HOLD, jobs=jobs)
+    flying = _flying(tx.rows(_HOLD, jobs=jobs))
     cancelled = move_out(tx, _CANCEL_UNWANTED, jobs=jobs)
+    cut_short(tx, cancelled, CANCEL.target)
     owe(tx, cancelled)
+    if flying:
+        turn_back(tx, By.PLANNER, flying, TurnBack.UNWANTED)
     return cancelled
+
+
+def _flying(held: Iterable[Row]) -> list[int]:
+    return [id for id, flying in held if flying]
 
 
 def owe(tx: Tx, ended: list[int]) -> None:

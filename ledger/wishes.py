@@ -19,6 +19,11 @@ STILL_WANTS = f"""
 (submission.state = '{SubmissionState.ACTIVE}'
  OR wants.wish = {Wish.PUSHED:d} AND submission.state <> '{SubmissionState.CANCELLED}')
 """
+#: Whether no submission wants a job any more.
+UNWANTED = f"""
+NOT EXISTS (SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
+            WHERE wants.job = job.id AND {STILL_WANTS})
+"""
 
 _INSERT = """
 INSERT INTO wants (submission, job, wish)

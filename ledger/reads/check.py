@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from jobs.firing import FiringOutcome
-from jobs.states import LIVE, REVIVE, SPLIT, STOPPABLE, WANT, State, sql_list
+from jobs.states import FLYING, LIVE, REVIVE, SPLIT, STOPPABLE, WANT, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
 from ledger.counts import VERDICT
@@ -26,6 +26,10 @@ _RULES = {
     "a claim has at most one outcome": f"""
         SELECT job FROM transition WHERE source = '{State.RUNNING}' GROUP BY job, claim HAVING count(*) > 1
     """,
+    "a round that has not ended is that of a job that runs, under the claim that it runs by": f"""
+        SELECT job FROM round WHERE ending IS NULL AND NOT EXISTS (
+            SELECT 1 FROM job WHERE job.id = round.job AND job.claim = round.claim AND job.state = '{State.RUNNING}')
+    """,
     "claims of a job do not overlap": """
         SELECT job FROM (
             SELECT job, running_at, max(coalesce(executed_at, running_at)) OVER (
@@ -34,7 +38,7 @@ _RULES = {
     """,
     "a job that ran had every parent of one gate as it needed them": f"""
         SELECT job.id FROM job WHERE job.state IN ('{State.READY}', '{State.RUNNING}', '{State.EXECUTED}')
-          AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+          AND NOT job.flying AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
           AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
               SELECT 1 FROM need WHERE need.child = gate.child AND need.gate = gate.gate
                 AND need.settled IS NOT TRUE))
@@ -52,7 +56,7 @@ _RULES = {
           AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = parent.id)
     """,
     "a waiting job is open if and only if one of its gates is": f"""
-        SELECT id FROM job WHERE state = '{State.WAITING}' AND open <> (
+        SELECT id FROM job WHERE state = '{State.WAITING}' AND NOT flying AND open <> (
             NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
             OR EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.unmet = 0))
     """,
@@ -65,7 +69,7 @@ _RULES = {
         WHERE state IN ({_STOPPABLE}) AND end_before < coalesce(urgent_by, 'infinity')
     """,
     "what can be stopped is wanted by somebody who has not cancelled": f"""
-        SELECT job.id FROM job WHERE job.state IN ({_STOPPABLE})
+        SELECT job.id FROM job WHERE job.state IN ({_STOPPABLE}) AND NOT job.flying
           AND EXISTS (SELECT 1 FROM wants WHERE wants.job = job.id)
           AND NOT EXISTS (
               SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
@@ -130,6 +134,19 @@ _RULES = {
     "what is elsewhere and held by no worker is to be looked at, or ended, and nothing else is": f"""
         SELECT id FROM job WHERE (watch_at IS NOT NULL) <> (handle IS NOT NULL
           AND (state NOT IN ({_LIVE}) OR state = '{State.RUNNING}' AND worker IS NULL))
+    """,
+    "the entries of a journal follow on each other, and are of a flight that has begun": """
+        SELECT step.job FROM step LEFT JOIN job ON job.id = step.job
+        GROUP BY step.job, step.flight, job.flight, job.claim
+        HAVING count(*) <> max(step.seq) OR step.flight > coalesce(job.flight, -1) OR max(step.claim) > job.claim
+    """,
+    "a saga that has begun has not ended, unless it could not be undone": f"""
+        SELECT id FROM job WHERE flying AND (NOT open OR state NOT IN ({sql_list(*FLYING)}))
+    """,
+    "no job is suspended while what it waits for is there": f"""
+        SELECT job.id FROM job JOIN event ON event.job = job.id AND event.flight = job.flight
+        WHERE job.state = '{State.SUSPENDED}' AND (event.name IS NULL OR job.event IS NULL OR event.name = job.event)
+          AND NOT EXISTS (SELECT 1 FROM step WHERE step.event = event.id)
     """,
     "needs and wants name jobs that exist": """
         SELECT child FROM need WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.parent)

@@ -1,6 +1,7 @@
 """Everything the ledger knows of one job."""
 
 from datetime import datetime
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -11,13 +12,17 @@ from jobs.ref import JobName
 from jobs.states import REVIVABLE, TERMINAL, State
 from jobs.submission import JSON
 from ledger.connection import Tx
-from ledger.reads import partitions
+from ledger.reads import flights, partitions
+from ledger.reads.flights import Flight
 
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
        deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids, paused,
        watch_at, watch_s, said, place, collect, archived_at, pool, pool_limit,
-       queued
+       queued, flying, turn_back,
+       (SELECT ARRAY[undo.app, undo.key, undo.state] FROM job undo
+        WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim ORDER BY undo.id DESC LIMIT 1) AS compensated_by,
+       (SELECT ARRAY[done.app, done.key, done.state] FROM job done WHERE done.id = job.undoes) AS compensates
 FROM job WHERE app = %(app)s AND key = %(key)s
 """
 _ROUNDS = """
@@ -51,7 +56,21 @@ WHERE wants.job = %(job)s ORDER BY submission.number
 RELATIVES_MAX = 1000
 
 
+class Related(NamedTuple):
+    """A job, and the state that it is in."""
+
+    app: str
+    key: str
+    state: State
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
 class Job(Struct, frozen=True):
+    """``compensated_by`` undoes its last run, or has; ``compensates`` is what it is itself to undo."""
+
     id: int
     app: str
     key: str
@@ -84,6 +103,10 @@ class Job(Struct, frozen=True):
     pool: str | None = None
     pool_limit: int | None = None
     queued: bool = False
+    flying: bool = False
+    turn_back: str | None = None
+    compensated_by: Related | None = None
+    compensates: Related | None = None
 
     @property
     def name(self) -> JobName:
@@ -141,7 +164,7 @@ class Half(Struct, frozen=True):
 
 class Dossier(Struct, frozen=True):
     """``half_of`` was split, and this runs in its place; ``halves`` run in the place of this. ``done`` are those of a
-    step's partitions that are there."""
+    step's partitions that are there; ``flight`` is the last of a saga."""
 
     job: Job
     submissions: list[str]
@@ -152,6 +175,7 @@ class Dossier(Struct, frozen=True):
     half_of: Half | None
     halves: list[Half]
     done: list[Span]
+    flight: Flight
 
 
 def job(tx: Tx, name: JobName) -> Job | None:
@@ -175,6 +199,7 @@ def dossier(tx: Tx, name: JobName) -> Dossier | None:
         half_of=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
         halves=tx.structs(Half, _HALVES, job=found.id),
         done=partitions.done(tx, found.id) if found.place is not None else [],
+        flight=flights.flight(tx, found.id),
     )
 
 

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from jobs.ref import JobName
 from jobs.states import DEAD, State
 from ledger.connection import Tx
-from ledger.reads import askers, dossier, fleet, upstream
+from ledger.reads import askers, dossier, fleet, flights, upstream
+from ledger.reads.flights import Flight
 from ledger.reads.lines import Line, line
 from ledger.reads.pieces import Pieces, pieces
 from ledger.sql import IN_TURN, NOW
@@ -61,7 +62,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     is how many of them are more urgent; ``child`` is one that needs it; ``to_land``: as a partition that
     others bring; ``note`` is what its last transition says;
     ``root`` is about the job, far up perhaps, that it waits for in the end; ``pieces`` run in its place;
-    ``line`` is the one that it stands in for a slot of its pool.
+    ``line`` is the one that it stands in for a slot of its pool; ``flight`` is of a saga that has begun and not ended.
     """
 
     now: datetime
@@ -84,6 +85,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     root: "Obstacles | None" = None
     pieces: Pieces = Pieces()
     line: Line | None = None
+    flight: Flight | None = None
 
 
 def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Sequence[str] = ()) -> Obstacles:
@@ -109,6 +111,7 @@ def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
         last_error=next(iter(tx.column(_LAST_ERROR, job=job.id)), None),
         note=next(iter(tx.column(_LAST_NOTE, job=job.id)), None),
         crew=fleet.crew(tx, job.app) if job.is_left or job.is_to_be_ended else None,
+        flight=flights.flight(tx, job.id) if job.flying else None,
     )
     if job.state is State.WAITING or job.state in DEAD:
         return _with_parents(tx, job, found)

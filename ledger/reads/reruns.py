@@ -7,7 +7,7 @@ from msgspec import Struct
 from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.states import DEAD, State, sql_list
-from jobs.submission import JSON, SubmissionState
+from jobs.submission import JSON, SAGA, SubmissionState
 from ledger.connection import Tx
 
 #: What did not come to a good end. What was skipped did, and of what was split the halves are asked.
@@ -46,6 +46,11 @@ class Asked(Struct, frozen=True):
     request: Mapping[str, JSON]
     state: SubmissionState
     of_partitions: bool
+
+    @property
+    def mode(self) -> str | None:
+        """That in which the same is asked for again: of a saga, what it does is undone again where it fails."""
+        return SAGA if self.request.get("mode") == SAGA else None
 
     @property
     def is_open(self) -> bool:

@@ -130,7 +130,7 @@ def test_all_that_were_seen_are_archived_or_none(world: World) -> None:
     archive(world, seen[0])
     assert archive(world, *seen, whole=True) == 0
     assert uncollected(world) == {"2"}
-    assert archive(world, seen[1], whole=True) == 1
+    assert archive(world, seen[1], seen[1], whole=True) == 1
 
 
 def test_what_is_left_counts_from_the_request_to_the_archive(world: World) -> None:

@@ -7,7 +7,7 @@ from actors.upkeep import announce_everything
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from jobs.submission import Submission
-from ledger import counts, judging, submissions
+from ledger import counts, grooming, judging, submissions
 from ledger.connection import Tx
 from planner.judge import judge
 from tests.world import World
@@ -86,3 +86,16 @@ def test_all_that_died_with_a_broker_can_be_announced_at_once(world: World) -> N
     world.deliver()
     assert world.states() == {"a": State.READY, "b": State.SUCCEEDED, "d": State.READY}
     assert {message.app for message in world.offered} == {"a", "d"}
+
+
+def test_what_has_passed_its_end_is_not_timed_out(world: World) -> None:
+    """Of so many that are overdue that one step does not end them all, the others stay for the next."""
+    world.apps("a", timeout=5)
+    world.submit("a", policy={"end_before": (world.now + timedelta(seconds=8)).isoformat()})
+    assert world.claim("a") is not None
+    world.now += timedelta(seconds=9)
+    assert world.ledger.transact(lambda tx: grooming.time_out(tx, 10)) == []
+    assert (world.state("a"), world.field("a", "timeouts")) == (State.RUNNING, 0)
+    world.beat(world.worker)
+    world.tick()
+    assert world.state("a") is State.EXPIRED

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from actors import executor, groomer, pausing, planner
+from actors import executor, groomer, pausing, planner, resuming
 from broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
 from jobs.outcome import Ending, Outcome
 from jobs.states import DISPATCHED, LIVE, State
@@ -67,7 +67,7 @@ class Meeting:
 
     def resume(self, submission: str) -> Act:
         message = Resume(submission=submission)
-        return lambda ledger: list(pausing.resume(ledger, self.world.catalogue, message))
+        return lambda ledger: list(resuming.resume(ledger, self.world.catalogue, message))
 
     def claim(self, name: str) -> Act:
         known = self.world.known(name)

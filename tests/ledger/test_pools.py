@@ -142,6 +142,25 @@ def test_a_submission_may_have_a_limit_of_its_own(world: World) -> None:
     assert world.ready() == {"a/2"}
 
 
+def test_a_limit_alone_leaves_a_job_in_the_pool_that_its_app_names(world: World) -> None:
+    world.apps("a, b", concurrency={"pool": "p", "limit": 2})
+    world.submit("a", "1")
+    world.submit("a", "2", policy={"concurrency": 1})
+    world.submit("b", "1", policy={"concurrency": 3})
+    assert set(_pools(world).values()) == {"pool p"}
+    assert (world.ready(), in_line(world)) == ({"a", "b"}, ["a/2"])
+
+
+def test_a_limit_alone_leaves_a_job_in_the_pool_of_its_key(world: World) -> None:
+    key = {"job_id": "{x}_{y}", "concurrency": {"key": "{y}", "limit": 2}}
+    world.define({"a": WORDS | key})
+    world.submit("a", "1_eu")
+    for job in ("2_eu", "2_us"):
+        world.submit("a", job, policy={"concurrency": 1})
+    assert _pools(world) == {"a/1_eu": "a:eu", "a/2_eu": "a:eu", "a/2_us": "a:us"}
+    assert (world.ready(), in_line(world)) == ({"a/1_eu", "a/2_us"}, ["a/2_eu"])
+
+
 def test_a_submission_whose_key_asks_for_what_jobs_have_not_is_refused(world: World) -> None:
     world.apps("a")
     id_ = world.submit("a", policy={"concurrency": {"key": "{y}", "limit": 1}})

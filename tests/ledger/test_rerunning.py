@@ -1,5 +1,7 @@
 """Jobs that are run again: under whose terms, and with whom."""
 
+from datetime import timedelta
+
 from jobs.outcome import Ending
 from jobs.states import State
 from tests.world import World
@@ -30,6 +32,42 @@ def test_what_an_earlier_submission_said_stands_where_a_retry_says_nothing(world
     terms = ("kwargs", "max_fails", "max_losses", "timeout_s", "priority")
     assert [world.field("a", term) for term in terms] == [{"n": 1}, 4, 7, 5.0, 2]
     assert world.field("a", "overrides") == {"max_fails": 4, "timeout": "5s", "priority": 2}
+
+
+def test_a_job_that_is_revived_with_its_parent_begins_no_earlier_than_it_may(world: World) -> None:
+    world.apps("a -> b")
+    start = (world.now + timedelta(hours=1)).isoformat()
+    world.define({**world.defined, "b": world.defined["b"] | {"start_after": start}})
+    world.submit("b", push="wanted")
+    world.finish("a", Ending.ERROR)
+    assert world.state("b") is State.UPSTREAM_FAILED
+    world.submit("a", rerun="job")
+    world.finish("a")
+    assert world.state("b") is State.WAITING
+    world.tick(after_s=3599)
+    assert world.state("b") is State.WAITING
+    world.tick(after_s=1)
+    assert world.state("b") is State.READY
+
+
+def test_a_cancelled_job_that_is_wanted_anew_begins_when_it_was_to(world: World) -> None:
+    world.apps("a")
+    start = world.now + timedelta(hours=1)
+    world.cancel(world.submit("a", policy={"start_after": start.isoformat()}))
+    again = world.submit("a")
+    assert (world.state("a"), world.field("a", "not_before")) == (State.WAITING, start)
+    world.cancel(again)
+    world.submit("a", policy={"start_after": world.now.isoformat()})
+    assert world.state("a") is State.READY
+
+
+def test_a_job_that_is_run_again_does_not_wait_for_its_next_try(world: World) -> None:
+    world.apps("a", max_fails=1, retry={"rule": "fixed", "seconds": 3600})
+    submission = world.submit("a")
+    world.finish("a", Ending.ERROR)
+    world.cancel(submission)
+    world.submit("a")
+    assert world.state("a") is State.READY
 
 
 def test_a_deadline_is_kept_until_it_has_passed(world: World) -> None:

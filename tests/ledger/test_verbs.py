@@ -7,6 +7,7 @@ import pytest
 from jobs.outcome import Ending
 from jobs.states import VERBS, Verb
 from ledger import suspending
+from tests.ledger.flights import Sagas
 from tests.world import LEASE_S, World
 
 
@@ -72,6 +73,17 @@ def _landed(world: World) -> None:
     world.land("events", "2024-04-01")
 
 
+def _undone(world: World) -> None:
+    words = {"job_id": "{x}", "bash_cmd": "true"}
+    needs = {"depends_on": {"app_name": ["a"]}}
+    world.define({"a": words | {"compensate": "undo"}, "b": words | needs, "undo": words})
+    world.submit("b", mode="saga")
+    world.finish("a")
+    world.finish("b", Ending.ERROR)
+    world.tick()
+    world.finish("undo")
+
+
 def _revived(world: World) -> None:
     _one(world)
     world.submit("a", rerun="job")
@@ -80,6 +92,15 @@ def _revived(world: World) -> None:
 def _resumed(world: World) -> None:
     _one(world, Ending.SUSPENDED)
     world.ledger.transact(lambda tx: suspending.resume(tx, [world.known("a").id]))
+
+
+def _called_off(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    sagas = Sagas(world)
+    claimed = sagas.claim()
+    world.cancel(submission)
+    sagas.end(claimed, Ending.ERROR)
 
 
 def _split(world: World) -> None:
@@ -106,10 +127,12 @@ SCENARIOS: dict[str, Callable[[World], None]] = {
     "condemn": lambda world: _one(world, Ending.DISMAL),
     "expire": _overdue,
     "overrun": _overrun,
+    "call_off": _called_off,
     "split": _split,
     "cancel": _cancelled,
     "pause": _paused,
     "land": _landed,
+    "undo": _undone,
     "suspend": lambda world: _one(world, Ending.SUSPENDED),
     "resume": _resumed,
     "revive": _revived,

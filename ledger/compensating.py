@@ -1,0 +1,122 @@
+"""What a saga across apps has done, for whoever undoes it; and which job undoes which.
+
+What holds when it is planned: the submission has failed or was cancelled, so nothing new is begun for it alone, and no
+job that it alone wants is under way (``under_way``). Who races whom: another submission that wants one of the jobs at
+this moment. Whoever plans that locks the jobs first, and so do we: either it is active when we look who relies on them,
+or it finds them about to be undone, and its jobs wait no more than any others whose input is run again later.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from jobs.effect import Earlier, Effect
+from jobs.plan import Wish
+from jobs.ref import JobName
+from jobs.states import LIVE, State, sql_list
+from jobs.submission import SAGA, SubmissionState
+from ledger.connection import Tx, arrays
+
+_LIVE = sql_list(*sorted(LIVE))
+
+_FAILED = f"""
+SELECT number FROM submission
+WHERE id = %(id)s AND request ->> 'mode' = '{SAGA}'
+  AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
+"""
+_RELIED_ON = f"""
+EXISTS (SELECT 1 FROM wants other JOIN submission ON submission.number = other.submission
+        WHERE other.job = job.id AND other.submission <> %(number)s
+          AND submission.state IN ('{SubmissionState.ACTIVE}', '{SubmissionState.SUCCEEDED}'))
+"""
+# One that was only pushed, and waits for parents that nobody asked for, goes on when somebody does.
+_UNDER_WAY = f"""
+SELECT job.id, job.app, job.key FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = %(number)s AND job.state IN ({_LIVE})
+  AND NOT (wants.wish = {Wish.PUSHED:d} AND job.state = '{State.WAITING}' AND NOT job.open)
+  AND NOT {_RELIED_ON}
+ORDER BY job.id LIMIT 1
+"""
+_HOLD = f"""
+SELECT job.id FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = %(number)s AND job.state = '{State.SUCCEEDED}' ORDER BY job.id FOR UPDATE OF job
+"""
+# What had succeeded before the submission was planned was not its effect.
+_EFFECTS = f"""
+SELECT job.id, job.app, job.key, job.claim, job.kwargs
+FROM wants JOIN job ON job.id = wants.job JOIN submission asked ON asked.number = wants.submission
+WHERE wants.submission = %(number)s AND job.state = '{State.SUCCEEDED}' AND job.claim > 0
+  AND job.changed_at >= asked.planned_at AND NOT {_RELIED_ON}
+ORDER BY job.id
+"""
+# Only where the child began after the parent had come to its end: needs of runs before that are of another life.
+_TIES = """
+SELECT DISTINCT need.parent, need.child
+FROM wants JOIN need ON need.child = wants.job
+JOIN wants of_parent ON of_parent.submission = wants.submission AND of_parent.job = need.parent
+JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
+JOIN round ON round.job = child.id AND round.claim = child.claim
+WHERE wants.submission = %(number)s AND need.settled AND round.running_at >= parent.changed_at
+"""
+_EARLIER = """
+SELECT job.id, job.app, job.key, job.state, job.undoes_claim
+FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)
+"""
+_MARK = """
+UPDATE job SET undoes = done.id, undoes_claim = done.claim, kwargs = done.kwargs
+FROM unnest(%(undo)s::bigint[], %(done)s::bigint[]) AS given (undo, done) JOIN job done ON done.id = given.done
+WHERE job.id = given.undo
+"""
+_NOTE = "UPDATE submission SET reason = %(reason)s WHERE number = %(number)s"
+
+
+class Live(Struct, frozen=True):
+    id: int
+    app: str
+    key: str
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+def failed(tx: Tx, id: str) -> int | None:
+    """The number of the saga, or None where that is no saga, or has not ended, or has ended well."""
+    return next(iter(tx.column(_FAILED, id=id)), None)
+
+
+def under_way(tx: Tx, number: int) -> Live | None:
+    """One job that only this submission wants and that has not ended."""
+    return next(iter(tx.structs(Live, _UNDER_WAY, number=number)), None)
+
+
+def effects(tx: Tx, number: int) -> list[Effect]:
+    """What it has done and nobody else relies on. The rows are held."""
+    tx.rows(_HOLD, number=number)
+    return tx.structs(Effect, _EFFECTS, number=number)
+
+
+def ties(tx: Tx, number: int) -> list[tuple[int, int]]:
+    """Who came of whom, among all that it wanted: parent and child."""
+    return [(parent, child) for parent, child in tx.rows(_TIES, number=number)]
+
+
+def earlier(tx: Tx, names: Collection[JobName]) -> dict[JobName, Earlier]:
+    """Those of the compensations that the ledger has already."""
+    if not names:
+        return {}
+    rows = tx.rows(_EARLIER, **arrays([*names], "app", "key"))
+    return {JobName(app, key): Earlier(id, State(state), claim) for id, app, key, state, claim in rows}
+
+
+def mark(tx: Tx, undoing: Mapping[int, JobName]) -> None:
+    """Note on these jobs, which have just been planned, what each undoes; they are given what that was."""
+    known = earlier(tx, set(undoing.values()))
+    pairs: Sequence[tuple[int, int]] = [(known[name].id, done) for done, name in undoing.items()]
+    if pairs:
+        tx.write(_MARK, **arrays(pairs, "undo", "done"))
+
+
+def note(tx: Tx, number: int, reason: str) -> None:
+    """Say of the submission what it leaves as it is."""
+    tx.write(_NOTE, number=number, reason=reason)

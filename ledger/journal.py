@@ -1,0 +1,163 @@
+"""The journals of sagas' flights: what a run reads when it takes a flight up, and what it writes as it goes.
+
+What holds: an entry is written under the claim that stands and no other, while the job's row is held, so whoever
+takes the flight up after that reads it, and of a worker that comes back late nothing is read. An entry follows on the
+one before it, or is not written. The same entry under the same claim may be written twice: the answer to the first
+time may have been lost.
+
+Who races whom. A late write against the groomer, or the next claim: either it is written before the claim is lost, and
+the next run begins behind it, or it is refused. A cancellation against the last entry of a flight: both hold the row.
+An entry that comes first is not told, and its run goes on to its end, or asks again (``heed``) and hears it then; one
+that comes second is told. That the flight is called off is never lost in between: it stays with the job until the
+flight has ended.
+What a crash leaves: whole entries.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from jobs.outcome import keep
+from jobs.ref import Claim
+from jobs.sagas.entry import Direction, Entry, Event, Failure, Heard, Log, Mark
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.sql import NOW, interval
+
+_STANDS = f"job.id = %(job)s AND job.state = '{State.RUNNING}' AND job.claim = %(claim)s"
+_HEED = f"SELECT turn_back FROM job WHERE {_STANDS}"
+_HOLD = f"SELECT turn_back FROM job WHERE {_STANDS} AND flight = %(flight)s FOR UPDATE"
+
+#: When what the entry awaits is waited for no longer; null: never.
+UNTIL = "step.at + " + interval("(step.awaits ->> 'within_s')::float8")
+#: The last entry of a job's flight.
+LAST = "SELECT step.* FROM step WHERE step.job = job.id AND step.flight = job.flight ORDER BY step.seq DESC LIMIT 1"
+
+_COLUMNS = ("step", "name", "steps", "direction", "mark", "working", "awaits", "event", "failure", "note")
+_JSON = {"working", "awaits", "failure"}
+_GIVEN = ", ".join(f"%({name})s{'::jsonb' if name in _JSON else ''}" for name in _COLUMNS)
+_SAME = ", ".join(("claim", *_COLUMNS))
+# An entry that is there and is the same is written once more, so that it counts.
+_WRITE = f"""
+INSERT INTO step (job, flight, seq, claim, at, {", ".join(_COLUMNS)})
+SELECT %(job)s, %(flight)s, %(seq)s, %(claim)s, {NOW}, {_GIVEN}
+WHERE %(seq)s = 1 OR EXISTS (
+    SELECT 1 FROM step WHERE job = %(job)s AND flight = %(flight)s AND seq = %(seq)s - 1)
+ON CONFLICT (job, flight, seq) DO UPDATE SET seq = excluded.seq
+WHERE ({", ".join(f"step.{name}" for name in _SAME.split(", "))})
+    IS NOT DISTINCT FROM ({", ".join(f"excluded.{name}" for name in _SAME.split(", "))})
+"""
+_READ = f"""
+SELECT job.turn_back,
+       CASE WHEN step.seq IS NOT NULL THEN jsonb_build_object(
+           'seq', step.seq, {", ".join(f"'{name}', step.{name}" for name in _COLUMNS)}) END AS last,
+       (SELECT began.failure FROM step began
+        WHERE began.job = job.id AND began.flight = job.flight AND began.direction = '{Direction.SWITCH}'
+        ORDER BY began.seq DESC LIMIT 1) AS failure,
+       coalesce((SELECT jsonb_agg(DISTINCT jsonb_build_array(named.step, named.name)) FROM step named
+                 WHERE named.job = job.id AND named.flight = job.flight), '[]') AS names,
+       coalesce(step.mark = '{Mark.AWAITS}' AND {UNTIL} <= {NOW}, false) AS overdue
+FROM job LEFT JOIN LATERAL ({LAST}) step ON true
+WHERE {_STANDS} AND job.flight = %(flight)s
+"""
+_LAST = f"""
+SELECT {", ".join(f"last.{name}" for name in ("seq", *_COLUMNS))}
+FROM job CROSS JOIN LATERAL ({LAST}) last WHERE job.id = %(job)s
+"""
+_EVENTS = """
+SELECT id, name, payload, EXISTS (SELECT 1 FROM step WHERE step.event = event.id) AS taken
+FROM event WHERE job = %(job)s AND flight = %(flight)s ORDER BY id
+"""
+# Without a lock: a late worker's may be shown for a moment longer, and decides nothing.
+_METER = f"""
+INSERT INTO meter (job, flight, name, done, total, at)
+SELECT id, flight, %(name)s, %(done)s, %(total)s, {NOW} FROM job WHERE {_STANDS} AND flight = %(flight)s
+ON CONFLICT (job, flight, name) DO UPDATE SET done = excluded.done, total = excluded.total, at = excluded.at
+"""
+
+
+class _Found(Struct, frozen=True):
+    turn_back: str | None
+    last: Entry | None
+    failure: Failure | None
+    names: list[tuple[int, str]]
+    overdue: bool
+
+
+def read(tx: Tx, right: Claim, flight: int) -> Log | None:
+    """The flight as it stands; None where the claim does not stand any more."""
+    named = {"job": right.job, "claim": right.number, "flight": flight}
+    found = tx.structs(_Found, _READ, **named)
+    if not found:
+        return None
+    events = tx.structs(Event, _EVENTS, **named)
+    return Log(
+        last=found[0].last,
+        names=dict(found[0].names),
+        failure=found[0].failure,
+        events=tuple(events),
+        overdue=found[0].overdue,
+        turn_back=found[0].turn_back,
+    )
+
+
+def last(tx: Tx, job: int) -> Entry | None:
+    """The last entry of the flight that the job is at. Whoever asks holds the job, if he means to write another."""
+    found = tx.structs(Entry, _LAST, job=job)
+    return found[0] if found else None
+
+
+def write(tx: Tx, right: Claim, flight: int, entry: Entry) -> Heard:
+    """Write the next entry, which has the number after the last; a claim that is lost writes nothing."""
+    held = tx.column(_HOLD, job=right.job, claim=right.number, flight=flight)
+    if not held:
+        return Heard(stands=False)
+    append(tx, right, flight, entry)
+    return Heard(stands=True, turn_back=held[0])
+
+
+def append(tx: Tx, right: Claim, flight: int, entry: Entry) -> None:
+    """Write the entry. Whoever does so holds the job's row, and knows that the claim is its last."""
+    written = tx.write(_WRITE, job=right.job, flight=flight, claim=right.number, **_columns(entry))
+    if not written:
+        raise AssertionError(f"entry {entry.seq} of job {right.job} is there already, or follows on nothing")
+
+
+def heed(tx: Tx, right: Claim) -> Heard:
+    """Whether the claim stands, and whether the flight was called off."""
+    found = tx.column(_HEED, job=right.job, claim=right.number)
+    return Heard(stands=bool(found), turn_back=found[0] if found else None)
+
+
+def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int | None) -> None:
+    """How far a step is, for whoever looks. It is not taken back with the step."""
+    named = {"job": right.job, "claim": right.number, "flight": flight}
+    tx.write(_METER, **named, name=name, done=done, total=total)
+
+
+def _columns(entry: Entry) -> Mapping[str, Any]:
+    return {
+        "seq": entry.seq,
+        "step": entry.step,
+        "name": entry.name,
+        "steps": entry.steps,
+        "direction": entry.direction,
+        "mark": entry.mark,
+        "working": _json(entry.working),
+        "awaits": entry.awaits and _json(entry.awaits),
+        "event": entry.event,
+        "failure": entry.failure and _json(_kept(entry.failure)),
+        "note": entry.note,
+    }
+
+
+def _kept(failure: Failure) -> Failure:
+    """Within the limits of all that users' code says, and as text that the ledger can hold."""
+    texts: dict[str, str] = msgspec.structs.asdict(failure)
+    return Failure(**{name: keep(text.encode("utf-8", "replace").decode()) for name, text in texts.items()})
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

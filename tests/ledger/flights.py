@@ -1,0 +1,130 @@
+"""A saga as the ledger sees it: claims that fly, entries of a journal, and what is said to a flight."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from actors.announce import announce
+from broker.messages import Cancel, Message
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from jobs.sagas.entry import Await, Direction, Entry, Failure, Heard, Log, Mark
+from ledger import claims, events, journal
+from ledger.claims import Claimed
+from ledger.connection import Ledger, Tx
+from ledger.events import Became, Said
+from tests.world import World
+
+#: How many steps each flight here has.
+STEPS = 3
+
+
+class Sagas:
+    """The apps of a world, each claimed as if it were a saga. What its steps would do is written by hand."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def claim(self, job: str = "a", ledger: Ledger | None = None) -> Claimed:
+        """Under a worker of its own, whose lease begins now."""
+        known, worker = self.world.known(job), self.world.hire()
+        turn = (known.id, self.world.round(job))
+        taken = (ledger or self.world.ledger).transact(
+            lambda tx: claims.claim(tx, known.app, [turn], worker, saga=True)
+        )
+        assert taken.jobs, f"{job} cannot be claimed: it is {self.world.state(job)}"
+        return taken.jobs[0]
+
+    def write(self, claimed: Claimed, entry: Entry, ledger: Ledger | None = None) -> Heard:
+        return (ledger or self.world.ledger).transact(
+            lambda tx: journal.write(tx, claimed.right, claimed.flight, entry)
+        )
+
+    def read(self, claimed: Claimed, ledger: Ledger | None = None) -> Log | None:
+        return (ledger or self.world.ledger).transact(
+            lambda tx: journal.read(tx, claimed.right, claimed.flight)
+        )
+
+    def heed(self, claimed: Claimed) -> Heard:
+        return self.world.ledger.transact(lambda tx: journal.heed(tx, claimed.right))
+
+    def suspend(
+        self, claimed: Claimed, seq: int, event: str | None = None, within_s: float | None = None
+    ) -> None:
+        """Its step ``seq - 1`` asks to wait."""
+        assert self.write(claimed, awaits(seq, event, within_s)).stands
+        assert self.world.record(claimed, Ending.SUSPENDED, event=event, waits_s=within_s)
+
+    def say(
+        self,
+        name: str | None = None,
+        job: str = "a",
+        *,
+        token: str | None = None,
+        payload: Any = None,
+        ledger: Ledger | None = None,
+    ) -> Became:
+        """An event for the job, as news of its own unless it has a token; what follows is delivered."""
+        app, _, key = job.partition("/")
+        said = Said(name=name, payload=payload, by="somebody", token=token or str(uuid4()))
+
+        def work(tx: Tx) -> tuple[Became, Sequence[Message]]:
+            heard = events.come(tx, JobName(app, key or "1"), said)
+            return heard.became, announce(tx, heard.ready)
+
+        became, messages = (ledger or self.world.ledger).transact(work)
+        self.world.queue.extend(messages)
+        self.world.deliver()
+        return became
+
+    def cancel_job(self, job: str) -> None:
+        """Whoever wants it."""
+        self.world.queue.append(Cancel(app=job, key="1"))
+        self.world.deliver()
+
+    def end(self, claimed: Claimed, ending: Ending = Ending.DONE, error: str | None = None) -> None:
+        """The run ends like this, and is judged."""
+        assert self.world.record(claimed, ending, error=error)
+
+
+def did(seq: int, step: int | None = None, working: Mapping[str, Any] = {}, mark: Mark = Mark.DONE) -> Entry:
+    """The do of a step is over; of the step before ``seq``, unless told otherwise."""
+    return _entry(seq, seq - 1 if step is None else step, Direction.DO, mark, working)
+
+
+def awaits(
+    seq: int, event: str | None = None, within_s: float | None = None, *, undone: int | None = None
+) -> Entry:
+    """The step before ``seq`` is done and asks to wait; or the step that is ``undone`` does."""
+    awaited = Await(event=event, within_s=within_s)
+    if undone is None:
+        return _entry(seq, seq - 1, Direction.DO, Mark.AWAITS, awaits=awaited)
+    return _entry(seq, undone, Direction.UNDO, Mark.AWAITS, awaits=awaited)
+
+
+def came(seq: int, event: int | None, step: int = 0) -> Entry:
+    return _entry(seq, step, Direction.DO, Mark.CAME, event=event)
+
+
+def switched(seq: int, step: int) -> Entry:
+    return _entry(seq, step, Direction.SWITCH, failure=Failure(type="ValueError", message="x"))
+
+
+def undid(seq: int, step: int, mark: Mark = Mark.DONE) -> Entry:
+    """The undo of a step is over, or has failed."""
+    failure = Failure(type="OSError", message="gone") if mark is Mark.DISMAL else None
+    return _entry(seq, step, Direction.UNDO, mark, failure=failure)
+
+
+def _entry(
+    seq: int,
+    step: int,
+    direction: Direction,
+    mark: Mark = Mark.DONE,
+    working: Mapping[str, Any] = {},
+    **words: Any,
+) -> Entry:
+    name = f"S{step}"
+    return Entry(
+        seq=seq, step=step, name=name, steps=STEPS, direction=direction, mark=mark, working=working, **words
+    )

@@ -1,0 +1,127 @@
+"""A saga that has begun, what may happen to it, and two of these at the same moment."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from actors import executor, groomer, planner
+from broker.messages import Cancel, Executed, Message, Submit, Tick
+from jobs.outcome import Ending, Outcome
+from jobs.ref import JobName
+from jobs.sagas.entry import Log
+from jobs.states import State
+from ledger import forcing
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.ledger.flights import Sagas, awaits, did
+from tests.ledger.races import race
+from tests.world import World
+
+#: No handler here has more statements than this.
+STATEMENTS_MAX = 60
+
+Act = Callable[[Ledger], Any]
+
+
+class Meeting:
+    """A saga that is claimed and has done its first step."""
+
+    def __init__(self, url: str) -> None:
+        self.world = World(url)
+        self.world.apps("a", max_fails=1)
+        self.submission = self.world.submit("a")
+        self.sagas = Sagas(self.world)
+        self.claimed = self.sagas.claim()
+        assert self.sagas.write(self.claimed, did(1)).stands
+
+    def awaits(self) -> None:
+        """Its second step is done, and the third is to wait."""
+        self.sagas.write(self.claimed, awaits(2, "approved", 60))
+
+    def waits(self) -> None:
+        self.awaits()
+        self.suspends()(self.world.ledger)
+
+    def suspends(self) -> Act:
+        outcome = Outcome(ending=Ending.SUSPENDED, event="approved", waits_s=60.0)
+        return self._records(outcome)
+
+    def ends(self, ending: Ending) -> Act:
+        return self._records(Outcome(ending=ending))
+
+    def _records(self, outcome: Outcome) -> Act:
+        right = self.claimed.right
+        return lambda ledger: executor.record(ledger, {right: outcome})[1]
+
+    def writes(self) -> Act:
+        return lambda ledger: self.sagas.write(self.claimed, did(2), ledger)
+
+    def hears(self, token: str | None = None) -> Act:
+        return lambda ledger: self.sagas.say("approved", token=token, ledger=ledger)
+
+    def cancelled(self) -> Act:
+        return self._handled(planner.cancel, Cancel(submission=self.submission))
+
+    def wanted(self, **words: Any) -> Act:
+        request = msgspec.Raw(msgspec.json.encode({"app": "a", "key": "1", **words}))
+        return self._handled(planner.submit, Submit(id="anew", submission=request))
+
+    def judged(self) -> Act:
+        return self._handled(planner.executed, Executed(jobs=(self.claimed.id,)))
+
+    def groomed(self) -> Act:
+        return self._handled(groomer.tick, Tick())
+
+    def taken_over(self) -> Act:
+        """The groomer finds its lease over, and another worker takes it up."""
+
+        def act(ledger: Ledger) -> Log | None:
+            self.groomed()(ledger)
+            return self.sagas.read(self.sagas.claim(ledger=ledger), ledger)
+
+        return act
+
+    def forced(self) -> Act:
+        return lambda ledger: ledger.transact(lambda tx: forcing.force_done(tx, JobName("a", "1"), "ann"))
+
+    def _handled(self, handle: Callable[..., Sequence[Message]], message: Message) -> Act:
+        return lambda ledger: list(handle(ledger, self.world.catalogue, message))
+
+    def passes(self, seconds: float) -> None:
+        self.world.now += timedelta(seconds=seconds)
+
+    @property
+    def state(self) -> State:
+        return self.world.state("a")
+
+    @property
+    def turn_back(self) -> str | None:
+        why: str | None = self.world.field("a", "turn_back")
+        return why
+
+    def taken_up(self) -> Claimed:
+        """Whatever it waits for that a tick brings has come, and another worker claims it."""
+        self.world.tick()
+        return self.sagas.claim()
+
+
+Arrange = Callable[[Meeting], tuple[Act, Act]]
+Check = Callable[[Meeting, Any, Any], None]
+
+
+def meet(url: str, arrange: Arrange, check: Check, *, swapped: bool) -> None:
+    """Stop the one before each of its statements in turn, and let the other run into it."""
+    for stop_before in range(STATEMENTS_MAX):
+        meeting = Meeting(url)
+        with meeting.world as world:
+            acts = arrange(meeting)
+            first, second = reversed(acts) if swapped else acts
+            stopped, one, two = race(url, lambda world=world: world.now, first, second, stop_before)
+            assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
+            check(meeting, *((two, one) if swapped else (one, two)))
+        if not stopped:
+            return
+    raise AssertionError("a handler has more statements than it should")

@@ -1,0 +1,197 @@
+"""Flights of a job: which one goes on, and when a new one begins."""
+
+import pytest
+
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from jobs.sagas.entry import Direction, Mark
+from jobs.states import State
+from ledger import forcing
+from ledger.claims import Claimed
+from tests.ledger.flights import STEPS, Sagas, did, switched, undid
+from tests.world import LEASE_S, World
+
+
+@pytest.fixture
+def sagas(world: World) -> Sagas:
+    world.apps("a")
+    world.submit("a")
+    return Sagas(world)
+
+
+def _condemned(sagas: Sagas) -> Claimed:
+    """Its second do has failed, and so has the undo of that."""
+    claimed = sagas.claim()
+    for entry in (did(1), switched(2, 1), undid(3, 1, Mark.DISMAL)):
+        assert sagas.write(claimed, entry).stands
+    sagas.end(claimed, Ending.DISMAL, "gone")
+    assert sagas.world.state("a") is State.FATAL
+    return claimed
+
+
+def test_a_saga_is_lost_as_often_as_it_likes(world: World) -> None:
+    world.apps("a", max_losses=1)
+    world.submit("a")
+    sagas = Sagas(world)
+    for turn in range(1, 6):
+        claimed = sagas.claim()
+        assert (claimed.round, claimed.flight, claimed.claim) == (0, 0, turn)
+        world.tick(after_s=LEASE_S + 1)
+        assert (world.state("a"), world.field("a", "losses")) == (State.READY, 0)
+
+
+def test_what_may_have_taken_its_worker_down_travels_alone(world: World) -> None:
+    world.apps("a")
+    sagas = Sagas(world)
+    for key in "123":
+        world.submit("a", key)
+        assert world.record(sagas.claim(f"a/{key}"), took_s=0.001)
+    for key in "456":
+        world.submit("a", key)
+    sagas.claim("a/4")
+    world.lose_messages()
+    world.tick(after_s=LEASE_S + 1)
+    parcels = [[turn.job for turn in message.jobs] for message in world.offered]
+    assert sorted(map(len, parcels)) == [1, 2]
+    assert [world.known("a/4").id] in parcels
+
+
+def test_a_saga_has_no_deadline_in_the_ledger(world: World) -> None:
+    world.apps("a", timeout=5, max_timeouts=0)
+    world.submit("a")
+    claimed = Sagas(world).claim()
+    assert (claimed.timeout_s, world.field("a", "deadline")) == (5.0, None)
+    world.tick(after_s=8)
+    assert world.state("a") is State.RUNNING
+
+
+def test_what_is_handed_back_keeps_its_flight(sagas: Sagas) -> None:
+    first = sagas.claim()
+    sagas.end(first, Ending.HANDED_BACK)
+    assert sagas.claim().flight == first.flight
+
+
+def test_a_round_that_is_tried_again_is_a_new_flight(world: World) -> None:
+    world.apps("a", max_fails=1)
+    world.submit("a")
+    sagas = Sagas(world)
+    first = sagas.claim()
+    for entry in (switched(1, 0), undid(2, 0)):
+        sagas.write(first, entry)
+    sagas.end(first, Ending.ERROR)
+    assert not world.field("a", "flying")
+    second = sagas.claim()
+    log = sagas.read(second)
+    assert log is not None
+    assert (second.round, second.flight, log.last, log.failure) == (1, 1, None, None)
+    assert sagas.write(second, did(1)).stands
+    sagas.end(second)
+    assert (world.state("a"), world.field("a", "flying")) == (State.SUCCEEDED, False)
+
+
+def test_one_that_ended_otherwise_begins_anew_when_it_is_run_again(sagas: Sagas) -> None:
+    first = sagas.claim()
+    sagas.write(first, did(1))
+    sagas.end(first)
+    sagas.world.submit("a", rerun="job")
+    assert sagas.claim().flight == 1
+
+
+def test_one_that_could_not_be_undone_goes_on_with_its_flight(sagas: Sagas) -> None:
+    first = _condemned(sagas)
+    sagas.world.submit("a", rerun="job", kwargs={"other": 1})
+    second = sagas.claim()
+    log = sagas.read(second)
+    assert log is not None
+    assert (second.flight, log.last) == (first.flight, undid(3, 1, Mark.DISMAL))
+    assert second.kwargs is None, "what it was told it goes on with"
+    assert sagas.write(second, undid(4, 1)).stands
+    sagas.write(second, undid(5, 0))
+    sagas.end(second, Ending.ERROR, "x")
+    assert sagas.world.state("a") is State.FAILED
+    sagas.world.submit("a", rerun="job")
+    assert sagas.claim().flight == first.flight + 1
+
+
+def test_one_that_was_called_off_and_is_run_again_by_hand_is_wanted_again(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    sagas = Sagas(world)
+    claimed = sagas.claim()
+    world.cancel(submission)
+    for entry in (switched(1, 0), undid(2, 0, Mark.DISMAL)):
+        sagas.write(claimed, entry)
+    sagas.end(claimed, Ending.DISMAL, "gone")
+    world.submit("a", rerun="job")
+    second = sagas.claim()
+    log = sagas.read(second)
+    assert log is not None
+    assert log.turn_back is None
+    sagas.write(second, undid(3, 0))
+    sagas.end(second, Ending.ERROR, "x")
+    assert world.state("a") is State.FAILED
+
+
+def test_an_undo_that_somebody_has_seen_to_counts_as_done(sagas: Sagas) -> None:
+    first = _condemned(sagas)
+    forced = _force(sagas)
+    assert forced == forcing.Forced(1, "S1", STEPS)
+    assert sagas.world.state("a") is State.FATAL, "until it is run again"
+    sagas.world.submit("a", rerun="job")
+    second = sagas.claim()
+    log = sagas.read(second)
+    assert log is not None
+    assert log.last is not None
+    last = log.last
+    assert (last.seq, last.step, last.direction, last.mark) == (4, 1, Direction.UNDO, Mark.FORCED)
+    assert (last.note, last.failure, last.working) == ("ann", None, {})
+    assert (second.flight, log.failure) == (first.flight, switched(2, 1).failure)
+    assert sagas.write(second, undid(5, 0)).stands
+
+
+def test_only_an_undo_that_has_failed_can_be_forced(sagas: Sagas) -> None:
+    assert _force(sagas) is None
+    claimed = sagas.claim()
+    assert _force(sagas) is None
+    sagas.write(claimed, did(1))
+    sagas.end(claimed, Ending.DISMAL, "its steps cannot be made")
+    assert _force(sagas) is None, "nothing of it has failed to be undone"
+
+
+def test_it_is_forced_once(sagas: Sagas) -> None:
+    _condemned(sagas)
+    assert _force(sagas) is not None
+    assert _force(sagas) is None
+
+
+def test_what_runs_again_is_not_forced(sagas: Sagas) -> None:
+    _condemned(sagas)
+    sagas.world.submit("a", rerun="job")
+    assert _force(sagas) is None
+
+
+def test_a_saga_that_has_begun_does_not_mind_what_becomes_of_its_parents(world: World) -> None:
+    world.apps("p -> a")
+    world.submit("a")
+    world.finish("p")
+    sagas = Sagas(world)
+    sagas.suspend(sagas.claim(), 1, "approved")
+    world.submit("p", rerun="job")
+    sagas.say("approved")
+    assert world.field("a", "open")
+    world.finish("p", Ending.ERROR)
+    assert world.state("a") is State.READY
+
+
+def test_the_children_of_a_saga_that_flies_on_are_not_told(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    sagas = Sagas(world)
+    _condemned(sagas)
+    assert world.state("b") is State.UPSTREAM_FAILED
+    world.submit("a", rerun="job")
+    assert world.state("b") is State.WAITING
+
+
+def _force(sagas: Sagas) -> forcing.Forced | None:
+    return sagas.world.ledger.transact(lambda tx: forcing.force_done(tx, JobName("a", "1"), "ann"))

@@ -1,0 +1,229 @@
+"""What happens to a saga at the same moment: each against the other, stopped at every statement."""
+
+from typing import Any
+
+import pytest
+
+from jobs.outcome import Ending
+from jobs.sagas.entry import Heard, Log, Mark
+from jobs.sagas.turn_back import TurnBack
+from jobs.states import State
+from ledger import forcing
+from ledger.events import Became
+from tests.ledger.flights import did, switched, undid
+from tests.ledger.saga_meetings import Act, Meeting, meet
+from tests.world import LEASE_S
+
+swapped = pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+
+
+@swapped
+def test_an_event_against_the_end_of_a_run_that_asks_to_wait(ledger_url: str, swapped: bool) -> None:
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.awaits()
+        return m.hears(), m.suspends()
+
+    def check(m: Meeting, became: Became, refused: list[Any]) -> None:
+        assert (m.state, refused) == (State.READY, [])
+        assert became in {Became.KEPT, Became.RESUMED}
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_a_cancellation_against_the_end_of_a_run_that_asks_to_wait(ledger_url: str, swapped: bool) -> None:
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.awaits()
+        return m.cancelled(), m.suspends()
+
+    def check(m: Meeting, _: object, refused: list[Any]) -> None:
+        assert (m.turn_back, refused) == (TurnBack.UNWANTED, [])
+        assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.UNWANTED
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_two_events_for_one_wait(ledger_url: str, swapped: bool) -> None:
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.waits()
+        return m.hears(), m.hears()
+
+    def check(m: Meeting, one: Became, two: Became) -> None:
+        assert {one, two} == {Became.RESUMED, Became.KEPT}
+        assert m.state is State.READY
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_one_event_that_is_said_twice_at_once(ledger_url: str, swapped: bool) -> None:
+    def check(m: Meeting, one: Became, two: Became) -> None:
+        assert {one, two} == {Became.KEPT, Became.REPEATED}
+        log = m.sagas.read(m.claimed)
+        assert log is not None
+        assert len(log.events) == 1
+
+    meet(ledger_url, lambda m: (m.hears("same"), m.hears("same")), check, swapped=swapped)
+
+
+@swapped
+def test_an_event_against_the_timer(ledger_url: str, swapped: bool) -> None:
+    """Whoever comes first, the run that goes on finds the event."""
+
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.waits()
+        m.passes(60)
+        return m.hears(), m.groomed()
+
+    def check(m: Meeting, became: Became, _: object) -> None:
+        assert became in {Became.RESUMED, Became.KEPT}
+        log = m.sagas.read(m.taken_up())
+        assert log is not None
+        assert [event.taken for event in log.events] == [False]
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_an_event_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.waits()
+        return m.hears(), m.cancelled()
+
+    def check(m: Meeting, became: Became, _: object) -> None:
+        assert became in {Became.RESUMED, Became.KEPT}
+        assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.UNWANTED
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_an_entry_against_who_takes_the_flight_over(ledger_url: str, swapped: bool) -> None:
+    """Either it is written and the next run begins behind it, or its run is told that it has lost the flight."""
+
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.passes(LEASE_S + 1)
+        return m.writes(), m.taken_over()
+
+    def check(m: Meeting, heard: Heard, log: Log | None) -> None:
+        assert not m.sagas.write(m.claimed, did(3)).stands
+        assert log is not None
+        assert log.last == (did(2) if heard.stands else did(1))
+        assert (m.world.round("a"), m.world.field("a", "losses")) == (0, 0)
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_an_entry_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
+    """It is written in any case, and whoever was not told with it is told when he asks."""
+
+    def check(m: Meeting, heard: Heard, _: object) -> None:
+        assert heard.stands
+        assert m.sagas.heed(m.claimed) == Heard(stands=True, turn_back=TurnBack.UNWANTED)
+        assert m.state is State.RUNNING
+
+    meet(ledger_url, lambda m: (m.writes(), m.cancelled()), check, swapped=swapped)
+
+
+@swapped
+def test_a_hand_back_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
+    def check(m: Meeting, refused: list[Any], _: object) -> None:
+        assert (refused, m.state) == ([], State.READY)
+        assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.UNWANTED
+
+    meet(ledger_url, lambda m: (m.ends(Ending.HANDED_BACK), m.cancelled()), check, swapped=swapped)
+
+
+@swapped
+def test_a_good_end_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
+    def check(m: Meeting, refused: list[Any], _: object) -> None:
+        assert (refused, m.state) == ([], State.EXECUTED)
+        m.judged()(m.world.ledger)
+        assert m.state is State.SUCCEEDED
+
+    meet(ledger_url, lambda m: (m.ends(Ending.DONE), m.cancelled()), check, swapped=swapped)
+
+
+@swapped
+def test_a_verdict_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
+    """It has failed and would be tried again: nobody wants that, whoever comes first."""
+
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.ends(Ending.ERROR)(m.world.ledger)
+        return m.judged(), m.cancelled()
+
+    def check(m: Meeting, _: object, __: object) -> None:
+        assert (m.state, m.world.field("a", "flying")) == (State.CANCELLED, False)
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_the_verdict_on_what_was_undone_against_one_who_wants_it_anew(ledger_url: str, swapped: bool) -> None:
+    """Whoever comes first, it begins anew for him."""
+
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.cancelled()(m.world.ledger)
+        m.ends(Ending.ERROR)(m.world.ledger)
+        return m.judged(), m.wanted()
+
+    def check(m: Meeting, _: object, __: object) -> None:
+        claimed = m.taken_up()
+        assert (claimed.flight, claimed.round) == (m.claimed.flight + 1, 0)
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_the_end_of_the_time_against_an_event(ledger_url: str, swapped: bool) -> None:
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.waits()
+        m.world.ledger.transact(
+            lambda tx: tx.write("UPDATE job SET end_before = %(now)s, urgent_by = %(now)s")
+        )
+        return m.groomed(), m.hears()
+
+    def check(m: Meeting, _: object, __: object) -> None:
+        assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.EXPIRED
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_who_sees_to_an_undo_himself_against_who_has_it_tried_again(ledger_url: str, swapped: bool) -> None:
+    """Either the undo counts as done before the flight goes on, or he is told that it is not his to force."""
+
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        for entry in (switched(2, 1), undid(3, 1, Mark.DISMAL)):
+            m.sagas.write(m.claimed, entry)
+        m.ends(Ending.DISMAL)(m.world.ledger)
+        m.judged()(m.world.ledger)
+        assert m.state is State.FATAL
+        return m.forced(), m.wanted(rerun="job")
+
+    def check(m: Meeting, forced: forcing.Forced | None, _: object) -> None:
+        claimed = m.taken_up()
+        log = m.sagas.read(claimed)
+        assert log is not None
+        assert log.last is not None
+        assert log.last.mark is (Mark.FORCED if forced else Mark.DISMAL)
+        assert claimed.flight == m.claimed.flight
+
+    meet(ledger_url, arrange, check, swapped=swapped)
+
+
+@swapped
+def test_two_who_see_to_an_undo_themselves(ledger_url: str, swapped: bool) -> None:
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        for entry in (switched(2, 1), undid(3, 1, Mark.DISMAL)):
+            m.sagas.write(m.claimed, entry)
+        m.ends(Ending.DISMAL)(m.world.ledger)
+        m.judged()(m.world.ledger)
+        return m.forced(), m.forced()
+
+    def check(_: Meeting, one: forcing.Forced | None, two: forcing.Forced | None) -> None:
+        assert (one is None) != (two is None)
+
+    meet(ledger_url, arrange, check, swapped=swapped)

@@ -1,0 +1,235 @@
+"""Sagas that are called off after they have begun: they are undone, and only then over."""
+
+from datetime import timedelta
+
+import pytest
+
+from jobs.outcome import Ending
+from jobs.sagas.turn_back import TurnBack
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger import grooming
+from ledger.claims import Claimed
+from ledger.grooming import Chore
+from tests.ledger.flights import Sagas, awaits, did, switched, undid
+from tests.world import LEASE_S, World
+
+
+@pytest.fixture
+def sagas(world: World) -> Sagas:
+    world.apps("a")
+    return Sagas(world)
+
+
+def _undone(sagas: Sagas, claimed: Claimed) -> None:
+    """The run goes back from after its first step."""
+    for entry in (switched(2, 0), undid(3, 0)):
+        assert sagas.write(claimed, entry).stands
+    sagas.end(claimed, Ending.ERROR, "CalledOff")
+
+
+def test_a_saga_that_has_not_begun_is_cancelled_like_any_job(sagas: Sagas) -> None:
+    sagas.world.cancel(sagas.world.submit("a"))
+    assert sagas.world.state("a") is State.CANCELLED
+
+
+def test_a_running_saga_hears_that_it_was_cancelled_and_ends_so_once_it_is_undone(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    claimed = sagas.claim()
+    assert sagas.write(claimed, did(1)).turn_back is None
+    sagas.world.cancel(submission)
+    assert sagas.world.state("a") is State.RUNNING
+    assert sagas.heed(claimed).turn_back == TurnBack.UNWANTED
+    _undone(sagas, claimed)
+    assert sagas.world.state("a") is State.CANCELLED
+    assert sagas.world.submission(submission) is SubmissionState.CANCELLED
+
+
+def test_the_next_entry_is_answered_with_the_news(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    claimed = sagas.claim()
+    sagas.world.cancel(submission)
+    heard = sagas.write(claimed, did(1))
+    assert (heard.stands, heard.turn_back) == (True, TurnBack.UNWANTED)
+
+
+def test_a_suspended_saga_is_woken_to_be_undone(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    sagas.suspend(sagas.claim(), 1, "approved")
+    sagas.world.cancel(submission)
+    sagas.world.tick()
+    claimed = sagas.claim()
+    log = sagas.read(claimed)
+    assert log is not None
+    assert log.turn_back == TurnBack.UNWANTED
+    _undone(sagas, claimed)
+    assert sagas.world.state("a") is State.CANCELLED
+
+
+def test_one_that_is_called_off_while_it_asks_to_wait_does_not_wait(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    claimed = sagas.claim()
+    sagas.world.cancel(submission)
+    sagas.suspend(claimed, 1, "approved")
+    assert sagas.world.state("a") is State.READY
+
+
+def test_one_that_waits_on_its_way_back_goes_on_waiting(sagas: Sagas) -> None:
+    """It could do nothing else, and would be resumed again and again."""
+    submission = sagas.world.submit("a")
+    claimed = sagas.claim()
+    sagas.write(claimed, switched(1, 0))
+    sagas.write(claimed, awaits(2, "returned", undone=0))
+    assert sagas.world.record(claimed, Ending.SUSPENDED, event="returned")
+    sagas.world.cancel(submission)
+    sagas.world.tick()
+    assert sagas.world.state("a") is State.SUSPENDED
+    sagas.say("returned")
+    sagas.end(sagas.claim(), Ending.ERROR)
+    assert sagas.world.state("a") is State.CANCELLED
+
+
+def test_one_that_is_handed_back_or_lost_meanwhile_reads_it_when_it_is_taken_up(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    first = sagas.claim()
+    sagas.write(first, did(1))
+    sagas.world.cancel(submission)
+    sagas.end(first, Ending.HANDED_BACK)
+    assert sagas.world.state("a") is State.READY
+    sagas.claim()
+    sagas.world.tick(after_s=LEASE_S + 1)
+    third = sagas.claim()
+    log = sagas.read(third)
+    assert log is not None
+    assert (log.last, log.turn_back) == (did(1), TurnBack.UNWANTED)
+
+
+def test_one_whose_last_do_is_done_succeeds_all_the_same(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    claimed = sagas.claim()
+    sagas.world.cancel(submission)
+    sagas.end(claimed)
+    assert sagas.world.state("a") is State.SUCCEEDED
+
+
+def test_what_was_cancelled_is_not_tried_again(world: World) -> None:
+    world.apps("a", max_fails=3)
+    submission = world.submit("a")
+    sagas = Sagas(world)
+    claimed = sagas.claim()
+    world.cancel(submission)
+    sagas.end(claimed, Ending.ERROR)
+    assert world.state("a") is State.CANCELLED
+
+
+def test_one_that_failed_before_it_was_called_off_is_not_tried_again(world: World) -> None:
+    """Its flight is over, so it is cancelled like any job that would begin another round."""
+    world.apps("a", max_fails=3)
+    submission = world.submit("a")
+    sagas = Sagas(world)
+    claimed = sagas.claim()
+    world.cancel(submission)
+    assert world.record(claimed, Ending.ERROR)
+    assert world.state("a") is State.CANCELLED
+    assert not world.field("a", "flying")
+
+
+def test_whoever_wants_it_anew_while_it_is_undone_gets_another_flight(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    claimed = sagas.claim()
+    sagas.write(claimed, did(1))
+    sagas.world.cancel(submission)
+    again = sagas.world.submit("a")
+    _undone(sagas, claimed)
+    assert (sagas.world.state("a"), sagas.world.round("a")) == (State.READY, 0)
+    second = sagas.claim()
+    assert second.flight == claimed.flight + 1
+    log = sagas.read(second)
+    assert log is not None
+    assert (log.last, log.turn_back) == (None, None)
+    sagas.end(second)
+    assert sagas.world.submission(again) is SubmissionState.SUCCEEDED
+
+
+def test_one_that_somebody_else_wants_too_goes_on(sagas: Sagas) -> None:
+    first, _ = sagas.world.submit("a"), sagas.world.submit("a")
+    claimed = sagas.claim()
+    sagas.world.cancel(first)
+    assert sagas.heed(claimed).turn_back is None
+
+
+def test_a_job_that_is_cancelled_by_name_is_undone_whoever_wants_it(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    claimed = sagas.claim()
+    sagas.cancel_job("a")
+    assert sagas.heed(claimed).turn_back == TurnBack.CANCELLED
+    _undone_at_once(sagas, claimed)
+    assert sagas.world.state("a") is State.CANCELLED
+    assert sagas.world.submission(submission) is SubmissionState.FAILED
+
+
+def test_its_children_hear_of_it_once_it_is_undone(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    sagas = Sagas(world)
+    claimed = sagas.claim()
+    sagas.cancel_job("a")
+    assert world.state("b") is State.WAITING
+    _undone_at_once(sagas, claimed)
+    assert world.state("b") is State.UPSTREAM_FAILED
+
+
+@pytest.mark.parametrize("suspended", [False, True])
+def test_one_whose_time_is_up_is_undone_and_then_expired(sagas: Sagas, suspended: bool) -> None:
+    sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
+    claimed = sagas.claim()
+    if suspended:
+        sagas.suspend(claimed, 1, "approved")
+    sagas.world.tick(after_s=11)
+    if suspended:
+        claimed = sagas.claim()
+    assert sagas.heed(claimed).turn_back == TurnBack.EXPIRED
+    _undone_at_once(sagas, claimed)
+    assert sagas.world.state("a") is State.EXPIRED
+
+
+def test_one_that_is_handed_back_after_its_time_is_taken_up_to_be_undone(sagas: Sagas) -> None:
+    sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
+    first = sagas.claim()
+    sagas.world.tick(after_s=11)
+    sagas.end(first, Ending.HANDED_BACK)
+    sagas.world.tick(after_s=1)
+    assert sagas.heed(sagas.claim()).turn_back == TurnBack.EXPIRED
+
+
+def test_one_that_ends_well_after_its_time_has_ended_well(sagas: Sagas) -> None:
+    """What it has done stands; of a saga that is expired nothing does."""
+    sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
+    claimed = sagas.claim()
+    sagas.world.tick(after_s=11)
+    sagas.end(claimed)
+    assert sagas.world.state("a") is State.SUCCEEDED
+
+
+def test_the_groomer_does_not_look_for_the_same_again(sagas: Sagas) -> None:
+    sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
+    sagas.claim()
+    sagas.world.tick(after_s=11)
+    assert Chore.EXPIRE not in sagas.world.ledger.transact(grooming.due)
+
+
+def test_one_that_was_paused_before_its_last_wisher_left_is_undone(sagas: Sagas) -> None:
+    submission = sagas.world.submit("a")
+    sagas.suspend(sagas.claim(), 1, "approved")
+    sagas.world.pause(submission)
+    sagas.world.cancel(submission)
+    sagas.world.tick()
+    assert sagas.heed(sagas.claim()).turn_back == TurnBack.UNWANTED
+
+
+def _undone_at_once(sagas: Sagas, claimed: Claimed) -> None:
+    sagas.end(claimed, Ending.ERROR, "CalledOff")
+
+
+def _in_10_s(sagas: Sagas) -> str:
+    return (sagas.world.now + timedelta(seconds=10)).isoformat()
