@@ -29,7 +29,7 @@ def is_by_chunk(app: App, submission: Submission) -> bool:
 
 def require_chunk_words(app: App, submission: Submission) -> None:
     """BadRequest where it is put in words of other keyspaces."""
-    if foreign := [word for word in _FOREIGN if getattr(submission, word) is not None]:
+    if foreign := submission.words_of(_FOREIGN):
         raise BadRequest(
             f"{app.name} is keyed by chunk; {' and '.join(foreign)} do not say which work IDs.",
             where=app.name,

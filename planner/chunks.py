@@ -23,13 +23,14 @@ from jobs.gate import Gate, Need
 from jobs.known import Known
 from jobs.plan import Plan, PlannedJob, Standing, Wish
 from jobs.policy import Policy
-from jobs.pooling import pool_of, require_names
+from jobs.pooling import pool_of
 from jobs.ref import JobName
 from jobs.states import State
 from jobs.submission import JSON, Submission
 from jobs.work_ids import WorkId, short_text_of
 from planner.chunk_nodes import Node, nodes_of
 from planner.cuts import Cut, cuts, positions, touching
+from planner.fitting import require_fit
 from planner.walk import JOBS_MAX
 
 
@@ -107,7 +108,7 @@ def chunk(
     if (total := sum(len(each) for each in run.needed)) > JOBS_MAX:
         raise BadRequest(f"It comes to {total:,} jobs; one submission may come to {JOBS_MAX:,}.")
     terms = _Terms(ids, submission.policy, _policies(nodes, submission), number)
-    require_names(nodes[0].app, terms.policies[nodes[0].app.name])
+    require_fit(nodes[0].app, terms.policies[nodes[0].app.name])
     named = [
         {cut: _name(node, ids[slice(*cut)], number) for cut in run.needed[place]}
         for place, node in enumerate(nodes)

@@ -19,7 +19,7 @@ def is_by_partition(catalogue: Catalogue, submission: Submission) -> bool:
 
 def meant(catalogue: Catalogue, submission: Submission) -> Submission:
     """The submission with an app in place of a conf; BadRequest where the conf, or the app, has no such mode."""
-    name, mode = submission.app, submission.mode
+    name, mode = submission.app, submission.layout_mode
     terminals = catalogue.confs.get(name)
     if terminals is None:
         app = catalogue.app(name)

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from jobs.outcome import Ending
-from jobs.states import CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED
+from jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, Verb
 from jobs.verdict import Case, Verdict
 
 #: A round of work that never ends is healthy if it went on for longer than its longest pause, and than this.
@@ -12,17 +12,26 @@ HEALTHY_S_MIN = 10.0
 
 def judge(case: Case) -> Verdict:
     """Judge by the recorded times alone, so that judging late, or twice, gives the same verdict."""
-    if case.ending is Ending.DISMAL:
-        return Verdict(id=case.id, verb=CONDEMN)
-    if case.end_before is not None and case.executed_at > case.end_before:
-        return Verdict(id=case.id, verb=OVERRUN)
-    if case.ending is Ending.DONE:
-        return Verdict(id=case.id, verb=SUCCEED)
+    if (end := _end(case)) is not None:
+        return Verdict(id=case.id, verb=end)
     fails = _in_a_row(case) if case.unbounded else case.fails + 1
     if fails > case.max_fails:
         return Verdict(id=case.id, verb=FAIL)
     wait = timedelta(seconds=case.retry.wait_s(fails, seed=f"{case.app}/{case.key}"))
     return Verdict(id=case.id, verb=RETRY, not_before=case.executed_at + wait, failing=fails)
+
+
+def _end(case: Case) -> Verb | None:
+    """What ends the job; None where it has failed, which may not be the end."""
+    if case.ending is Ending.DISMAL:
+        return CONDEMN
+    is_late = case.end_before is not None and case.executed_at > case.end_before
+    # What a saga has done stands, so its end came in time.
+    if case.ending is Ending.DONE and (case.flying or not is_late):
+        return SUCCEED
+    if is_late:
+        return OVERRUN
+    return CALL_OFF if case.turn_back is not None else None
 
 
 def _in_a_row(case: Case) -> int:

@@ -84,7 +84,7 @@ def canonical_landing(calendar: Calendar, table: str, key: str) -> str:
 
 def asked_for(app: App, submission: Submission) -> list[Span]:
     """The partitions that a submission asks for; BadRequest where its words do not say."""
-    if foreign := [word for word in _FOREIGN if getattr(submission, word) is not None]:
+    if foreign := submission.words_of(_FOREIGN):
         raise BadRequest(
             f"{app.name} is keyed by partition; {' and '.join(foreign)} do not say which.",
             where=app.name,

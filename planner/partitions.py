@@ -19,9 +19,10 @@ from jobs.gate import Gate, Need
 from jobs.partitioning import TableDependency
 from jobs.plan import PlannedJob, Standing
 from jobs.policy import Policy
-from jobs.pooling import pool_of, require_names
+from jobs.pooling import pool_of
 from jobs.ref import JobName
 from jobs.submission import JSON, Submission
+from planner.fitting import require_fit
 from planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
 from planner.restating import touched
 from planner.spans import united, without
@@ -53,7 +54,7 @@ class Layout:
         self._terms: dict[str, _Terms] = {}
         self._extents: dict[str, Extent] = {}
         self._app = catalogue.app(submission.app)
-        require_names(self._app, self._terms_of(self._app).policy)
+        require_fit(self._app, self._terms_of(self._app).policy)
         asked = asked_for(self._app, submission)
         self._horizon_s = self._horizon(asked, submission)
         self._wanted: dict[str, list[Span]] = defaultdict(list)
@@ -130,7 +131,7 @@ class Layout:
     def _terms_of(self, app: App) -> _Terms:
         """The app's own, with what it says of the mode, and what the submission says."""
         if app.name not in self._terms:
-            words = partitioning_of(app).modes.get(self._submission.mode or "", {})
+            words = partitioning_of(app).modes.get(self._submission.layout_mode or "", {})
             overrides = {**words, **self._submission.policy}
             self._terms[app.name] = _Terms(overrides, app.policy.overridden(parse_policy(overrides)))
         return self._terms[app.name]
@@ -252,13 +253,12 @@ class Layout:
     def _earliest(self, dependency: TableDependency, begins_s: int) -> int:
         """From where on a table is read that is read from its beginning: the same for all steps of an app, of which the
         first ``begins_s``."""
-        table = dependency.table
-        producer = self._catalogue.fills(table)
+        producer = self._catalogue.fills(dependency.table)
         if producer and (declared := partitioning_of(producer).first) is not None:
             return declared
         version = producer.version if producer else dependency.calendar.unit
         start = dependency.calendar.at(begins_s)
-        first = self._extent(table, version).first
+        first = self._extent(dependency.table, version).first
         return start if first is None else min(first, start)
 
     def _extent(self, table: str, version: str) -> Extent:

@@ -38,7 +38,7 @@ class TemplateKeyspace:
 
     def expand(self, app: App, submission: Submission) -> Iterator[str]:
         """The keys it names, each once; without any, every key for which the definition has values."""
-        if foreign := [word for word in _FOREIGN if getattr(submission, word) is not None]:
+        if foreign := submission.words_of(_FOREIGN):
             raise BadRequest(
                 f"{app.name} has keys like {app.example_key}; {' and '.join(foreign)} do not say which.",
                 where=app.name,

@@ -21,12 +21,13 @@ from jobs.gate import DEAD_FOR, MET, Gate, Need
 from jobs.known import Known
 from jobs.plan import PlannedJob, Rerun, Standing, Wish
 from jobs.policy import Policy
-from jobs.pooling import pool_of, require_names
+from jobs.pooling import pool_of
 from jobs.ref import JobName
 from jobs.states import DEAD, LIVE, TERMINAL, State
 from jobs.submission import Submission
 from planner.ages import Ages
 from planner.chunk_keys import no_such_chunk, was_split
+from planner.fitting import require_fit
 from planner.keyspace import Keyspace
 from planner.keyspaces import keyspace_of
 
@@ -66,7 +67,7 @@ class Walk:
         self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
         self._stale: dict[JobName, int] = {}
         self._taken_along: set[JobName] = set()
-        require_names(catalogue.app(submission.app), self._policy(submission.app))
+        require_fit(catalogue.app(submission.app), self._policy(submission.app))
         self._roots = tuple(self._expand())
         self._asked_for = frozenset(self._roots)
         self._frontier = dict.fromkeys(self._roots)
@@ -152,8 +153,9 @@ class Walk:
         if not gates:
             _require_match(keyspace, app, name.key)
         self._bridged = self._bridged or self._catalogue.has_bridges(app.name)
-        # A chunk keeps the needs that it was planned with.
-        self._add(name, Standing.WANTED, gates, digest=None if app.chunking else app.digest)
+        # A chunk keeps the needs that it was planned with, and so does what undoes another job.
+        keeps = app.chunking or self._catalogue.undoes(name.app)
+        self._add(name, Standing.WANTED, gates, digest=None if keeps else app.digest)
         if gates:
             self._choices.append((name, gates))
 

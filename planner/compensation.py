@@ -1,0 +1,136 @@
+"""What undoes a saga across apps: which jobs, and which of them before which. Pure, as all planning.
+
+Everything is undone after what came of it. That goes through jobs that have nothing to undo, and through what cannot be
+undone: those above them are undone all the same.
+"""
+
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from jobs.app import IRREVERSIBLE
+from jobs.catalogue import Catalogue
+from jobs.compensation import compensation_of, is_reversible
+from jobs.effect import Earlier, Effect
+from jobs.errors import BadRequest
+from jobs.gate import Gate, Need
+from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from jobs.pooling import pool_of
+from jobs.ref import JobName
+from jobs.submission import JSON
+from planner.merge import in_order
+
+_GATE = "compensation"
+#: Of those that cannot be undone so many are named.
+NAMED_MAX = 5
+
+
+class Compensation(Struct, frozen=True, kw_only=True):
+    """``undoing`` has, by its id, the job that undoes each effect; ``irreversible`` are those that stay, and
+    ``unknown`` those of apps that the definitions do not have any more."""
+
+    undoing: Mapping[int, JobName]
+    effects: Mapping[int, Effect]
+    irreversible: tuple[JobName, ...] = ()
+    unknown: tuple[JobName, ...] = ()
+
+    @property
+    def reason(self) -> str | None:
+        """What has to be said of it."""
+        kinds = {"irreversible": self.irreversible, "not in the definitions": self.unknown}
+        return "; ".join(f"{kind}: {_listed(names)}" for kind, names in kinds.items() if names) or None
+
+
+def lay_out(catalogue: Catalogue, effects: Iterable[Effect]) -> Compensation:
+    """Which job undoes which."""
+    undoing: dict[int, JobName] = {}
+    irreversible: list[JobName] = []
+    unknown: list[JobName] = []
+    found = {effect.id: effect for effect in effects}
+    for effect in found.values():
+        app = catalogue.get(effect.app)
+        if app is None:
+            unknown.append(effect.name)
+        elif app.compensate == IRREVERSIBLE:
+            irreversible.append(effect.name)
+        elif is_reversible(app):
+            undoing[effect.id] = compensation_of(app, effect.key, catalogue.app(app.compensate or ""))
+    return Compensation(
+        undoing=undoing, effects=found, irreversible=tuple(irreversible), unknown=tuple(unknown)
+    )
+
+
+def plan_of(
+    catalogue: Catalogue,
+    number: int,
+    laid_out: Compensation,
+    ties: Iterable[tuple[int, int]],
+    earlier: Mapping[JobName, Earlier],
+) -> Plan:
+    """The jobs that undo, each after those that undo what came of it.
+
+    ``ties`` are (parent, child) of all that the saga wanted, by their ids. What undid an ``earlier`` success, or failed
+    to, is run again; one that is under way for this very success keeps what it waits for.
+    """
+    below = _below(laid_out.undoing, ties)
+    needs = {id: sorted(laid_out.undoing[each] for each in below.get(id, ())) for id in laid_out.undoing}
+    planned = [
+        _planned(catalogue, number, name, laid_out.effects[id].kwargs or {}, needs[id])
+        for id, name in laid_out.undoing.items()
+    ]
+    jobs = [_as_it_is(job) if job.name in earlier and earlier[job.name].is_live else job for job in planned]
+    again = tuple(job.name for job in jobs if job.name in earlier and not earlier[job.name].is_live)
+    return Plan(
+        jobs=in_order(catalogue, jobs),
+        wants=tuple((number, job.name, Wish.ASKED) for job in jobs),
+        reruns=(Rerun(number, again),) if again else (),
+    )
+
+
+def _planned(
+    catalogue: Catalogue, number: int, name: JobName, kwargs: Mapping[str, JSON], needs: Iterable[JobName]
+) -> PlannedJob:
+    app = catalogue.app(name.app)
+    gate = Gate(_GATE, tuple(map(Need, needs)))
+    return PlannedJob(
+        name=name,
+        standing=Standing.WANTED,
+        gates=(gate,) if gate.needs else (),
+        # What it waits for is of this saga, and of another the next time: so it is never taken for what it was.
+        digest=f"{_GATE} {number}",
+        policy=app.policy,
+        offset_s=app.policy.start_offset_s(name, str(number)),
+        kwargs=kwargs,
+        pool=pool_of(app, app.policy, name.key, kwargs),
+    )
+
+
+def _as_it_is(job: PlannedJob) -> PlannedJob:
+    return replace(job, digest=None)
+
+
+def _below(undoing: Mapping[int, JobName], ties: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
+    """For each job the nearest of those to be undone that came of it."""
+    children: dict[int, list[int]] = {}
+    for parent, child in ties:
+        children.setdefault(parent, []).append(child)
+    below: dict[int, frozenset[int]] = {}
+    try:
+        for id in TopologicalSorter(children).static_order():
+            found = (
+                frozenset((child,)) if child in undoing else below[child] for child in children.get(id, ())
+            )
+            below[id] = frozenset().union(*found)
+    except CycleError as error:
+        raise BadRequest(
+            "What the saga has done cannot be put in order: its jobs came of each other in a circle.",
+            advice="Run what undoes them by hand, in the order that is right.",
+        ) from error
+    return below
+
+
+def _listed(names: tuple[JobName, ...]) -> str:
+    named = ", ".join(map(str, names[:NAMED_MAX]))
+    return named if len(names) <= NAMED_MAX else f"{named} and {len(names) - NAMED_MAX} more"
