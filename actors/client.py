@@ -7,11 +7,13 @@ So the broker may be down, and nobody has to repeat anything.
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from uuid import uuid4
 
 from actors.announce import announce, tell
 from actors.asked import sound
 from actors.landing import land
 from actors.pausing import go_on, hold_back
+from actors.resuming import say
 from actors.tasks import Tasks
 from broker.messages import Message, Plan
 from jobs.catalogue import Catalogue
@@ -19,9 +21,10 @@ from jobs.errors import BadRequest, Unreachable
 from jobs.ref import JobName
 from jobs.report import Report
 from jobs.round_record import log_of, record_of
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions
+from jobs.submission import JSON, Submission, SubmissionState
+from ledger import forcing, submissions
 from ledger.connection import Ledger, Tx
+from ledger.events import Became, Said
 from ledger.reads import dossier, progress
 
 _LOG = logging.getLogger("sluice.client")
@@ -89,6 +92,40 @@ class Client:
             raise _no_submission("paused", submission)
         self._hint(*found.messages)
         return found.let_go
+
+    def resume_job(
+        self, name: JobName, event: str | None = None, *, payload: JSON = None, by: str | None = None
+    ) -> Became:
+        """Tell a saga what it waits for, or, without an event, that it goes on; what it does not wait for yet is kept.
+
+        BadRequest if the job is not there, or has ended.
+        """
+        said = Said(name=event, payload=payload, by=by, token=str(uuid4()))
+        heard = say(self._ledger, self._definitions() if self._definitions else None, name, said)
+        self._hint(*heard.messages)
+        return heard.became
+
+    def force_done(self, name: JobName, *, by: str, note: str | None = None) -> str:
+        """Have the undo that failed of a saga count as done, and the flight go on; the submission that runs it again.
+        The journal says who it was, with the ``note`` if there is one.
+
+        BadRequest if no undo of it has failed.
+        """
+        again = sound(Submission(app=name.app, key=name.key, user=by, rerun="job"))
+
+        def work(tx: Tx) -> bool:
+            forced = forcing.force_done(tx, name, f"{by}: {note}" if note else by)
+            submissions.receive(tx, [again] if forced else [])
+            # A commit whose answer was lost is run again, and finds that it is done.
+            return forced is not None or progress.status(tx, again.require_id()) is not None
+
+        if not self._ledger.transact(work):
+            raise BadRequest(
+                f"No undo of {name} has failed.",
+                advice="Only a saga that is fatal for that can be helped so.",
+            )
+        self.have_planned([again.require_id()])
+        return again.require_id()
 
     def land(self, catalogue: Catalogue, table: str, partitions: Iterable[str]) -> int:
         """Note that these partitions, or ranges of them, are there; how many were not before. BadRequest for a table

@@ -27,10 +27,10 @@ def claim(
     """
     turns = [(turn.job, turn.round) for turn in message.jobs]
     app = catalogue.get(message.app)
-    digest, unbounded = (app.digest, app.unbounded) if app else ("", False)
+    digest, unbounded, saga = (app.digest, app.unbounded, app.saga is not None) if app else ("", False, False)
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
-        taken = claims.claim(tx, message.app, turns, worker, digest, unbounded=unbounded)
+        taken = claims.claim(tx, message.app, turns, worker, digest, unbounded=unbounded, saga=saga)
         return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready, By.EXECUTOR)
 
     return ledger.transact(work)

@@ -10,7 +10,7 @@ from actors.announce import announce, tell
 from broker.messages import Executed, Message, Plan, Tick, Watch
 from jobs.catalogue import Catalogue
 from jobs.states import By
-from ledger import grooming, pools, submissions, watching
+from ledger import grooming, pools, submissions, suspending, watching
 from ledger.connection import Ledger, Tx
 from ledger.grooming import Chore
 
@@ -24,7 +24,7 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
     due = ledger.transact(grooming.due)
     messages: list[Message] = []
     for chore, step in _STEPS.items():
-        # What a lost or late job leaves waiting is released in the same tick.
+        # What a lost or late job leaves waiting is released in the same tick, and so is who need not wait any more.
         if chore in due or (chore is Chore.RELEASE and due & _FREEING):
             messages += ledger.transact(step)
     return messages
@@ -43,6 +43,11 @@ def _ending(step: Callable[[Tx, int], list[int]]) -> Callable[[Tx], Sequence[Mes
 def _plan(tx: Tx) -> Sequence[Message]:
     received = grooming.unplanned(tx, LIMIT)
     return [Plan(submissions=tuple(received))] if received else []
+
+
+def _wake(tx: Tx) -> Sequence[Message]:
+    suspending.resume_late(tx, LIMIT)
+    return []
 
 
 def _release(tx: Tx) -> Sequence[Message]:
@@ -77,11 +82,12 @@ def _settle(tx: Tx) -> Sequence[Message]:
     return []
 
 
-_FREEING = {Chore.TIME_OUT, Chore.TAKE_LOST}
+_FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.WAKE}
 _STEPS: Mapping[Chore, Callable[[Tx], Sequence[Message]]] = {
     Chore.EXPIRE: _ending(grooming.expire),
     Chore.TIME_OUT: _ending(grooming.time_out),
     Chore.TAKE_LOST: _ending(grooming.take_lost),
+    Chore.WAKE: _wake,
     Chore.TELL: _ending(grooming.owed),
     Chore.PLAN: _plan,
     Chore.RELEASE: _release,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from actors import groomer, landing, pausing, planner, scheduler
+from actors import groomer, landing, pausing, planner, resuming, scheduler
 from broker.messages import (
     Cancel,
     Ended,
@@ -29,7 +29,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
     SubmitMany: planner.submit_many,
     Cancel: planner.cancel,
     Pause: pausing.pause,
-    Resume: pausing.resume,
+    Resume: resuming.resume,
     Landed: landing.landed,
     Plan: planner.plan,
     Executed: planner.executed,

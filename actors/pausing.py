@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from actors.announce import announce
-from broker.messages import Message, Pause, Plan, Resume
+from broker.messages import Message, Pause, Plan
 from jobs.catalogue import Catalogue
 from ledger import pausing
 from ledger.connection import Ledger, Tx
@@ -29,11 +29,6 @@ class HeldBack(NamedTuple):
 
 def pause(ledger: Ledger, catalogue: Catalogue, message: Pause) -> Sequence[Message]:
     return hold_back(ledger, message.submission).messages
-
-
-def resume(ledger: Ledger, catalogue: Catalogue, message: Resume) -> Sequence[Message]:
-    found = go_on(ledger, message.submission)
-    return found.messages if found else []
 
 
 def hold_back(ledger: Ledger, submission: str) -> HeldBack:

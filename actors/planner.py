@@ -3,7 +3,7 @@
 Every handler takes a ledger, the catalogue and a message, and returns messages; it is safe to run again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeGuard
 
@@ -12,13 +12,14 @@ import msgspec
 from actors.announce import announce, tell
 from actors.bubble import may_push, push_children
 from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
+from actors.compensating import plan_compensation
 from actors.partitioning import plan_by_partition
 from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage
 from jobs.ref import JobName
-from jobs.submission import NUL, Submission
+from jobs.submission import COMPENSATION, NUL, Submission
 from ledger import counts, judging, splitting, submissions
 from ledger.connection import Ledger, Tx
 from planner.chunk_keys import is_by_chunk
@@ -47,8 +48,7 @@ def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Messag
         apart, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids))
         messages += sent
         for received, submission in apart:
-            plan_one = plan_by_chunk if _is_by_chunk(catalogue, submission) else plan_by_partition
-            messages += plan_one(ledger, catalogue, received, submission)
+            messages += _plan_apart(catalogue, submission)(ledger, catalogue, received, submission)
     return messages
 
 
@@ -120,12 +120,18 @@ def _take_in(
 
 def _read(id_: str, raw: msgspec.Raw) -> tuple[Submission, str]:
     """The submission and "", or a stand-in that keeps what could be read of it, and why it is refused."""
+    if not _is_free(id_):
+        return _stand_in(f"{id_}/refused", raw), _TAKEN
     if NUL in bytes(raw):
         return _stand_in(id_, raw), "The submission holds a NUL character, which no ledger keeps."
     try:
         submission = msgspec.json.decode(raw, type=Submission)
     except msgspec.MsgspecError as error:
         return _stand_in(id_, raw), f"The submission cannot be read: {error}"
+    if submission.compensates is not None:
+        return _stand_in(
+            id_, raw
+        ), "compensates: a saga that fails is undone by itself; nobody asks for that."
     return (submission if submission.id else msgspec.structs.replace(submission, id=id_)), ""
 
 
@@ -137,24 +143,33 @@ def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
     app, own_id = words.get("app"), words.get("id")
     return Submission(
         app=app if _can_be_kept(app) else "?",
-        id=own_id if _can_be_kept(own_id) and 0 < len(own_id) <= 200 else id_,
+        id=own_id if _can_be_kept(own_id) and 0 < len(own_id) <= 200 and _is_free(own_id) else id_,
     )
+
+
+def _is_free(id_: str) -> bool:
+    """Whether it is not one that the ledger gives to what undoes a saga."""
+    return not id_.endswith(COMPENSATION)
 
 
 def _can_be_kept(word: object) -> TypeGuard[str]:
     return isinstance(word, str) and "\x00" not in word
 
 
+_TAKEN = f"An id that ends in {COMPENSATION} is of what undoes another submission."
+
 #: A submission as it stands in the ledger, and as it was read.
 _Read = tuple[submissions.Received, Submission]
+#: Plans one submission in a transaction of its own.
+PlanOne = Callable[[Ledger, Catalogue, submissions.Received, Submission], Sequence[Message]]
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read], Sequence[Message]]:
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
 
-    Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``. One for
-    an app that is not there may have come with the news of it, and these definitions may be a moment old: it stays
-    as it was received, and the groomer has it planned again.
+    Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
+    that undo others for ``actors.compensating``. One for an app that is not there may have come with the news of it,
+    and these definitions may be a moment old: it stays as it was received, and the groomer has it planned again.
     """
     refuse = partial(submissions.refuse, tx)
     received = submissions.hold_received(tx, ids)
@@ -163,16 +178,24 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
         for each in received
         if (read := _reread(each, refuse)) and (_is_known(catalogue, read) or not each.recent)
     ]
-    by_chunk = [(each, read) for each, read in wanted if _is_by_chunk(catalogue, read)]
-    by_partition = [(each, read) for each, read in wanted if is_by_partition(catalogue, read)]
+    undoing = [(each, read) for each, read in wanted if read.compensates is not None]
+    forward = [(each, read) for each, read in wanted if read.compensates is None]
+    by_chunk = [(each, read) for each, read in forward if _is_by_chunk(catalogue, read)]
+    by_partition = [(each, read) for each, read in forward if is_by_partition(catalogue, read)]
     asking = [each.number for each, read in by_chunk if has_to_ask(read)]
     submissions.set_aside(tx, asking, for_s=SELECT_S)
-    apart = [*by_chunk, *by_partition]
+    apart = [*undoing, *by_chunk, *by_partition]
     numbers = {each.number for each, _ in apart}
     walked = [(each.number, read) for each, read in wanted if each.number not in numbers]
     planned, ready = plan_together(tx, catalogue, walked, refuse)
     submissions.settle(tx, planned)
     return apart, announce(tx, ready)
+
+
+def _plan_apart(catalogue: Catalogue, submission: Submission) -> PlanOne:
+    if submission.compensates is not None:
+        return plan_compensation
+    return plan_by_chunk if _is_by_chunk(catalogue, submission) else plan_by_partition
 
 
 def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
@@ -190,7 +213,11 @@ def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
 def _reread(received: submissions.Received, refuse: Refuse) -> Submission | None:
     """The submission as it was taken in; one that came by SQL may turn out not to be one."""
     try:
-        return msgspec.convert(received.request, Submission)
+        submission = msgspec.convert(received.request, Submission)
     except msgspec.ValidationError as error:
         refuse(received.number, f"The submission cannot be read: {error}")
         return None
+    if submission.compensates is None and not _is_free(received.id):
+        refuse(received.number, _TAKEN)
+        return None
+    return submission

@@ -13,17 +13,19 @@ from actors.acknowledging import Acknowledging
 from actors.assign import assign
 from actors.attaching import Attaching
 from actors.holdings import Holdings
+from actors.journaling import Journaling
 from actors.transacting import Transacting
 from actors.versions import NotHere, Versions
 from broker.delivery import Delivery
 from broker.messages import Execute, Executed, Message
 from jobs.catalogue import Catalogue
-from jobs.errors import SluiceError, Unreachable
+from jobs.errors import BadRequest, SluiceError, Unreachable
 from jobs.job import Acknowledge, Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.runners import runner_for
 from jobs.runners.stores import Stores
+from jobs.sagas.journal import Journal
 from ledger.claims import Claimed
 from ledger.connection import Ledger
 
@@ -128,11 +130,14 @@ class Running:
         if stop.is_set() or self._holdings.draining:
             return _NOT_STARTED
         transacting = Transacting(self._ledger, job.right)
+        journal = Journaling(self._ledger, job, stop) if job.flying else None
         began = time.monotonic()
         try:
             assignment = assign(self._versions.of(catalogue, job.name), job)
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
+            if journal and assignment.app.saga is None:
+                raise BadRequest(f"{job.name.app} is no saga any more.")
             runner = runner_for(assignment.app, self._stores)
             outcome = runner.run(
                 assignment,
@@ -141,11 +146,12 @@ class Running:
                 transaction=transacting.open,
                 attachment=Attaching(self._ledger, job, stop, self._send),
                 acknowledge=self._acknowledge(assignment, job, stop),
+                journal=journal,
             )
         except NotHere as error:
             return Outcome(ending=Ending.NOT_HERE, error=error.what)
         except SluiceError as error:
-            return Outcome(ending=Ending.ERROR, error=f"{error.what} {error.advice}".strip())
+            return _not_taken_up(journal, f"{error.what} {error.advice}".strip())
         if transacting.committed:
             self._send(transacting.messages)
             return None
@@ -171,6 +177,13 @@ class Running:
         for claim in self._holdings.note_gone(refused):
             _LOG.warning("claim %d of job %d came too late; its result is dropped", claim.number, claim.job)
         self._send(messages)
+
+
+def _not_taken_up(journal: Journal | None, why: str) -> Outcome:
+    """What cannot be run has failed; but what a saga has done stays to be undone, by whoever mends that."""
+    log = journal.read() if journal else None
+    ending = Ending.DISMAL if log and log.last else Ending.ERROR
+    return Outcome(ending=ending, error=why)
 
 
 def _unheard(done: int, total: int | None) -> None:

@@ -94,9 +94,9 @@ class Tasks:
         parcels = self._parcels(wanted)
 
         def work(tx: Tx) -> list[tuple[str, ...]] | None:
+            are_taken = not done or bool(collecting.archive(tx, done, whole=True))
             # A commit that was in doubt is tried again, and may have come to pass.
-            is_new = not parcels or len(standing(tx, parcels)) < len(parcels)
-            if is_new and done and not collecting.archive(tx, done, whole=True):
+            if not are_taken and (not parcels or len(standing(tx, parcels)) < len(parcels)):
                 return None
             return open_tasks(tx, self.app, parcels)
 

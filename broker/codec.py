@@ -13,8 +13,9 @@ import msgspec
 from dramatiq import DecodeError, Encoder
 from dramatiq import Message as Envelope
 from msgspec import Meta, Raw, Struct
+from msgspec.structs import replace
 
-from broker.messages import MESSAGES, Message, Submit, SubmitMany
+from broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
 from jobs.errors import BadMessage
 from jobs.submission import NUL
 
@@ -67,10 +68,10 @@ def oversize(size: int) -> str:
 
 
 def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelope[Any]:
-    """The envelope of a message. The id of a submit message is the envelope's own."""
+    """The envelope of a message. The id of a message that has one is the envelope's own."""
     message_id, kwargs = str(uuid.uuid4()), msgspec.structs.asdict(message)
-    if isinstance(message, Submit | SubmitMany):
-        message_id = kwargs.pop("id")
+    if isinstance(message, Submit | SubmitMany | Resume):
+        message_id = kwargs.pop("id") or message_id
     if isinstance(message, Submit):
         kwargs = _words(message.submission)
     return Envelope(
@@ -141,7 +142,8 @@ def _read(kind: type[Message], envelope: Envelope[Any]) -> Message:
     if NUL in fields:
         # A submission is refused in the ledger, where its sender looks; nobody looks for these.
         raise BadMessage(f"its kwargs hold a NUL character, which no {kind.actor!r} can name anything by")
-    return msgspec.json.decode(fields, type=kind)
+    message = msgspec.json.decode(fields, type=kind)
+    return replace(message, id=envelope.message_id) if isinstance(message, Resume) else message
 
 
 def _words(submission: Raw) -> dict[str, Raw]:

@@ -9,6 +9,8 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from msgspec import Meta, Raw, Struct
 
+from jobs.submission import JSON
+
 PLANNER = "planner"
 GROOMER = "groomer"
 SCHEDULER = "scheduler"
@@ -18,6 +20,8 @@ CONTROL = (PLANNER, GROOMER, SCHEDULER)
 #: A job's number and a round's, as large as the ledger has them: no query is asked about what it cannot hold.
 JobNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 RoundNumber = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+#: What a saga may wait for.
+EventName = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Turn(NamedTuple):
@@ -78,11 +82,17 @@ class Pause(Message, frozen=True):
 
 
 class Resume(Message, frozen=True):
-    """A submission that is paused goes on."""
+    """A submission that is paused goes on, by its id; or one job that waits, by name. What that waits for may be an
+    ``event``; what came along with this is its ``payload``. Of two with the same ``id`` a job hears one."""
 
     actor: ClassVar[str] = "resume"
     news: ClassVar[bool] = True
-    submission: str
+    submission: str | None = None
+    app: str | None = None
+    key: str | None = None
+    event: EventName | None = None
+    payload: JSON = None
+    id: str = ""
 
 
 class Landed(Message, frozen=True):

@@ -38,6 +38,12 @@ def test_a_number_that_somebody_has_used_is_passed_over_and_none_is_used_twice(c
     assert crew.tasks.open() == "4"
 
 
+def test_a_number_that_is_given_beside_them_is_passed_over(crew: Crew) -> None:
+    wanted = [NewTask(kwargs={"input": "x"}), NewTask(key="002"), NewTask(key=1), NewTask()]
+    assert crew.tasks.open_many(wanted) == ["3", "2", "1", "4"]
+    assert crew.world.field("a/3", "kwargs") == {"input": "x"}
+
+
 def test_numbers_need_an_app_that_is_keyed_by_one(crew: Crew) -> None:
     with pytest.raises(BadRequest, match="no plain numbers") as raised:
         crew.hires("b").open()

@@ -237,6 +237,18 @@ def test_a_result_that_is_gone_is_followed_up_by_nobody(crew: Crew) -> None:
     crew.ends("2")
 
 
+def test_a_result_is_archived_though_what_follows_it_has_been_opened_before(crew: Crew) -> None:
+    """It was run again meanwhile, and the id of what is made of it is the same."""
+    follow = NewTask(id="made of 1")
+    crew.tasks.open()
+    for _ in range(2):
+        crew.ends("1")
+        assert crew.tasks.follow_up(list(crew.tasks.finished()), [follow]) == ["2"]
+        assert crew.uncollected() == []
+        crew.world.submit("a", "1", rerun="job")
+    crew.ends("1")
+
+
 @pytest.mark.parametrize("lost", [False, True], ids=["before its commit", "after it"])
 def test_a_follow_up_that_is_cut_off_is_done_once(crew: Crew, lost: bool) -> None:
     crew.tasks.open()

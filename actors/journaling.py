@@ -1,0 +1,65 @@
+"""One run's tie to the journal of its flight (see ``jobs.sagas.journal``): the ledger's word, or the lifeline's."""
+
+import logging
+from collections.abc import Callable
+from threading import Event
+from typing import TypeVar
+
+from jobs.errors import Unreachable
+from jobs.sagas.entry import Entry, Heard, Log
+from ledger import journal
+from ledger.claims import Claimed
+from ledger.connection import Ledger, Tx
+
+_LOG = logging.getLogger("sluice.executor")
+
+#: While the ledger is away an entry is offered again this often, until the lifeline does not trust the lease any more.
+OFFER_AGAIN_S = 1.0
+
+T = TypeVar("T")
+
+
+class Journaling:
+    """``stop`` is the run's own. While it is not set, the lifeline trusts that the claim stands, and the run waits for
+    a ledger that is away: an entry that was not written has to be one that nobody has gone on after."""
+
+    def __init__(self, ledger: Ledger, job: Claimed, stop: Event) -> None:
+        self._ledger = ledger
+        self._job = job
+        self._stop = stop
+        self._turn_back: str | None = None
+
+    def read(self) -> Log | None:
+        return self._asked(lambda tx: journal.read(tx, self._job.right, self._job.flight))
+
+    def write(self, entry: Entry) -> Heard:
+        heard = self._asked(lambda tx: journal.write(tx, self._job.right, self._job.flight, entry))
+        return self._noted(heard or Heard(stands=False))
+
+    def heed(self) -> Heard:
+        """Whoever asks has time: without the ledger, what was heard before is all that there is to say."""
+        try:
+            return self._noted(self._ledger.transact(lambda tx: journal.heed(tx, self._job.right)))
+        except Unreachable as error:
+            _LOG.warning("whether %s was called off cannot be told: %s", self._job.name, error)
+            return Heard(stands=not self._stop.is_set(), turn_back=self._turn_back)
+
+    def meter(self, name: str, done: int, total: int | None) -> None:
+        right, flight = self._job.right, self._job.flight
+        try:
+            self._ledger.transact(lambda tx: journal.meter(tx, right, flight, name, done=done, total=total))
+        except Unreachable as error:
+            _LOG.warning("how far %s is cannot be shown: %s", self._job.name, error)
+
+    def _asked(self, ask: Callable[[Tx], T]) -> T | None:
+        while True:
+            try:
+                return self._ledger.transact(ask)
+            except Unreachable as error:
+                _LOG.warning("the journal of %s waits for the ledger: %s", self._job.name, error)
+                if self._stop.wait(OFFER_AGAIN_S):
+                    return None
+
+    def _noted(self, heard: Heard) -> Heard:
+        self._turn_back = heard.turn_back
+        return heard

@@ -1,0 +1,67 @@
+"""What is said to a saga, by a message or by a client: an event that it waits for, or only that it goes on."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import uuid4
+
+from actors.announce import announce
+from actors.pausing import go_on
+from broker.messages import Message, Resume
+from jobs.catalogue import Catalogue
+from jobs.errors import BadMessage, BadRequest
+from jobs.ref import JobName
+from ledger import events
+from ledger.connection import Ledger, Tx
+from ledger.events import Became, Said
+from planner.keyspaces import keyspace_of
+
+_BY_MESSAGE = "message"
+
+
+class Heard(NamedTuple):
+    became: Became
+    messages: Sequence[Message]
+
+
+def resume(ledger: Ledger, catalogue: Catalogue, message: Resume) -> Sequence[Message]:
+    """A submission that is paused goes on, or a job hears what it waits for."""
+    match message:
+        case Resume(submission=str() as submission, app=None, key=None, event=None, payload=None):
+            found = go_on(ledger, submission)
+            return found.messages if found else []
+        case Resume(submission=None, app=str() as app, key=str() as key):
+            return _hear(ledger, catalogue, JobName(app, key), message)
+    raise BadMessage("A resume message names a submission, or an app and a key, with an event or without.")
+
+
+def _hear(ledger: Ledger, catalogue: Catalogue, name: JobName, message: Resume) -> Sequence[Message]:
+    token = message.id or str(uuid4())
+    said = Said(name=message.event, payload=message.payload, by=_BY_MESSAGE, token=token)
+    try:
+        return say(ledger, catalogue, name, said).messages
+    except BadRequest as error:
+        raise BadMessage(error.what, where=error.where, advice=error.advice) from error
+
+
+def say(ledger: Ledger, catalogue: Catalogue | None, name: JobName, said: Said) -> Heard:
+    """Tell a job that has not ended. BadRequest where there is none, or none that could ever wait for anything; without
+    definitions the latter cannot be told."""
+    app = None if catalogue is None else catalogue.get(name.app)
+    if app is not None and catalogue is not None:
+        if app.saga is None:
+            raise BadRequest(f"{app.name} is no saga, so its jobs wait for no events.", where=app.origin)
+        name = JobName(app.name, keyspace_of(app, catalogue).canonical(app, name.key))
+
+    def work(tx: Tx) -> tuple[events.Came, Sequence[Message]]:
+        came = events.come(tx, name, said)
+        return came, announce(tx, came.ready)
+
+    came, messages = ledger.transact(work)
+    if came.became is Became.UNKNOWN:
+        raise BadRequest(
+            f"The ledger has no job {name}.",
+            advice="Events are kept for what was submitted, once that is planned.",
+        )
+    if came.became is Became.TOO_LATE:
+        raise BadRequest(f"{name} is {came.state}; nothing of it waits for an event any more.")
+    return Heard(came.became, messages)

@@ -1,0 +1,278 @@
+"""Sagas between a claim and its outcome: the journal in the ledger, and what is said to them meanwhile."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event
+from typing import Any, cast
+
+import pytest
+
+from actors.assembly import stores
+from actors.client import Client
+from actors.handlers import handle
+from actors.holdings import Holdings
+from actors.journaling import Journaling
+from actors.running import Running
+from actors.settings import Settings
+from broker.messages import Execute, Message, Resume, Turn
+from jobs.catalogue import load
+from jobs.errors import BadMessage, BadRequest, Unreachable
+from jobs.ref import JobName
+from jobs.sagas.entry import Direction, Entry, Heard, Log
+from jobs.states import State
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from ledger.events import Became
+from tests.world import World
+
+TRIP = """
+from jobs import Fatal, Step, Wait, app, saga
+
+calls = []
+broken = []
+
+class Ask(Step):
+    def do(self, flight):
+        calls.append("ask")
+        flight.working["asked"] = flight.inputs["x"]
+        return Wait("approved", timeout="1h")
+
+    def undo(self, flight):
+        calls.append("take back")
+        if broken:
+            raise OSError(broken[0])
+
+class Book(Step):
+    def do(self, flight):
+        calls.append(f"book by {flight.events['approved']}")
+        return Fatal("full") if flight.events["approved"] == "nobody" else None
+
+    def undo(self, flight):
+        calls.append("unbook")
+
+@saga(job_id="{x}")
+def trip(flight):
+    return [Ask(), Book()]
+"""
+NO_SAGA = """
+from jobs import app
+
+@app(job_id="{x}")
+def trip(job): ...
+"""
+TRIP_1 = JobName("trip", "1")
+
+
+class Acknowledged:
+    def acknowledge(self) -> None: ...
+
+    def give_back(self) -> None: ...
+
+
+class Agency:
+    """Trips, and a worker that runs each that may run."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world = world
+        self._source = folder / "trips.py"
+        self.define(TRIP)
+        self.submission = world.submit("trip")
+        self.client = Client(world.ledger, self._send, lambda: world.catalogue)
+
+    def define(self, text: str) -> None:
+        self._source.write_text(text)
+        self.world.catalogue = load([str(self._source)])
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """What the module of the trips has."""
+        app = self.world.catalogue.app("trip")
+        assert app.saga is not None
+        found: dict[str, Any] = app.saga.build.__globals__  # type: ignore[attr-defined]  # It is a function.
+        return found
+
+    def run(self) -> State:
+        running = Running(
+            self.world.ledger,
+            lambda: self.world.catalogue,
+            Holdings(),
+            self.world.hire(),
+            self._send,
+            stores=stores(Settings()),
+        )
+        turn = Turn(self.world.known("trip").id, self.world.round("trip"))
+        running.execute(Execute(app="trip", jobs=(turn,)), Acknowledged())
+        return self.state
+
+    def told(self, **words: Any) -> None:
+        self._send(handle(self.world.ledger, self.world.catalogue, Resume(**words)))
+
+    @property
+    def state(self) -> State:
+        return self.world.state("trip")
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        self.world.queue.extend(messages)
+        self.world.deliver()
+
+
+@pytest.fixture
+def agency(world: World, tmp_path: Path) -> Agency:
+    return Agency(world, tmp_path)
+
+
+def test_a_flight_goes_on_where_it_was_once_what_it_waits_for_has_come(agency: Agency) -> None:
+    assert agency.run() is State.SUSPENDED
+    agency.told(app="trip", key="1", event="approved", payload="ann", id="said")
+    assert agency.state is State.READY
+    assert agency.run() is State.SUCCEEDED
+    assert agency.own["calls"] == ["ask", "book by ann"]
+
+
+def test_a_message_that_comes_twice_is_heard_once(agency: Agency) -> None:
+    for _ in range(2):
+        agency.told(app="trip", key="1", event="approved", payload="ann", id="said")
+    assert agency.run() is State.READY
+    events = agency.world.ledger.transact(lambda tx: tx.column("SELECT id FROM event"))
+    assert len(events) == 1
+
+
+def test_a_flight_whose_time_to_wait_is_up_is_undone(agency: Agency) -> None:
+    assert agency.run() is State.SUSPENDED
+    agency.world.tick(after_s=3600)
+    assert agency.run() is State.FAILED
+    assert agency.own["calls"] == ["ask", "take back"]
+
+
+def test_a_cancelled_flight_is_undone(agency: Agency) -> None:
+    assert agency.run() is State.SUSPENDED
+    agency.world.cancel(agency.submission)
+    agency.world.tick()
+    assert agency.run() is State.CANCELLED
+    assert agency.own["calls"] == ["ask", "take back"]
+
+
+def test_an_undo_that_failed_can_be_seen_to_by_hand(agency: Agency, caplog: pytest.LogCaptureFixture) -> None:
+    agency.run()
+    agency.client.resume_job(TRIP_1, "approved", payload="nobody")
+    agency.own["broken"].append("the line is dead")
+    with caplog.at_level(logging.ERROR):
+        assert agency.run() is State.FATAL
+    assert "DISMAL FAILURE" in caplog.text
+    agency.client.force_done(TRIP_1, by="ann")
+    assert agency.run() is State.FAILED
+    assert agency.own["calls"] == ["ask", "book by nobody", "unbook", "take back"]
+    with pytest.raises(BadRequest, match="No undo of trip/1 has failed"):
+        agency.client.force_done(TRIP_1, by="ann")
+
+
+def test_an_undo_that_failed_is_tried_again_when_the_job_is(agency: Agency) -> None:
+    agency.run()
+    agency.client.resume_job(TRIP_1, "approved", payload="nobody")
+    agency.own["broken"].append("the line is dead")
+    assert agency.run() is State.FATAL
+    agency.own["broken"].clear()
+    agency.world.submit("trip", rerun="job")
+    assert agency.run() is State.FAILED
+    assert agency.own["calls"] == ["ask", "book by nobody", "unbook", "take back", "take back"]
+
+
+def test_a_client_hears_what_became_of_what_he_says(agency: Agency) -> None:
+    assert agency.client.resume_job(TRIP_1, "approved") is Became.KEPT
+    assert agency.client.resume_job(TRIP_1, "paid") is Became.KEPT
+    agency.run()
+    agency.run()
+    with pytest.raises(BadRequest, match="trip/1 is succeeded"):
+        agency.client.resume_job(TRIP_1)
+    with pytest.raises(BadRequest, match="no job trip/9"):
+        agency.client.resume_job(JobName("trip", "9"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"submission": "s", "app": "trip", "key": "1"},
+        {"submission": "s", "event": "approved"},
+        {"app": "trip"},
+        {"app": "trip", "key": "9"},
+    ],
+)
+def test_a_message_that_tells_nobody_anything_goes_to_the_dead_letters(
+    agency: Agency, words: dict[str, str]
+) -> None:
+    with pytest.raises(BadMessage):
+        agency.told(**words)
+
+
+def test_what_is_no_saga_waits_for_nothing(agency: Agency) -> None:
+    agency.define(NO_SAGA)
+    with pytest.raises(BadRequest, match="no saga"):
+        agency.client.resume_job(TRIP_1)
+
+
+def test_a_flight_that_has_begun_is_not_forgotten_where_its_app_is_no_saga_any_more(agency: Agency) -> None:
+    agency.run()
+    agency.client.resume_job(TRIP_1, "approved", payload="ann")
+    agency.define(NO_SAGA)
+    assert agency.run() is State.FATAL
+    agency.define(TRIP)
+    agency.world.submit("trip", rerun="job")
+    assert agency.run() is State.SUCCEEDED
+
+
+# Without the ledger.
+
+
+class _Away:
+    """A ledger out of reach for so many times, and then one that answers with this."""
+
+    def __init__(self, times: int, answer: object) -> None:
+        self.times = times
+        self.answer = answer
+
+    def transact(self, _: object) -> object:
+        self.times -= 1
+        if self.times >= 0:
+            raise Unreachable("The ledger does not answer.")
+        return self.answer
+
+
+def _journaling(times: int, answer: object, stop: Event) -> Journaling:
+    job = Claimed(1, "trip", "1", 0, 1, None, None, None, None)
+    return Journaling(cast(Ledger, _Away(times, answer)), job, stop)
+
+
+ENTRY = Entry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)
+
+
+def test_an_entry_is_offered_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.journaling.OFFER_AGAIN_S", 0.001)
+    heard = Heard(stands=True, turn_back="cancelled")
+    assert _journaling(3, heard, Event()).write(ENTRY) == heard
+    assert _journaling(3, Log(), Event()).read() == Log()
+
+
+def test_no_entry_is_offered_any_more_once_the_lease_is_not_trusted() -> None:
+    stop = Event()
+    stop.set()
+    assert not _journaling(99, None, stop).write(ENTRY).stands
+    assert _journaling(99, None, stop).read() is None
+
+
+def test_an_entry_that_the_ledger_takes_is_written_though_the_run_is_to_stop() -> None:
+    stop = Event()
+    stop.set()
+    assert _journaling(0, Heard(stands=True), stop).write(ENTRY).stands
+
+
+def test_whoever_only_asks_is_answered_by_what_was_heard_before() -> None:
+    stop = Event()
+    journal = _journaling(0, Heard(stands=True, turn_back="cancelled"), stop)
+    journal.heed()
+    journal._ledger = cast(Ledger, _Away(99, None))
+    assert journal.heed() == Heard(stands=True, turn_back="cancelled")
+    journal.meter("files", 1, 2)
+    stop.set()
+    assert not journal.heed().stands
