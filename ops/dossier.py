@@ -9,11 +9,12 @@ from jobs.partition_key import span_text
 from jobs.round_record import log_of, record_of
 from jobs.work_ids import ids_of
 from ledger.reads.dossier import Dossier, Job
+from ops import saga_document
 
 
-def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
+def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> dict[str, Any]:
     """Plain data for JSON; field names are a contract. The calendar is that of a step, where the definitions that have
-    it are at hand."""
+    it are at hand; only sagas have flights."""
     job = found.job
     return {
         "app": job.app,
@@ -39,6 +40,7 @@ def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
         **({} if job.work_ids is None else {"work_ids": list(ids_of(job.work_ids))}),
         **({} if job.span is None else {"span": job.span}),
         **({} if job.span is None or calendar is None else {"done": done(found, calendar)}),
+        **({"saga": saga_document.as_document(found.flight, whole=False)} if is_saga else {}),
         "submissions": found.submissions,
         "rounds": [round_document(each) for each in found.rounds],
         "history": [_step(each) for each in found.history],
@@ -47,6 +49,8 @@ def as_document(found: Dossier, calendar: Calendar | None) -> dict[str, Any]:
         "parents": list(dict.fromkeys((each.app, each.key, each.state) for each in found.parents)),
         "children": [[each.app, each.key, each.state] for each in found.children],
         "half_of": found.half_of and [found.half_of.app, found.half_of.key, found.half_of.state],
+        "compensated_by": job.compensated_by and [*job.compensated_by],
+        "compensates": job.compensates and [*job.compensates],
         "halves": [[each.app, each.key, each.state] for each in found.halves],
     }
 

@@ -20,6 +20,7 @@ from jobs.submission import Submission
 from ledger import submissions
 from ledger.connection import Ledger
 from ledger.scratch import remember
+from ops.bench.flights import fly
 from ops.bench.pipelines import Apps, backfill, chunks, grid, layers, many_apps, scattered_ids
 from ops.bench.sample import Figures
 from planner.keyspaces import keyspace_of
@@ -133,6 +134,7 @@ WORKLOADS: Mapping[str, Workload] = {
         "one submission of a year by the hour of 50 apps, a job for each partition", _plan_backfill
     ),
     "plan-backfill-by-day": Workload("the same, a job for each day", _plan_backfill_by_day),
+    "saga-steps": Workload("sagas of 50 steps that do nothing, and as many commits of one row", fly),
     "plan-chunks": Workload(
         "one submission of 1,000,000 work IDs, 10,000 chunks that need three apps", _plan_chunks
     ),

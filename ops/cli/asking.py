@@ -35,7 +35,7 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
         metavar="APP/KEY",
         help="for work IDs: wait for this job, and for no dependencies",
     )
-    parser.add_argument("--mode", help="for apps with modes: which")
+    parser.add_argument("--mode", help="for apps with modes: which; saga: undo what it has done if it fails")
     parser.add_argument("--branch", help="for apps with versions: whose")
     parser.add_argument("--user", help="who is asking")
     parser.add_argument("--rerun", choices=("job", "downstream"), help="run again what has ended")
@@ -124,6 +124,8 @@ _POLICY: dict[str, tuple[Callable[[str], object], str]] = {
     "fail_on": (str, "exit|stderr|either"),
     "archive": (str, "auto|manual"),
 }
+#: Words of ``debug`` that say which steps fail, and by what they name one.
+_FAILING = {"fail_at": "INDEX", "fail_do": "STEP", "fail_undo": "STEP"}
 
 
 def _policy_options(parser: argparse.ArgumentParser) -> None:
@@ -131,11 +133,44 @@ def _policy_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--policy", metavar="JSON", type=mapping, default={}, help="any of its words at once")
     for word, (kind, metavar) in _POLICY.items():
         group.add_argument(f"--{word.replace('_', '-')}", dest=word, type=kind, metavar=metavar)
+    _debug_options(parser)
+
+
+def _debug_options(parser: argparse.ArgumentParser) -> None:
+    """The words of ``debug``, which is the name of an option of every command."""
+    group = parser.add_argument_group("for trying out a saga: its steps run, and then have failed")
+    group.add_argument(
+        "--restart-each-step", action="store_true", help="go on as if after a crash, each time"
+    )
+    for word, what in _FAILING.items():
+        group.add_argument(
+            f"--{word.replace('_', '-')}",
+            dest=word,
+            action="append",
+            default=[],
+            type=_answer,
+            metavar=f"{what}=retry|fatal",
+        )
+    group.add_argument("--fail-last", action="store_true", help="the do of the last step")
 
 
 def _policy(options: Options) -> dict[str, JSON]:
     given = {word: getattr(options, word) for word in _POLICY}
+    given["debug"] = _debug(options) or None
     return {**options.policy, **{word: value for word, value in given.items() if value is not None}}
+
+
+def _debug(options: Options) -> dict[str, JSON]:
+    given = {word: dict(getattr(options, word)) for word in _FAILING}
+    switched = {word: getattr(options, word) for word in ("restart_each_step", "fail_last")}
+    return {word: value for word, value in {**given, **switched}.items() if value}
+
+
+def _answer(text: str) -> tuple[str, str]:
+    step, equals, answer = text.rpartition("=")
+    if not (step and equals and answer):
+        raise argparse.ArgumentTypeError(f"{text!r} does not say what a step answers; write 1=fatal")
+    return step, answer
 
 
 def _named(text: str) -> JobName:

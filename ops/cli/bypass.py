@@ -3,7 +3,7 @@
 Nothing else takes part: no ledger, no broker, no parents. A key has to fit the template of its app, or is the work
 IDs of a chunk, or partitions; ``valid_if_or``, dependencies, retries, priorities and times are not asked. The kwargs
 count, and of the policy what a run itself is under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``,
-``limits``, ``keep_output``.
+``limits``, ``keep_output``. Of a saga, how it is debugged counts too (``ops.cli.flying``).
 
 The job has its usual token, so that the outside world takes it for the same job. Its claim is 0, which is lower than
 any that the ledger gives.
@@ -29,6 +29,7 @@ from jobs.outcome import Ending, Outcome
 from jobs.ref import JobName
 from jobs.runners import runner_for
 from jobs.runners.stores import Stores
+from jobs.sagas.journal import Journal
 from jobs.submission import Submission
 from jobs.work_ids import WorkId, parse_work_ids, text_of
 from ledger.claims import Claimed
@@ -36,6 +37,7 @@ from ops.cli.asking import submission_of
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE, FAILED, INTERRUPTED
+from ops.cli.flying import fly
 from ops.cli.page import Block, Line, Verbatim
 from ops.times import span
 from ops.words import first_line
@@ -163,15 +165,20 @@ def _run(assignment: Assignment, stop: Event, used: Stores) -> Outcome:
 
 
 def _settle(ended: Future[Outcome], assignment: Assignment, stop: Event, used: Stores) -> None:
-    try:
-        runner = runner_for(assignment.app, used)
-        outcome = runner.run(
+    runner = runner_for(assignment.app, used)
+
+    def run(journal: Journal | None, stop: Event) -> Outcome:
+        return runner.run(
             assignment,
             stop=stop,
             report=_unheard,
             transaction=_no_transaction,
             acknowledge=_unkept if assignment.partitions else None,
+            journal=journal,
         )
+
+    try:
+        outcome = fly(run, stop) if assignment.app.saga else run(None, stop)
     except BaseException as error:
         # A pipe that nobody reads any more, or a fault of ours; either is the command's to tell.
         ended.set_exception(error)

@@ -36,7 +36,8 @@ class Installation:
 
     @cached_property
     def client(self) -> Client:
-        return Client(self.ledger, self._publish)
+        definitions = (lambda: self._desk.catalogue) if self._desk.settings.apps else None
+        return Client(self.ledger, self._publish, definitions)
 
     @property
     def shares_a_broker(self) -> bool:

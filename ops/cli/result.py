@@ -100,7 +100,7 @@ def _trouble(trouble: Trouble) -> Iterator[Block]:
     name = JobName(trouble.app, trouble.key)
     error = first_line(trouble.error)
     yield Line(f"{name} {trouble.state} in round {trouble.round}{': ' if error else ''}{error}", "red")
-    yield Verbatim(f"  {command('logs', name)}")
+    yield Verbatim(f"  {command('saga show' if trouble.state is State.FATAL else 'logs', name)}")
 
 
 def _stranded(troubles: Sequence[Trouble]) -> Iterator[Block]:

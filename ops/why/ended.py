@@ -4,21 +4,25 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from jobs.ref import JobName
+from jobs.sagas.turn_back import TurnBack
 from jobs.states import State
 from ledger.reads.dossier import Job
 from ledger.reads.obstacles import Obstacles
 from ops.times import moment
-from ops.why import parents
+from ops.why import parents, sagas
 from ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from ops.why.asked import canceller
 from ops.words import first_line
 
 #: Who runs an expired job again is offered so much time.
 ANOTHER = timedelta(hours=1)
+#: What the last transition says of a saga that was cancelled when it had begun.
+_CALLED_OFF = frozenset(TurnBack)
 
 
 def reason(job: Job, facts: Obstacles) -> Reason:
-    return _REASONS[job.state](job, facts)
+    because, waits_for, remedies = _REASONS[job.state](job, facts)
+    return Reason(f"{because}{_undoing(job)}", waits_for, remedies)
 
 
 def _succeeded(job: Job, _: Obstacles) -> Reason:
@@ -28,13 +32,6 @@ def _succeeded(job: Job, _: Obstacles) -> Reason:
 def _failed(job: Job, facts: Obstacles) -> Reason:
     lost = f", after {job.losses} lost workers" if job.losses else ""
     return Reason(f"has failed in round {job.round}{lost}{_after(facts)}", [], _look_and_retry(job.name))
-
-
-def _fatal(job: Job, facts: Obstacles) -> Reason:
-    because = (
-        f"could not be undone in round {job.round}, and somebody has to put right what it left{_after(facts)}"
-    )
-    return Reason(because, [], [remedy("logs", job.name, "shows what it printed")])
 
 
 def _timed_out(job: Job, facts: Obstacles) -> Reason:
@@ -50,10 +47,15 @@ def _expired(job: Job, facts: Obstacles) -> Reason:
 
 
 def _cancelled(job: Job, facts: Obstacles) -> Reason:
+    anew = remedy("submit", job.name, "asks for it anew")
+    if job.compensated_by and job.compensated_by.state is State.SUCCEEDED:
+        return Reason(f"was undone by {job.compensated_by.name}, for its saga had failed", [], [anew])
     by = canceller(facts.wanted_by, job.changed_at)
     how = f"with submission {by.id}{f' of {by.user}' if by.user else ''}" if by else "by name"
     note = f": {facts.note}" if facts.note else ""
-    return Reason(f"was cancelled {how}{note}", [], [remedy("submit", job.name, "asks for it anew")])
+    if facts.note in _CALLED_OFF:
+        note = ", and what it had done is undone"
+    return Reason(f"was cancelled {how}{note}", [], [anew])
 
 
 def _skipped(_: Job, facts: Obstacles) -> Reason:
@@ -96,6 +98,16 @@ def _split(job: Job, facts: Obstacles) -> Reason:
     return Reason(because, undone, look)
 
 
+def _undoing(job: Job) -> str:
+    """What it is undone by, as long as it is not, or what it was to undo."""
+    if job.compensated_by and job.state is State.SUCCEEDED:
+        undo = job.compensated_by
+        return f"; its saga failed, and {undo.name}, which is to undo it, is {undo.state}"
+    if job.compensates and job.compensates.state is State.SUCCEEDED and job.state is not State.SUCCEEDED:
+        return f"; so {job.compensates.name} is not undone"
+    return ""
+
+
 def _after(facts: Obstacles) -> str:
     error = first_line(facts.last_error)
     return f": {error}" if error else ""
@@ -111,7 +123,7 @@ def _look_and_retry(name: JobName) -> Sequence[Remedy]:
 _REASONS: Mapping[State, Callable[[Job, Obstacles], Reason]] = {
     State.SUCCEEDED: _succeeded,
     State.FAILED: _failed,
-    State.FATAL: _fatal,
+    State.FATAL: sagas.dismal,
     State.TIMED_OUT: _timed_out,
     State.EXPIRED: _expired,
     State.SKIPPED: _skipped,

@@ -7,14 +7,14 @@ from jobs.states import State
 from ledger.reads.dossier import Job
 from ledger.reads.obstacles import Obstacles
 from ops.times import moment, span
-from ops.why import elsewhere, landings, parents, pauses, pools, queue
+from ops.why import elsewhere, landings, parents, pauses, pools, queue, sagas
 from ops.why.answer import Reason, WaitsFor, remedy
 from ops.why.keepers import TIME, absent
 from ops.words import first_line
 
 
 def reason(job: Job, facts: Obstacles) -> Reason:
-    return _REASONS[job.state](job, facts)
+    return sagas.under_way(job, facts.flight, _REASONS[job.state](job, facts))
 
 
 def _expected(job: Job, facts: Obstacles) -> Reason:
@@ -97,12 +97,6 @@ def _running(job: Job, facts: Obstacles) -> Reason:
     return Reason(f"was running on {holder}, which has not been heard of", waits, absent(facts, *TIME))
 
 
-def _suspended(job: Job, _: Obstacles) -> Reason:
-    what = job.event or "an event"
-    waits = [WaitsFor(kind="event", what=what, since=job.changed_at)]
-    return Reason(f"is suspended until {what} comes", waits, [remedy("cancel", job.name, "gives it up")])
-
-
 def _executed(job: Job, facts: Obstacles) -> Reason:
     waits = [WaitsFor(kind="planner", what="the planner's judgement", since=job.changed_at)]
     return Reason("has been executed and is not judged yet", waits, absent(facts, PLANNER))
@@ -113,6 +107,6 @@ _REASONS: Mapping[State, Callable[[Job, Obstacles], Reason]] = {
     State.WAITING: _waiting,
     State.READY: queue.ready,
     State.RUNNING: _running,
-    State.SUSPENDED: _suspended,
+    State.SUSPENDED: sagas.suspended,
     State.EXECUTED: _executed,
 }

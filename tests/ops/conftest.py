@@ -9,6 +9,7 @@ import pytest
 from ledger import migrate
 from ledger.connection import Ledger
 from ledger.embedded import start
+from tests.ops.orders import ORDERS
 from tests.ops.site import Site
 from tests.ops.typist import NO_LEDGER, Typist
 from tests.world import World
@@ -67,6 +68,21 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
     """One for many tests. What one of them leaves behind the others meet."""
     with _desk_in(tmp_path_factory.mktemp("desk")) as typist:
         yield typist
+
+
+@pytest.fixture(scope="module")
+def desk_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
+    """For the tests of one module, which wait until there is nothing left to do."""
+    with _desk_in(tmp_path_factory.mktemp("desk")) as typist:
+        yield typist
+
+
+@pytest.fixture(scope="module")
+def orders(desk_of_module: Typist) -> Typist:
+    """Where there is a saga of orders."""
+    desk_of_module.write("orders.py", ORDERS)
+    desk_of_module.environment |= {"SLUICE_APPS": "orders.py,apps.json", "SLUICE_TICK": "200ms"}
+    return desk_of_module
 
 
 @pytest.fixture

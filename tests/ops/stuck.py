@@ -213,7 +213,7 @@ CASES = [
         "a",
         "is suspended until payment comes",
         (Waits("event", "payment"),),
-        ("sluice cancel a 1",),
+        ("sluice resume a 1 --event payment", "sluice cancel a 1"),
     ),
     Case(
         situations.not_judged,

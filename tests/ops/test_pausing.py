@@ -25,11 +25,9 @@ def test_what_cannot_be_paused_or_resumed_is_said(site: Site) -> None:
     assert "no paused submission nightly" in site.says("resume", "nightly", code=2)["error"]["what"]
 
 
-def test_one_job_cannot_be_resumed_yet(site: Site) -> None:
+def test_a_submission_may_be_called_like_a_job(site: Site) -> None:
     site.chain("a")
     site.world.submit("a", id="batch/0")
-    for words in (("a", "1"), ("a/1",)):
-        assert "not available yet" in site.says("resume", *words, code=2)["error"]["what"]
     site.says("pause", "batch/0")
     assert site.says("resume", "batch/0") == {"resumed": "batch/0", "let_go": 1}
 

@@ -142,7 +142,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         {},
         "is suspended until payment comes",
         "payment",
-        "sluice cancel b 1",
+        "sluice resume b 1 --event payment",
     ),
     ({"state": State.EXECUTED}, {}, "has been executed and is not judged yet", "the planner's judgement", ""),
     ({"state": State.EXECUTED}, {"unserved": ["planner"]}, "has been executed", "the planner's", "sluice up"),
@@ -159,7 +159,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         {},
         "could not be undone in round 0, and somebody has to put right",
         "",
-        "sluice logs b 1",
+        "sluice saga show b 1",
     ),
     ({"state": State.TIMED_OUT}, {}, "ran over its timeout in round 0", "", "sluice logs b 1"),
     (

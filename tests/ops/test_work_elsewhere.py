@@ -67,7 +67,8 @@ def reader(n): ...
 """
 
 
-def test_work_that_never_ends_goes_on_when_nothing_else_is_left_to_do(desk: Typist) -> None:
+def test_work_that_never_ends_goes_on_when_nothing_else_is_left_to_do(desk_apart: Typist) -> None:
+    desk = desk_apart
     apps = ("--apps", str(desk.write("stream.py", UNENDING)))
     submission = desk.asks(*apps, "submit", "reader", "1")["submission"]
     assert desk.types(*apps, "up", "--drain").code == 0

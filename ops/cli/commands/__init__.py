@@ -22,7 +22,11 @@ COMMANDS = (
     Command(word="grid", help="a submission's apps by partition", module="ops.cli.commands.grid"),
     Command(word="cancel", help="stop a submission, or one job", module="ops.cli.commands.cancel"),
     Command(word="pause", help="begin nothing more of a submission", module="ops.cli.commands.pause"),
-    Command(word="resume", help="let a paused submission go on", module="ops.cli.commands.resume"),
+    Command(
+        word="resume",
+        help="let what is paused, or a saga that waits, go on",
+        module="ops.cli.commands.resume",
+    ),
     Command(word="retry", help="run a job again that has ended", module="ops.cli.commands.retry"),
     Command(
         word="archive",
@@ -53,6 +57,27 @@ COMMANDS = (
                 word="branches",
                 help="list the branches, or one's apps",
                 module="ops.cli.commands.apps_branches",
+            ),
+        ),
+    ),
+    Group(
+        word="saga",
+        help="look at a saga's steps, and help where one cannot be undone: show, retry-undo, force-done",
+        commands=(
+            Command(
+                word="show",
+                help="its steps, done and undone, and what it waits for",
+                module="ops.cli.commands.saga_show",
+            ),
+            Command(
+                word="retry-undo",
+                help="try the undo that failed again",
+                module="ops.cli.commands.saga_retry_undo",
+            ),
+            Command(
+                word="force-done",
+                help="go on behind it: it was done by hand",
+                module="ops.cli.commands.saga_force_done",
             ),
         ),
     ),

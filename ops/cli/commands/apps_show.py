@@ -7,12 +7,14 @@ from msgspec.json import encode
 from msgspec.structs import asdict
 
 from jobs.app import App
+from jobs.catalogue.functions import path_of
 from jobs.chunking import Chunking, Dependency
 from jobs.masking import masked, masked_kwargs
 from jobs.partition_key import UNBOUNDED
 from jobs.policy import Policy
 from jobs.program import Program
 from jobs.programs.source import masked_source
+from jobs.sagas.saga import Saga
 from jobs.values import Values
 from ops.cli import partitioned
 from ops.cli.command import Options
@@ -55,6 +57,7 @@ def _document(desk: Desk, app: App) -> dict[str, object]:
         "policy": _policy(app.policy),
         "runs": _runs(app),
         "program": app.program and _of_program(app.program),
+        "saga": app.saga and _of_saga(app.saga),
         "origin": app.origin,
         "digest": app.digest,
         "version": app.version or None,
@@ -72,6 +75,7 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
         "type": app.job_type,
         "runs": _runs(app),
         **(_of_program(app.program) if app.program else {}),
+        **(_facts_of_saga(app.saga) if app.saga else {}),
         "key": f"{app.template.text}, like {app.example_key}" if app.is_keyed_by_template else _key(app),
         "parents": _needs(app),
         "children": ", ".join(_children(desk, app)),
@@ -160,7 +164,8 @@ def _of_chunks(chunking: Chunking) -> dict[str, object]:
 def _policy(policy: Policy) -> dict[str, object]:
     """Of the environment the names alone: a value may be a secret."""
     limits = {word: value for word, value in asdict(policy.limits).items() if value is not None}
-    return {**asdict(policy), "env": dict.fromkeys(policy.env, "…"), "limits": limits}
+    debug = {word: value for word, value in asdict(policy.debug).items() if value}
+    return {**asdict(policy), "env": dict.fromkeys(policy.env, "…"), "limits": limits, "debug": debug}
 
 
 def _runs(app: App) -> str | None:
@@ -170,6 +175,21 @@ def _runs(app: App) -> str | None:
 def _of_program(program: Program) -> dict[str, str]:
     """What the app states, in its own words, without passwords."""
     return {word: masked_source(text) if word == "source" else masked(text) for word, text in program.stated}
+
+
+def _of_saga(saga: Saga) -> dict[str, object]:
+    """In the words of the definition, by the paths that lead to the objects."""
+    return {
+        "context": saga.context and path_of(saga.context),
+        "hooks": [path_of(hook) for hook in saga.hooks],
+    }
+
+
+def _facts_of_saga(saga: Saga) -> dict[str, str]:
+    return {
+        "context": path_of(saga.context) if saga.context else "",
+        "hooks": ", ".join(path_of(hook) for hook in saga.hooks),
+    }
 
 
 def _key(app: App) -> str:

@@ -3,6 +3,9 @@
 import argparse
 
 from jobs.errors import BadRequest
+from jobs.ref import JobName
+from jobs.states import LIVE
+from ledger.reads import dossier, flights
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
@@ -20,16 +23,27 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
     if options.key is None:
-        stopped = installation.client.cancel(options.target)
+        stopped = len(installation.client.cancel(options.target))
+        undone = installation.ask(lambda tx: flights.called_off(tx, options.target))
         what = f"Submission {options.target} is cancelled"
     else:
         name, unknown = meant_job(desk, installation, options.target, options.key)
-        stopped = installation.client.cancel_job(name)
-        if not stopped:
+        stopped = len(installation.client.cancel_job(name))
+        undone = 0 if stopped else _called_off(installation, name)
+        if not stopped and not undone:
             raise unknown or BadRequest(
                 f"{name} has nothing left to cancel.", advice=f"`{command('why', name)}` says more."
             )
         what = f"{name} is cancelled"
-    plural = "job stops" if len(stopped) == 1 else "jobs stop"
-    desk.output.answer({"cancelled": len(stopped)}, Line(f"{what}; {len(stopped)} {plural}."))
+    told = f"{what}; {stopped} {'job stops' if stopped == 1 else 'jobs stop'}"
+    if undone:
+        told += f", and {'1 saga is' if undone == 1 else f'{undone} sagas are'} undone first"
+    first = {"undone_first": undone} if undone else {}
+    desk.output.answer({"cancelled": stopped, **first}, Line(f"{told}."))
     return DONE
+
+
+def _called_off(installation: Installation, name: JobName) -> int:
+    """A saga that has begun is cancelled when it is undone."""
+    job = installation.ask(lambda tx: dossier.job(tx, name))
+    return int(job is not None and job.turn_back is not None and job.state in LIVE)

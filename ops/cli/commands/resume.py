@@ -1,37 +1,94 @@
-"""``sluice resume``: let a paused submission go on."""
+"""``sluice resume``: let a paused submission go on, or tell a saga what it waits for."""
 
 import argparse
 
+import msgspec
+
 from jobs.errors import BadRequest
-from ledger.reads import progress
+from jobs.ref import JobName
+from jobs.sagas.answers import check_event
+from jobs.submission import JSON, NUL
+from ledger.events import Became
+from ledger.reads import dossier, progress
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
+from ops.cli.meant import meant_job
 from ops.cli.page import Line
+from ops.whoami import whoami
+from ops.words import command
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("submission", metavar="SUBMISSION", help="its id")
-    parser.add_argument("key", nargs="?", metavar="KEY", help=argparse.SUPPRESS)
+    parser.add_argument("target", metavar="SUBMISSION | APP", help="a paused submission's id, or an app")
+    parser.add_argument(
+        "key", nargs="?", metavar="KEY", help="with an app: the saga that waits; APP/KEY will do, too"
+    )
+    parser.add_argument("--event", metavar="NAME", type=_event, help="what has come; without it, go on")
+    parser.add_argument("--payload", metavar="JSON", type=_payload, help="what its steps are to know of it")
 
 
 def run(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
-    if options.key is not None or _names_a_job(installation, options.submission):
+    app, slash, key = options.target.partition("/")
+    if options.key is not None:
+        return _resume_job(desk, installation, options.target, options.key, options)
+    if slash and (options.event is not None or not _is_submission(installation, options.target)):
+        return _resume_job(desk, installation, app, key, options)
+    if options.event is not None or options.payload is not None:
         raise BadRequest(
-            "Resuming one job is not available yet: only sagas are ever suspended, and there are none.",
-            advice="`sluice resume SUBMISSION` lets a submission go on that was paused.",
+            f"{options.target} is a submission, or an app without a key; events are for one saga.",
+            advice="Name it, like sluice resume APP KEY --event NAME.",
         )
-    let_go = installation.client.resume(options.submission)
+    let_go = installation.client.resume(options.target)
     go = "1 job goes" if let_go == 1 else f"{let_go} jobs go"
     desk.output.answer(
-        {"resumed": options.submission, "let_go": let_go},
-        Line(f"Submission {options.submission} is resumed; {go} on."),
+        {"resumed": options.target, "let_go": let_go},
+        Line(f"Submission {options.target} is resumed; {go} on."),
     )
     return DONE
 
 
-def _names_a_job(installation: Installation, word: str) -> bool:
-    """``APP/KEY``; but the id of a submission may have a stroke in it too."""
-    return "/" in word and installation.ask(lambda tx: progress.status(tx, word)) is None
+def _is_submission(installation: Installation, word: str) -> bool:
+    """The id of a submission may have a stroke in it, as ``APP/KEY`` has."""
+    return installation.ask(lambda tx: progress.status(tx, word)) is not None
+
+
+def _resume_job(desk: Desk, installation: Installation, app: str, key: str, options: Options) -> int:
+    name, unknown = meant_job(desk, installation, app, key)
+    before = installation.ask(lambda tx: dossier.job(tx, name))
+    if before is None and unknown:
+        raise unknown
+    became = installation.client.resume_job(name, options.event, payload=options.payload, by=whoami())
+    document = {"app": name.app, "key": name.key, "event": options.event, "became": became}
+    desk.output.answer(document, Line(_told(name, options.event, became, before)))
+    return DONE
+
+
+def _told(name: JobName, event: str | None, became: Became, before: dossier.Job | None) -> str:
+    what = event if event is not None else "That it goes on"
+    if became is Became.RESUMED:
+        return f"{name} goes on{f', for {event} has come' if event is not None else ''}."
+    awaited = before.event if before else None
+    waits = f"waits for {awaited}" if awaited is not None else "does not wait for it"
+    return f"{name} {waits}; {what} is kept until it does. `{command('saga show', name)}` shows where it is."
+
+
+def _event(text: str) -> str:
+    try:
+        return check_event(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _payload(text: str) -> JSON:
+    try:
+        payload: JSON = msgspec.json.decode(text)
+    except msgspec.MsgspecError as error:
+        raise argparse.ArgumentTypeError(
+            f'{error}; write JSON, like {{"by": "ana"}}, or "\\"a text\\"" in quotes of its own'
+        ) from None
+    if NUL in text.encode() or NUL in msgspec.json.encode(payload):
+        raise argparse.ArgumentTypeError("it holds a NUL character, which no ledger keeps")
+    return payload

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from jobs.errors import BadRequest
 from jobs.ref import JobName
 from jobs.states import TERMINAL, State
-from jobs.submission import KEYS_MAX, Rerun, Submission, SubmissionState
+from jobs.submission import COMPENSATION, KEYS_MAX, Rerun, Submission, SubmissionState
 from ledger.reads import dossier, reruns
 from ledger.reads.pieces import Pieces, pieces
 from ledger.reads.reruns import Asked, Ran
@@ -23,12 +23,15 @@ from ops.cli.desk import Desk
 from ops.cli.exits import DONE, FAILED
 from ops.cli.installation import Installation
 from ops.cli.meant import meant_job
-from ops.cli.page import Table
+from ops.cli.page import Line, Table
 from ops.cli.same_code import require_same_code
 from ops.words import command
 
 #: Of what failed of a job that was split so many are named.
 NAMED_MAX = 3
+_GOES_ON = (
+    "{} could not be undone: that is tried again, as by `sluice saga retry-undo`, and no step is done anew."
+)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +50,8 @@ def run(desk: Desk, options: Options) -> int:
         found, wanted = _of_submission(installation, options.target, rerun)
     else:
         job = _of_job(installation, _named(desk, installation, options.target, options.key))
+        if job.state is State.FATAL:
+            desk.output.note(Line(_GOES_ON.format(job.name)))
         found, wanted = [job], [_step(job, rerun)] if job.is_step else _submissions([job], rerun)
     if options.same_code and not options.force:
         require_same_code(desk, found)
@@ -56,14 +61,14 @@ def run(desk: Desk, options: Options) -> int:
     return _ask_all(desk, installation, [first, *more], wait=options.wait)
 
 
-def _submissions(found: Sequence[Ran], rerun: Rerun) -> list[Submission]:
+def _submissions(found: Sequence[Ran], rerun: Rerun, mode: str | None = None) -> list[Submission]:
     """One for each app. Parents that failed run again with whoever waits for them."""
     keys: dict[str, list[str]] = {}
     for job in found:
         if job.asked:
             keys.setdefault(job.app, []).append(job.key)
     return [
-        Submission(app=app, keys=tuple(of_app[start : start + KEYS_MAX]), rerun=rerun)
+        Submission(app=app, keys=tuple(of_app[start : start + KEYS_MAX]), rerun=rerun, mode=mode)
         for app, of_app in keys.items()
         for start in range(0, len(of_app), KEYS_MAX)
     ]
@@ -112,8 +117,14 @@ def _of_submission(installation: Installation, id_: str, rerun: Rerun) -> tuple[
             f"Submission {id_} is {asked.state}; only what has ended can be run again.",
             advice=f"`sluice submissions {id_}` says how far it is.",
         )
+    undoing = installation.ask(lambda tx: reruns.asked(tx, f"{id_}{COMPENSATION}"))
+    if undoing and undoing.is_open:
+        raise BadRequest(
+            f"What submission {id_} has done is being undone; only then it can be run again.",
+            advice=f"`sluice submissions {id_}{COMPENSATION}` says how far that is.",
+        )
     found = installation.ask(lambda tx: reruns.of_submission(tx, id_))
-    wanted = _missing(asked, rerun) if asked.of_partitions else _submissions(found, rerun)
+    wanted = _missing(asked, rerun) if asked.of_partitions else _submissions(found, rerun, asked.mode)
     if not wanted:
         raise BadRequest(f"Submission {id_} is {asked.state}: nothing of it has to be run again.")
     return found, wanted

@@ -16,10 +16,12 @@ from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
+from ops.cli.flight_page import facts, steps
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, Table, colour
 from ops.cli.records import dossier_of
+from ops.cli.sagas import is_saga
 from ops.dossier import as_document, done
 from ops.times import moment, precise, span
 from ops.words import command, first_line
@@ -36,7 +38,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk, options: Options) -> int:
     found = dossier_of(desk, Installation(desk), options.app, options.key)
     calendar = _calendar(desk, found.job.app)
-    desk.output.answer(as_document(found, calendar), *_page(found, calendar, whole=options.all))
+    flies = is_saga(desk, found)
+    document = as_document(found, calendar, is_saga=flies)
+    desk.output.answer(document, *_page(found, calendar, is_saga=flies, whole=options.all))
     return DONE
 
 
@@ -45,7 +49,7 @@ def _calendar(desk: Desk, app: str) -> Calendar | None:
     return partitioning.calendar if partitioning else None
 
 
-def _page(found: Dossier, calendar: Calendar | None, *, whole: bool) -> Iterator[Block]:
+def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bool) -> Iterator[Block]:
     job = found.job
     paused = ", paused by `sluice pause`," if job.is_held_back else ""
     yield Line(
@@ -54,15 +58,19 @@ def _page(found: Dossier, calendar: Calendar | None, *, whole: bool) -> Iterator
     yield from (Line(text, indent=2) for text in _facts(found))
     if found.job.span and calendar:
         yield Line(f"there already: {', '.join(done(found, calendar)) or 'nothing'}", indent=2)
+    if is_saga:
+        yield from (Line(text, indent=2) for text in facts(found.flight, job.state))
+        yield Line()
+        yield steps(found.flight, job.state)
     if found.rounds:
         yield from _part(
             ("round", "worker", "began (UTC)", "took", "ending", "error"), map(_round, found.rounds)
         )
-    steps = (
+    moves = (
         (precise(each.at), each.source, State(each.target), each.by, each.round, each.note or each.verb)
         for each in found.history
     )
-    yield from _part(("at (UTC)", "from", "to", "by", "round", "note"), steps)
+    yield from _part(("at (UTC)", "from", "to", "by", "round", "note"), moves)
     yield from _relatives(
         ("parent", "state", "group", "must have"), map(_parent, _sorted(found.parents)), whole=whole
     )
@@ -90,6 +98,10 @@ def _facts(found: Dossier) -> Iterator[str]:
     yield from _looks(job)
     if found.half_of:
         yield f"half of {found.half_of.app}/{found.half_of.key}, which was split"
+    if job.compensated_by:
+        yield f"compensated by {job.compensated_by.name}, which is {job.compensated_by.state}"
+    if job.compensates:
+        yield f"compensates {job.compensates.name}, which is {job.compensates.state}"
     if found.submissions:
         named = found.submissions[-SUBMISSIONS_MAX:]
         more = len(found.submissions) - len(named)

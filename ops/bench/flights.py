@@ -1,0 +1,83 @@
+"""What a step of a saga costs beside what the ledger takes for any commit: flights of steps that do nothing."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import median
+from uuid import uuid4
+
+from actors import executor, planner
+from actors.assign import assign
+from actors.journaling import Journaling
+from broker.messages import Execute, Message, Plan
+from jobs import Step, saga
+from jobs.catalogue import Catalogue, load
+from jobs.errors import SluiceError
+from jobs.outcome import Ending
+from jobs.runners.saga import SagaRunner
+from jobs.sagas.flight import Flight
+from jobs.sagas.saga import Saga
+from jobs.submission import Submission
+from ledger import scratch, submissions, workers
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from ops.bench.sample import Figures
+
+STEPS = 50
+#: Flights and commits take turns, so that both have the same weather.
+FLIGHTS = 10
+LEASE_S = 600.0
+
+
+class Nothing(Step):
+    """Has nothing to do, and nothing to undo."""
+
+    def do(self, flight: Flight) -> None:
+        """The line that it leaves in the journal is all there is of it."""
+
+
+@saga(job_id="{n}", autofill_values={"n": f"0:{FLIGHTS}"})
+def idle(flight: Flight) -> Sequence[Step]:  # noqa: ARG001  # Each flight is the same.
+    return [Nothing()] * STEPS
+
+
+def fly(ledger_url: str) -> Figures:
+    """What a step takes with its entry, and a commit of one row, each in the median of all flights."""
+    catalogue, ledger = load([__name__]), Ledger(ledger_url)
+    steps_s, commits_s = [], []
+    for job in _claimed(ledger, catalogue):
+        steps_s.append(_took_s(partial(_flown, ledger, catalogue, job)) / STEPS)
+        commits_s.append(_took_s(lambda: [ledger.transact(scratch.touch) for _ in range(STEPS)]) / STEPS)
+    ledger.close()
+    step_s, commit_s = median(steps_s), median(commits_s)
+    return {"step_ms": step_s * 1000, "commit_ms": commit_s * 1000, "commits_a_step": step_s / commit_s}
+
+
+def _claimed(ledger: Ledger, catalogue: Catalogue) -> list[Claimed]:
+    """All flights, as one worker has them."""
+    wanted, worker = Submission(app="idle", id="bench"), uuid4()
+    ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
+    hints: Sequence[Message] = planner.plan(ledger, catalogue, Plan(submissions=("bench",)))
+    ledger.transact(
+        lambda tx: workers.join(tx, worker, host="bench", pid=0, queues=[], threads=1, lease_s=LEASE_S)
+    )
+    turns = tuple(turn for hint in hints if isinstance(hint, Execute) for turn in hint.jobs)
+    return executor.claim(ledger, catalogue, Execute(app="idle", jobs=turns), worker)[0]
+
+
+def _flown(ledger: Ledger, catalogue: Catalogue, job: Claimed) -> None:
+    app, stop = catalogue[job.app], threading.Event()
+    if not isinstance(app.saga, Saga):
+        raise SluiceError(f"{app.name} is no saga.")
+    outcome = SagaRunner(app.saga).run(
+        assign(app, job), stop=stop, journal=Journaling(ledger, job, stop), report=lambda *_: None
+    )
+    if outcome.ending is not Ending.DONE:
+        raise SluiceError(f"A flight of nothing has failed: {outcome.error}")
+
+
+def _took_s(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

@@ -1,0 +1,25 @@
+"""``sluice saga retry-undo``: have the undo that failed of a saga tried again."""
+
+import argparse
+
+from jobs.submission import Submission
+from ops.cli.command import Options
+from ops.cli.commands.submit import ask
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.naming import job_options
+from ops.cli.sagas import fatal_saga
+from ops.whoami import whoami
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    parser.add_argument("--wait", action="store_true", help="until it has ended")
+
+
+def run(desk: Desk, options: Options) -> int:
+    """It is a submission like any other, so that the saga is wanted by somebody and can be seen to its end."""
+    installation = Installation(desk)
+    job = fatal_saga(desk, installation, options.app, options.key).job
+    again = Submission(app=job.app, key=job.key, rerun="job", user=whoami())
+    return ask(desk, installation, again, wait=options.wait)

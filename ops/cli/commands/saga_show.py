@@ -1,0 +1,43 @@
+"""``sluice saga show``: a saga's steps, done and undone, and what it waits for."""
+
+import argparse
+from collections.abc import Iterator
+
+from jobs.states import State
+from ledger.reads.dossier import Dossier
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.flight_page import page, way_out
+from ops.cli.installation import Installation
+from ops.cli.naming import job_options
+from ops.cli.page import Block, Line, colour
+from ops.cli.sagas import saga_of
+from ops.saga_document import as_document
+from ops.times import moment
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    parser.add_argument("--traceback", action="store_true", help="where it failed, line by line")
+
+
+def run(desk: Desk, options: Options) -> int:
+    found = saga_of(desk, Installation(desk), options.app, options.key)
+    job = found.job
+    document = {
+        "app": job.app,
+        "key": job.key,
+        "state": job.state,
+        "saga": as_document(found.flight, whole=True),
+    }
+    desk.output.answer(document, *_page(found, traceback=options.traceback))
+    return DONE
+
+
+def _page(found: Dossier, *, traceback: bool) -> Iterator[Block]:
+    job = found.job
+    yield Line(f"{job.name} {job.state} since {moment(job.changed_at)} UTC", f"bold {colour(job.state)}")
+    yield from page(found.flight, job.state, traceback=traceback)
+    if job.state is State.FATAL:
+        yield from way_out(job.name, found.flight)

@@ -1,0 +1,169 @@
+"""A saga's flight for people: its steps, what was said to it, how far it is, and what has failed."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+
+from jobs.masking import masked_kwargs, masked_value
+from jobs.ref import JobName
+from jobs.sagas.course import next_leg
+from jobs.sagas.entry import Direction, Failure, Mark
+from jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
+from jobs.states import State
+from jobs.submission import JSON
+from ledger.reads.flights import LINES_MAX, Flight
+from ledger.reads.flights import Line as Entry
+from ops.cli.page import Block, Line, Table, Verbatim
+from ops.flight_words import cause, counted, place, told, undone
+from ops.times import moment, precise
+from ops.words import command
+
+#: Of a value so many characters are shown.
+VALUE_CHARS_MAX = 200
+
+_DO = {Mark.DONE: "done", Mark.AGAIN: "again", Mark.AWAITS: "done, waits", Mark.CAME: "done"}
+_UNDO = _DO | {Mark.DISMAL: "failed", Mark.FORCED: "done by hand"}
+#: What a do has come to that was not the do's own fault.
+_CUT = {CALLED_OFF: "called off", TIMED_OUT: "out of time", WAIT_TIMED_OUT: "done, waited in vain"}
+_GOES_ON = {State.RUNNING: "runs", State.READY: "next", State.WAITING: "next"}
+
+
+class _Row(Struct):
+    """What has become of one step so far, in words, with the time of each."""
+
+    name: str = ""
+    do: str = ""
+    do_at: datetime | None = None
+    undo: str = ""
+    undo_at: datetime | None = None
+
+
+def facts(flight: Flight, state: State) -> Iterator[str]:
+    """Where it stands, in a line each."""
+    began = f", since {cause(flight.failure)}" if flight.failure else ""
+    if state is State.FATAL:
+        yield f"flight {flight.number}, turned back{began}"
+    elif flight.flying:
+        back = undone(flight)
+        yield f"flight {flight.number}, {place(flight)}{f'; it {back}' if back else ''}"
+    elif flight.lines:
+        yield f"flight {flight.number}{', undone' if began else ''}{began}"
+    if state is State.SUSPENDED and flight.wait and flight.wait.awaits:
+        event = flight.wait.awaits.event
+        until = f", until {moment(flight.until)} UTC" if flight.until else ""
+        yield f"waits for {event if event is not None else 'the word that it goes on'}{until}"
+    if flight.dismal and flight.dismal.failure:
+        what = counted(flight, flight.dismal.step)
+        yield f"DISMAL FAILURE: the undo of {what}, failed: {told(flight.dismal.failure)}"
+
+
+def steps(flight: Flight, state: State) -> Table:
+    """A row for each step that has begun, and for the one that is next."""
+    rows: dict[int, _Row] = {}
+    for line in flight.lines:
+        _note(rows.setdefault(line.step, _Row()), line)
+    if flight.flying and state in _GOES_ON and flight.wait is None:
+        _note_next(rows, flight, _GOES_ON[state])
+    return Table(
+        ("step", "name", "do", "at (UTC)", "undo", "at (UTC)"),
+        [
+            (step, row.name, row.do, precise(row.do_at), row.undo, precise(row.undo_at))
+            for step, row in sorted(rows.items())
+        ],
+        empty="None of its steps has begun.",
+    )
+
+
+def page(flight: Flight, state: State, *, traceback: bool) -> Iterator[Block]:
+    """All of it."""
+    yield from (Line(text, indent=2) for text in facts(flight, state))
+    yield Line()
+    yield steps(flight, state)
+    if flight.lines and flight.lines[0].seq > 1:
+        yield Line(f"Of its entries the last {LINES_MAX} are read.", "bright_black")
+    yield from _part(
+        ("event", "came at (UTC)", "by", "ended the wait of", "payload"),
+        [
+            (
+                each.name or "(any)",
+                precise(each.at),
+                each.by,
+                each.taken_by,
+                _value(masked_value(each.payload)),
+            )
+            for each in flight.events
+        ],
+    )
+    yield from _part(
+        ("meter", "done", "of", "at (UTC)"),
+        [(each.name, each.done, each.total, precise(each.at)) for each in flight.meters],
+    )
+    yield from _part(
+        ("working", ""), [(name, _value(value)) for name, value in masked_kwargs(flight.working).items()]
+    )
+    yield from _part(
+        ("flight before", "entries", "ended at (UTC)", "was undone, since"),
+        [
+            (each.number, each.entries, precise(each.ended_at), cause(each.failure) if each.failure else "")
+            for each in flight.earlier
+        ],
+    )
+    if traceback:
+        yield from _tracebacks(flight)
+
+
+def way_out(name: JobName, flight: Flight) -> Iterator[Block]:
+    """What can be done about one that is fatal."""
+    rows = [(command("saga retry-undo", name), "# tries it again, once what it stumbled over is mended")]
+    if flight.dismal:
+        rows.append((command("saga force-done", name), "# goes on behind it, which was put right by hand"))
+    yield Line()
+    yield Table(("", ""), rows)
+
+
+def _note(row: _Row, line: Entry) -> None:
+    row.name = line.name
+    match line.direction:
+        case Direction.DO:
+            row.do, row.do_at = _DO[line.mark], line.at
+        case Direction.SWITCH:
+            # Of a step that was done before the flight turned back there is no more to say.
+            if row.do != _DO[Mark.DONE]:
+                row.do, row.do_at = _CUT.get(line.failure.type if line.failure else "", "failed"), line.at
+        case Direction.UNDO:
+            row.undo, row.undo_at = _UNDO[line.mark], line.at
+            row.undo += f" ({line.note})" if line.note else ""
+
+
+def _note_next(rows: dict[int, _Row], flight: Flight, word: str) -> None:
+    leg = next_leg(flight.last)
+    if leg.step < 0 or (flight.steps is not None and leg.step >= flight.steps):
+        return
+    row = rows.setdefault(leg.step, _Row())
+    if leg.direction is Direction.DO:
+        row.do = f"{row.do}, {word}" if row.do else word
+    else:
+        row.undo = f"{row.undo}, {word}" if row.undo else word
+
+
+def _part(headings: tuple[str, ...], rows: list[tuple[object, ...]]) -> Iterator[Block]:
+    if rows:
+        yield Line()
+        yield Table(headings, rows, prose=True)
+
+
+def _value(value: JSON) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= VALUE_CHARS_MAX else f"{text[:VALUE_CHARS_MAX]}…"
+
+
+def _tracebacks(flight: Flight) -> Iterator[Block]:
+    trouble = flight.dismal.failure if flight.dismal else None
+    failures: Mapping[str, Failure | None] = {"undo": trouble, "do": flight.failure}
+    for what, failure in failures.items():
+        if failure is not None and failure.traceback:
+            yield Line()
+            yield Line(f"The {what} of {failure.step} failed:" if failure.step else "It failed:", "red")
+            yield Verbatim(failure.traceback.rstrip("\n"))

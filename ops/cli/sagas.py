@@ -1,0 +1,42 @@
+"""The saga that a command is about, as the ledger has it."""
+
+from jobs.errors import BadRequest
+from jobs.ref import JobName
+from jobs.states import State
+from ledger.reads.dossier import Dossier
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.records import dossier_of
+from ops.words import command
+
+
+def is_saga(desk: Desk, found: Dossier) -> bool:
+    """By its journal; before it has one, by the definitions, where they are at hand."""
+    app = desk.catalogue.get(found.job.app) if desk.settings.apps else None
+    return not found.flight.is_blank or (app is not None and app.saga is not None)
+
+
+def saga_of(desk: Desk, installation: Installation, app: str, key: str) -> Dossier:
+    """BadRequest where there is no such job, or it is no saga as far as anybody can tell."""
+    found = dossier_of(desk, installation, app, key)
+    if not is_saga(desk, found):
+        raise BadRequest(
+            f"{found.job.name} is no saga, so it has no steps.",
+            advice=f"`{command('show', found.job.name)}` says what there is of it.",
+        )
+    return found
+
+
+def fatal_saga(desk: Desk, installation: Installation, app: str, key: str) -> Dossier:
+    """One that could not be undone. BadRequest for any other."""
+    found = saga_of(desk, installation, app, key)
+    if found.job.state is not State.FATAL:
+        raise not_fatal(found.job.name, found.job.state)
+    return found
+
+
+def not_fatal(name: JobName, state: State) -> BadRequest:
+    return BadRequest(
+        f"{name} is {state}: only what is fatal has an undo that has failed.",
+        advice=f"`{command('why', name)}` says where it is.",
+    )

@@ -1,0 +1,57 @@
+"""A saga's flight in a few words: where it stands, and why it is undone."""
+
+from jobs.sagas.answers import ANSWERS
+from jobs.sagas.course import next_leg
+from jobs.sagas.entry import Direction, Failure
+from jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
+from ledger.reads.flights import Flight
+from ops.words import first_line
+
+#: These say by themselves what has happened, and no step has failed.
+_UNFAILED = {CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT}
+_ANSWERS = {each.__name__ for each in ANSWERS}
+
+
+def place(flight: Flight) -> str:
+    """``at step 2 of 3, after Reserve``; of one that goes back, ``at the undo of step 2 of 3, Pay``."""
+    last = flight.last
+    if last is None:
+        return "at its first step"
+    if flight.wait is not None:
+        return f"behind step {last.step + 1} of {last.steps}, {last.name}, which asked to wait"
+    leg = next_leg(last)
+    if leg.direction is Direction.UNDO:
+        return f"at the undo of {counted(flight, leg.step)}" if leg.step >= 0 else "with nothing left to undo"
+    if leg.step == last.steps:
+        return "behind its last step"
+    again = leg.step == last.step
+    return f"at {counted(flight, leg.step)}{', again' if again else f', after {last.name}'}"
+
+
+def counted(flight: Flight, step: int) -> str:
+    """``step 2 of 3, Pay``. Steps are counted from 1 in prose; everywhere else the first is 0."""
+    name = next((line.name for line in reversed(flight.lines) if line.step == step), "")
+    return f"step {step + 1} of {flight.steps}{f', {name}' if name else ''}"
+
+
+def undone(flight: Flight) -> str:
+    """``is being undone, since it was cancelled``; nothing of one that goes on."""
+    if flight.undoing and flight.failure:
+        return f"is being undone, since {cause(flight.failure)}"
+    return f"is to be undone, since {flight.turn_back}" if flight.turn_back else ""
+
+
+def cause(failure: Failure) -> str:
+    """Why a flight turned back: what has failed, or what has happened."""
+    if failure.type in _UNFAILED:
+        return f"{failure.message[:1].lower()}{failure.message[1:].rstrip('.')}"
+    return f"{failure.step or 'making its steps'} failed: {told(failure)}"
+
+
+def told(failure: Failure) -> str:
+    """In a line, without the modules of its type; of what a step has answered in so many words, these."""
+    kind = failure.type.rpartition(".")[2]
+    message = first_line(failure.message)
+    if failure.type in _ANSWERS and message:
+        return message
+    return f"{kind}: {message}" if message else kind

@@ -1,0 +1,82 @@
+"""A saga's flight in the words that programs rely on: ``saga`` in the JSON of ``sluice show`` and ``saga show``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import asdict
+
+from jobs.masking import masked_kwargs, masked_value
+from jobs.sagas.entry import Failure
+from ledger.reads.flights import Flight, Line, Said
+
+
+def as_document(flight: Flight, *, whole: bool) -> Mapping[str, Any]:
+    """Plain data for JSON; field names are a contract. ``step``, ``name`` and ``mark`` are of the last entry of the
+    journal, ``direction`` is that in which the flight goes on. The whole has what was raised with its traceback, too.
+    """
+    last = flight.last
+    return {
+        "flight": flight.number,
+        "flying": flight.flying,
+        "direction": "undo" if flight.undoing else "do",
+        "step": last and last.step,
+        "steps": last and last.steps,
+        "name": last and last.name,
+        "mark": last and last.mark,
+        "waits_for": _wait(flight),
+        "working": masked_kwargs(flight.working),
+        "meters": [asdict(each) for each in flight.meters],
+        "turn_back": flight.turn_back,
+        "failure": _failure(flight.failure, whole=whole),
+        "trouble": _failure(flight.dismal.failure, whole=whole) if flight.dismal else None,
+        "events": [_said(each) for each in flight.events],
+        "journal": [_entry(each, whole=whole) for each in flight.lines],
+        "earlier": [
+            asdict(each) | {"failure": _failure(each.failure, whole=whole)} for each in flight.earlier
+        ],
+    }
+
+
+def _wait(flight: Flight) -> Mapping[str, Any] | None:
+    if flight.wait is None or flight.wait.awaits is None:
+        return None
+    return {
+        "event": flight.wait.awaits.event,
+        "since": flight.wait.at,
+        "until": flight.until,
+        "otherwise": flight.wait.awaits.otherwise,
+    }
+
+
+def _said(each: Said) -> Mapping[str, Any]:
+    return {
+        "id": each.id,
+        "name": each.name,
+        "payload": masked_value(each.payload),
+        "by": each.by,
+        "at": each.at,
+        "taken_by": each.taken_by,
+    }
+
+
+def _entry(each: Line, *, whole: bool) -> Mapping[str, Any]:
+    return {
+        "seq": each.seq,
+        "at": each.at,
+        "claim": each.claim,
+        "step": each.step,
+        "name": each.name,
+        "direction": each.direction,
+        "mark": each.mark,
+        "awaits": each.awaits.event if each.awaits else None,
+        "event": each.event,
+        "failure": _failure(each.failure, whole=whole),
+        "note": each.note,
+    }
+
+
+def _failure(failure: Failure | None, *, whole: bool) -> Mapping[str, str] | None:
+    if failure is None:
+        return None
+    told = {"step": failure.step, "type": failure.type, "message": failure.message}
+    return told | ({"traceback": failure.traceback} if whole else {})

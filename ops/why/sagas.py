@@ -1,0 +1,76 @@
+"""Sagas: what they wait for, where they are, whether they are being undone, and what to do where that has failed."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from shlex import quote
+
+from jobs.ref import JobName
+from jobs.states import State
+from ledger.reads.dossier import Job
+from ledger.reads.flights import Flight
+from ledger.reads.obstacles import Obstacles
+from ops.flight_words import cause, counted, place, told, undone
+from ops.times import moment, span
+from ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from ops.words import command, first_line
+
+#: What a saga may be in while it is on its way.
+_UNDER_WAY = {State.WAITING, State.READY, State.RUNNING}
+
+
+def under_way(job: Job, flight: Flight | None, otherwise: Reason) -> Reason:
+    """What is to be added of a saga that has begun, whatever it waits for: where it is, and if it goes back, why."""
+    if flight is None or job.state not in _UNDER_WAY:
+        return otherwise
+    because, waits_for, remedies = otherwise
+    back = undone(flight)
+    where = f", and {back}; it is {place(flight)}" if back else f", {place(flight)}"
+    return Reason(f"{because}{where}", waits_for, [*remedies, _look(job.name)])
+
+
+def suspended(job: Job, facts: Obstacles) -> Reason:
+    flight = facts.flight
+    event = job.event if job.event is not None else "the word that it goes on"
+    since = flight.wait.at if flight and flight.wait else job.changed_at
+    parts = [f"is suspended until {event} comes", *(_of_flight(flight, facts.now) if flight else ())]
+    calls_off = [] if flight and flight.undoing else [remedy("cancel", job.name, "has it undone")]
+    waits = WaitsFor(kind="event", what=event, since=since)
+    return Reason(", ".join(parts), [waits], [_resume(job), *calls_off])
+
+
+def dismal(job: Job, facts: Obstacles) -> Reason:
+    """Of one that is fatal."""
+    flight = facts.flight
+    line = flight.dismal if flight else None
+    left = f"could not be undone in round {job.round}, and somebody has to put right what it left"
+    again = remedy("saga retry-undo", job.name, "goes on, once what it stumbled over is mended")
+    if flight is None or line is None or line.failure is None:
+        error = first_line(facts.last_error)
+        because = f"{left}{f': {error}' if error else ''}"
+        return Reason(because, [], [_look(job.name), again])
+    began = f"; it was being undone, since {cause(flight.failure)}" if flight.failure else ""
+    what = f"the undo of {counted(flight, line.step)}, failed: {told(line.failure)}{began}"
+    force = remedy("saga force-done", job.name, "goes on behind it: you have put right by hand what it left")
+    return Reason(f"{left}: {what}", [], [_look(job.name), again, force])
+
+
+def _of_flight(flight: Flight, now: datetime) -> Iterator[str]:
+    """Until when it waits, which way it goes, and what has come instead: that may be the right word, misspelt."""
+    if flight.until and flight.wait and flight.wait.awaits:
+        then = "goes on without" if flight.undoing or flight.wait.awaits.otherwise == "go_on" else "is undone"
+        left = span(max((flight.until - now).total_seconds(), 0.0))
+        yield f"or {moment(flight.until)} UTC, in {left}, when it {then}"
+    if back := undone(flight):
+        yield f"and {back}"
+    if names := sorted({each.name for each in flight.untaken if each.name}):
+        yield f"and does not wait for {', '.join(names)}, which has come"
+
+
+def _resume(job: Job) -> Remedy:
+    if job.event is None:
+        return remedy("resume", job.name, "says that it goes on")
+    return Remedy(f"{command('resume', job.name)} --event {quote(job.event)}", "says that it has come")
+
+
+def _look(name: JobName) -> Remedy:
+    return remedy("saga show", name, "shows its steps")

@@ -1,0 +1,117 @@
+"""What operators see of sagas, and what they say to them: typed, from the first step to the last."""
+
+import re
+import time
+
+from jobs.states import State
+from tests.ops.orders import BEGINS_WITHIN_S, approved, course, drained, refused, saga_of, waiting, why
+from tests.ops.typist import Typist
+
+
+def test_it_waits_until_somebody_says_what_it_waits_for(orders: Typist) -> None:
+    waiting(orders, "1")
+    saga = saga_of(orders, "1")
+    assert (saga["flight"], saga["direction"], saga["step"], saga["steps"]) == (0, "do", 1, 4)
+    assert (saga["name"], saga["mark"], saga["waits_for"]["event"]) == ("Ask", "awaits", "approved")
+    assert saga["waits_for"]["until"] is None
+    assert saga["working"] == {"shelf": 7}
+    assert [(each["name"], each["done"], each["total"]) for each in saga["meters"]] == [("asked", 1, 2)]
+    because, typed = why(orders, "1")
+    assert because == "order/1 is suspended until approved comes"
+    assert typed == ["sluice resume order 1 --event approved", "sluice cancel order 1"]
+
+    assert approved(orders, "1")["became"] == "resumed"
+    drained(orders)
+    shown = orders.asks("show", "order", "1")
+    assert (shown["state"], shown["round"]) == ("succeeded", 0)
+    assert course(shown["saga"]) == "do0:done do1:awaits do1:came do2:done do3:done"
+    (event,) = shown["saga"]["events"]
+    assert (event["name"], event["payload"], event["taken_by"]) == ("approved", {"ok": True}, 1)
+    assert "@" in event["by"]
+
+
+def test_what_comes_early_is_kept_and_a_wrong_word_is_told_of(orders: Typist) -> None:
+    orders.types("submit", "order", "2")
+    drained(orders)
+    said = orders.types("resume", "order/2", "--event", "aproved")
+    assert (said.code, said.out.partition(";")[0]) == (0, "order/2 waits for approved")
+    assert why(orders, "2")[0].endswith("and does not wait for aproved, which has come")
+    approved(orders, "2")
+    drained(orders)
+
+    orders.types("submit", "order", "3", "--start-after", str(time.time() + BEGINS_WITHIN_S))
+    with orders.starts("up"):
+        orders.waits_until("order", "3", State.WAITING)
+        assert approved(orders, "3")["became"] == "kept"
+        orders.waits_until("order", "3", State.SUCCEEDED)
+    assert course(saga_of(orders, "3")).startswith("do0:done do1:awaits do1:came do2:done")
+
+
+def test_a_plain_word_ends_any_wait(orders: Typist) -> None:
+    orders.types("submit", "errand", "1")
+    drained(orders)
+    found = orders.asks("why", "errand", "1")
+    assert found["because"] == "errand/1 is suspended until the word that it goes on comes"
+    assert found["remedies"][0]["command"] == "sluice resume errand 1"
+    assert orders.types("resume", "errand", "1").out == "errand/1 goes on.\n"
+    drained(orders)
+    assert orders.asks("show", "errand", "1")["state"] == "succeeded"
+
+
+def test_what_does_not_come_in_time_is_undone(orders: Typist) -> None:
+    waiting(orders, "4", '{"within": "1s"}')
+    shown = orders.asks("show", "order", "4")
+    assert (shown["state"], course(shown["saga"])) == (
+        "failed",
+        "do0:done do1:awaits switch1:done undo1:done undo0:done",
+    )
+    assert shown["saga"]["failure"]["message"] == "approved has not come within 1 s"
+    assert "approved has not come within 1 s" in why(orders, "4")[0]
+    assert "done, waited in vain" in orders.types("saga", "show", "order", "4").out
+
+
+def test_until_when_it_waits_is_said(orders: Typist) -> None:
+    orders.types("submit", "order", "5", "--kwargs", '{"within": "1h"}')
+    with orders.starts("up"):
+        orders.waits_until("order", "5", State.SUSPENDED)
+    because, _ = why(orders, "5")
+    said = r"order/5 is suspended until approved comes, or [-0-9]+ [:0-9]+ UTC, in (59 min|1 h) .+, when it is undone"
+    assert re.fullmatch(said, because)
+    assert saga_of(orders, "5")["waits_for"]["until"] is not None
+    orders.types("cancel", "order", "5")
+    drained(orders)
+
+
+def test_before_it_begins_there_is_nothing_to_show(orders: Typist) -> None:
+    orders.types("submit", "order", "13", "--start-after", "2100-01-01")
+    with orders.starts("up"):
+        orders.waits_until("order", "13", State.WAITING)
+    saga = saga_of(orders, "13")
+    assert (saga["flying"], saga["step"], saga["journal"]) == (False, None, [])
+    assert "None of its steps has begun." in orders.types("saga", "show", "order", "13").out
+    orders.types("cancel", "order", "13")
+
+
+def test_each_round_is_a_flight_of_its_own(orders: Typist) -> None:
+    orders.types("submit", "order", "14", "--kwargs", '{"within": "1s"}', "--max-fails", "1")
+    drained(orders)
+    shown = orders.asks("show", "order", "14")
+    assert (shown["round"], shown["saga"]["flight"]) == (1, 1)
+    (before,) = shown["saga"]["earlier"]
+    assert (before["number"], before["entries"]) == (0, 5)
+    assert before["failure"]["message"] == "approved has not come within 1 s"
+    assert "was undone, since" in orders.types("saga", "show", "order", "14").out
+
+
+def test_what_has_ended_hears_nothing_more(orders: Typist) -> None:
+    waiting(orders, "16")
+    approved(orders, "16")
+    drained(orders)
+    said = orders.types("resume", "order", "16", "--event", "approved", "--json")
+    assert "order/16 is succeeded; nothing of it waits" in refused(said)
+    assert "only what is fatal" in refused(orders.types("saga", "retry-undo", "order", "16", "--json"))
+
+
+def test_what_is_no_saga_has_no_word_of_it(orders: Typist) -> None:
+    orders.types("run", "nap", "0")
+    assert "saga" not in orders.asks("show", "nap", "0")

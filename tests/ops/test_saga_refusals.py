@@ -1,0 +1,67 @@
+"""What cannot be done for a saga is refused in a line, and nothing of it is done."""
+
+from typing import Any
+
+import pytest
+
+from jobs import Step
+from jobs.outcome import Ending
+from jobs.states import State
+from tests.ledger.flights import Sagas, did, switched, undid
+from tests.ops.site import WORDS, Site
+
+
+def steps(_: Any) -> list[Step]:
+    """Of a saga that nobody flies here: its journal is written by hand."""
+    return []
+
+
+SAGA = {"job_id": "{x}", "job_type": "saga", "function": f"{__name__}:steps"}
+
+
+@pytest.fixture
+def sagas(site: Site) -> Sagas:
+    """``order/1`` waits for an approval, and ``nap/1`` is no saga."""
+    site.define({"order": SAGA, "nap": WORDS})
+    site.world.submit("order")
+    site.world.submit("nap")
+    sagas = Sagas(site.world)
+    claimed = sagas.claim("order")
+    sagas.write(claimed, did(1))
+    sagas.suspend(claimed, 2, "approved")
+    return sagas
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("saga show nap 1", "nap/1 is no saga"),
+        ("saga show order nowhere", "The ledger has no job order/nowhere"),
+        ("saga retry-undo order 1", "order/1 is suspended: only what is fatal"),
+        ("saga force-done order 1", "order/1 is suspended: only what is fatal"),
+        ("saga force-done nap 1", "nap/1 is no saga"),
+        ("resume order nowhere --event approved", "The ledger has no job order/nowhere"),
+        ("resume nap 1", "nap is no saga"),
+        ("resume nobody", "no paused submission nobody"),
+        ("resume nobody --event approved", "events are for one saga"),
+        ("resume order 1 --payload {", "Argument --payload"),
+        ("resume order 1 --event=", "is no name of an event"),
+        ("resume ordre 1", "did you mean order?"),
+        ("saga undo order 1", "There is no command 'undo'"),
+    ],
+)
+@pytest.mark.usefixtures("sagas")
+def test_what_cannot_be_done_is_refused_in_a_line(site: Site, typed: str, words: str) -> None:
+    error = site.says(*typed.split(), code=2)["error"]
+    assert words in f"{error['what']} {error['advice']}"
+    assert site.world.state("order") is State.SUSPENDED
+
+
+def test_where_no_undo_has_failed_none_can_be_forced(site: Site, sagas: Sagas) -> None:
+    site.world.submit("order", "2")
+    claimed = sagas.claim("order/2")
+    for entry in (did(1), switched(2, 1), undid(3, 1)):
+        sagas.write(claimed, entry)
+    sagas.end(claimed, Ending.DISMAL, error="DISMAL FAILURE: its steps are gone")
+    refused = site.says("saga", "force-done", "order", "2", code=2)["error"]
+    assert refused["what"] == "No undo of order/2 has failed: its steps could not be made again."

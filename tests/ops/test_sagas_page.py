@@ -1,0 +1,30 @@
+"""The page of sagas: its commands are typed, its definitions loaded, its test run."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ledger.embedded import start
+from tests.ops.transcripts import Document, said
+from tests.ops.typist import ROOT
+
+TEXT = (ROOT / "docs" / "sagas.md").read_text()
+
+
+def test_the_pages_commands_answer_what_it_says(tmp_path: Path) -> None:
+    with start(tmp_path / ".sluice", durable=False):
+        steps = list(Document(TEXT, tmp_path, timeout_s=240).run())
+    assert len(steps) > 15
+    for step, told in steps:
+        assert list(map(said, told)) == list(map(said, step.answer)), step.command
+    _checked(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "test_orders.py")
+    _checked(tmp_path, "ops.cli.main", "--apps", "watched.py", "run", "--bypass", "trip", "1")
+
+
+def _checked(folder: Path, *words: str) -> None:
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
+    path = os.pathsep.join([str(ROOT), str(folder)])
+    subprocess.run(
+        [sys.executable, "-m", *words], cwd=folder, env=outer | {"PYTHONPATH": path}, check=True, timeout=120
+    )
