@@ -9,6 +9,7 @@ from actors import executor
 from actors.client import Client
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
+from ledger.reads import dossier
 from tests.acceptance.round_script import Stage, Story, lines
 from tests.acceptance.stories_of_rounds import STORIES
 from tests.world import World
@@ -44,6 +45,28 @@ def test_each_round_keeps_what_it_printed(world: World) -> None:
     assert (record["0:error"], record["1:error"], record.newest("error")) == ("boom\n", "", "")
     assert isinstance(record["1:running"], datetime)
     assert [*record][:6] == ["0:open", "0:running", "0:worker", "0:output", "0:error", "0:executed"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "steps", "ending"),
+    [
+        ({"end_before": 5}, "claim, after 9, late ok", "expired"),
+        ({}, "claim, cancel, late ok", "cancelled"),
+        ({"timeout": 1}, "claim, after 9, late ok", "timed out"),
+        ({"max_losses": 0}, "claim, lost, late ok", "lease lost"),
+        ({"end_before": 5, "max_fails": 1}, "claim, ends fail, judged, after 9", "error"),
+    ],
+)
+def test_a_round_that_was_cut_short_has_ended_when_its_job_did(
+    world: World, policy: dict[str, object], steps: str, ending: str
+) -> None:
+    stage = Stage(world, policy)
+    for step in ("submit", *steps.split(", ")):
+        stage.plays(step)
+    job = world.known("a").id
+    (told,) = world.ledger.transact(lambda tx: dossier.rounds(tx, job))
+    assert told.ending == ending
+    assert told.executed_at is not None
 
 
 def test_what_failed_without_a_word_on_stderr_has_our_error(world: World) -> None:
@@ -84,6 +107,12 @@ def test_the_log_of_three_rounds_that_fail_has_fifteen_lines(world: World) -> No
         ({"max_losses": 0}, "claim, lost", "open running lost failed"),
         ({}, "claim, ends back", "open running open"),
         ({"end_before": 5}, "claim, after 9", "open running expired"),
+        ({"end_before": 5, "timeout": 1}, "claim, unseen 9, ends over", "open running expired"),
+        (
+            {"end_before": 5, "timeout": 1, "max_timeouts": 1},
+            "claim, unseen 9, ends over",
+            "open running expired",
+        ),
         ({"start_after": 5}, "after 6", ""),
     ],
 )

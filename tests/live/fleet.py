@@ -46,6 +46,13 @@ class Fleet:
         """As many as there were, after they were killed."""
         self._workers = [self._start() for _ in self._workers]
 
+    def revive(self) -> None:
+        """Start another in the place of each that has died by itself."""
+        for place, worker in enumerate(self._workers):
+            if worker.poll() is not None:
+                self._workers[place] = self._start()
+                self.kills += 1
+
     def terminate(self) -> list[int]:
         """SIGTERM all of them; their exit codes."""
         for worker in self._workers:

@@ -1,7 +1,7 @@
 """A job's states are spelled in ``jobs/states.py`` and nowhere else in the rooms.
 
-Some of their words belong to other vocabularies too: what a gate asks of a parent, how a submission
-stands, what a message is called. Such a word is an offence only where it meets something called state: in a
+Some of their words belong to other vocabularies too: what a gate asks of a parent, what a step answers, how a
+submission stands, what a message is called. Such a word is an offence only where it meets something called state: in a
 comparison, as an argument or field of that name, in SQL. A word that only states have is one anywhere, but
 where an enumeration of something else declares it. Docstrings may say what they like.
 """
@@ -13,13 +13,19 @@ from typing import get_args
 
 from broker.messages import MESSAGES
 from jobs.gate import When
+from jobs.sagas.debug import Injected
 from jobs.states import State
 from jobs.submission import SubmissionState
 from tests.style.sources import Offence, Source, in_rooms
 
 _HOME = "jobs/states.py"
 _STATES = frozenset(map(str, State))
-_ELSEWHERE = {*get_args(When), *map(str, SubmissionState), *(message.actor for message in MESSAGES)}
+_ELSEWHERE = {
+    *get_args(When),
+    *get_args(Injected),
+    *map(str, SubmissionState),
+    *(message.actor for message in MESSAGES),
+}
 _UNMISTAKABLE = _STATES - _ELSEWHERE
 _IN_SQL = re.compile(
     r"\b\w*state\b(?:::\w+)?\s*(?:=|<>|!=|(?:NOT\s+)?IN\b|IS\s+(?:NOT\s+)?DISTINCT\s+FROM|=\s*ANY)\s*(\([^)]*\)|'\w*')",
