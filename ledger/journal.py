@@ -36,9 +36,10 @@ UNTIL = "step.at + " + interval("(step.awaits ->> 'within_s')::float8")
 LAST = "SELECT step.* FROM step WHERE step.job = job.id AND step.flight = job.flight ORDER BY step.seq DESC LIMIT 1"
 
 _COLUMNS = ("step", "name", "steps", "direction", "mark", "working", "awaits", "event", "failure", "note")
-_JSON = {"working", "awaits", "failure"}
-_GIVEN = ", ".join(f"%({name})s{'::jsonb' if name in _JSON else ''}" for name in _COLUMNS)
-_SAME = ", ".join(("claim", *_COLUMNS))
+_CASTS = {"working": "::json", "awaits": "::jsonb", "failure": "::jsonb"}
+_GIVEN = ", ".join(f"%({name})s{_CASTS.get(name, '')}" for name in _COLUMNS)
+# Values of the type json can be compared as texts alone; who writes the same writes it in the same way.
+_SAME = ", ".join(("claim", *(f"{name}::text" if name == "working" else name for name in _COLUMNS)))
 # An entry that is there and is the same is written once more, so that it counts.
 _WRITE = f"""
 INSERT INTO step (job, flight, seq, claim, at, {", ".join(_COLUMNS)})
@@ -51,7 +52,7 @@ WHERE ({", ".join(f"step.{name}" for name in _SAME.split(", "))})
 """
 _READ = f"""
 SELECT job.turn_back,
-       CASE WHEN step.seq IS NOT NULL THEN jsonb_build_object(
+       CASE WHEN step.seq IS NOT NULL THEN json_build_object(
            'seq', step.seq, {", ".join(f"'{name}', step.{name}" for name in _COLUMNS)}) END AS last,
        (SELECT began.failure FROM step began
         WHERE began.job = job.id AND began.flight = job.flight AND began.direction = '{Direction.SWITCH}'

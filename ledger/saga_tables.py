@@ -14,7 +14,7 @@ from sqlalchemy import (
     Text,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSON, JSONB
 
 from jobs.sagas.entry import Direction, Mark
 from ledger.schema import metadata
@@ -37,7 +37,8 @@ step = Table(
     Column("steps", Integer, nullable=False, comment="of how many it was one"),
     Column("direction", Text, nullable=False),
     Column("mark", Text, nullable=False),
-    Column("working", JSONB, nullable=False, comment="the whole of the working map"),
+    # As it was written: JSONB would make whole numbers of large fractions.
+    Column("working", JSON, nullable=False, comment="the whole of the working map"),
     Column("awaits", JSONB, comment="what the next step waits for"),
     Column("event", BigInteger, comment="the one that has ended a wait"),
     Column("failure", JSONB, comment="of a switch to undo, or of an undo"),

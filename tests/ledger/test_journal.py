@@ -5,6 +5,7 @@ import pytest
 
 from jobs.outcome import Ending
 from jobs.sagas.entry import Failure, Mark
+from jobs.sagas.working import Working
 from jobs.states import State
 from ledger import journal
 from ledger.claims import Claimed
@@ -35,6 +36,18 @@ def test_what_was_written_is_what_the_next_run_reads(sagas: Sagas) -> None:
     assert log is not None
     assert log.last == did(1, working={"ABC": "foo", "n": [1, 2.5, None, {"ü": True}]})
     assert (second.flight, second.flying, second.claim) == (first.flight, True, first.claim + 1)
+
+
+@pytest.mark.parametrize("number", [1e300, 1e16, 123456789012345680000.0, 5.0, -0.0, 1e-300, 2**63 - 1])
+def test_a_number_comes_out_of_the_journal_as_it_went_in(sagas: Sagas, number: float) -> None:
+    claimed = sagas.claim()
+    for _ in range(2):
+        assert sagas.write(claimed, did(1, working=Working({"b": number, "a": 1}).kept())).stands
+    log = sagas.read(claimed)
+    assert log is not None
+    assert log.last is not None
+    again = Working(log.last.working)
+    assert repr([again["b"], *again]) == repr([number, "b", "a"])
 
 
 def test_the_last_entry_is_the_one_that_counts(sagas: Sagas) -> None:

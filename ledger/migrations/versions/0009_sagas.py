@@ -60,7 +60,7 @@ def _step() -> None:
         sa.Column("steps", sa.Integer(), nullable=False, comment="of how many it was one"),
         sa.Column("direction", sa.Text(), nullable=False),
         sa.Column("mark", sa.Text(), nullable=False),
-        sa.Column("working", postgresql.JSONB(), nullable=False, comment="the whole of the working map"),
+        sa.Column("working", postgresql.JSON(), nullable=False, comment="the whole of the working map"),
         sa.Column("awaits", postgresql.JSONB(), comment="what the next step waits for"),
         sa.Column("event", sa.BigInteger(), comment="the one that has ended a wait"),
         sa.Column("failure", postgresql.JSONB(), comment="of a switch to undo, or of an undo"),
