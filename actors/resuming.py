@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from actors.announce import announce
 from actors.pausing import go_on
 from broker.messages import Message, Resume
 from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage, BadRequest
+from jobs.json_value import as_json
 from jobs.ref import JobName
+from jobs.sagas.answers import check_event
 from ledger import events
 from ledger.connection import Ledger, Tx
 from ledger.events import Became, Said
@@ -46,6 +50,7 @@ def _hear(ledger: Ledger, catalogue: Catalogue, name: JobName, message: Resume) 
 def say(ledger: Ledger, catalogue: Catalogue | None, name: JobName, said: Said) -> Heard:
     """Tell a job that has not ended. BadRequest where there is none, or none that could ever wait for anything; without
     definitions the latter cannot be told."""
+    said = _sound(said)
     app = None if catalogue is None else catalogue.get(name.app)
     if app is not None and catalogue is not None:
         if app.saga is None:
@@ -65,3 +70,12 @@ def say(ledger: Ledger, catalogue: Catalogue | None, name: JobName, said: Said) 
     if came.became is Became.TOO_LATE:
         raise BadRequest(f"{name} is {came.state}; nothing of it waits for an event any more.")
     return Heard(came.became, messages)
+
+
+def _sound(said: Said) -> Said:
+    """BadRequest for what no ledger keeps; a message has been read more strictly, a client's words have not."""
+    try:
+        name = None if said.name is None else check_event(said.name)
+        return replace(said, name=name, payload=as_json(said.payload))
+    except ValueError as error:
+        raise BadRequest(f"The event cannot be kept: {error}.") from None

@@ -38,6 +38,7 @@ OFFER_AGAIN_S = 1.0
 
 _NOT_STARTED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it began")
 _NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker never learned that it had claimed it")
+_NOT_READ = Outcome(ending=Ending.HANDED_BACK, error="its worker could not read its journal")
 _NOTHING_LEFT = Outcome(ending=Ending.DONE, output="All of its partitions had been made by an earlier round.")
 _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
 
@@ -180,10 +181,14 @@ class Running:
 
 
 def _not_taken_up(journal: Journal | None, why: str) -> Outcome:
-    """What cannot be run has failed; but what a saga has done stays to be undone, by whoever mends that."""
-    log = journal.read() if journal else None
-    ending = Ending.DISMAL if log and log.last else Ending.ERROR
-    return Outcome(ending=ending, error=why)
+    """What cannot be run has failed; but what a saga has done stays to be undone, by whoever mends that. Where its
+    journal cannot be had, whoever can read it says which it is."""
+    if journal is None:
+        return Outcome(ending=Ending.ERROR, error=why)
+    log = journal.read()
+    if log is None:
+        return _NOT_READ
+    return Outcome(ending=Ending.DISMAL if log.last else Ending.ERROR, error=why)
 
 
 def _unheard(done: int, total: int | None) -> None:

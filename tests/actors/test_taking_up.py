@@ -1,0 +1,45 @@
+"""Sagas that cannot be taken up, or spoken to, as somebody would like."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.journaling import Journaling
+from jobs.errors import BadRequest
+from jobs.states import State
+from tests.actors.test_journaling import NO_SAGA, TRIP_1, Agency
+from tests.world import World
+
+
+@pytest.fixture
+def agency(world: World, tmp_path: Path) -> Agency:
+    return Agency(world, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        ("", None),
+        ("x" * 201, None),
+        ("a\0b", None),
+        ("paid", {1: 2}),
+        ("paid", "\0"),
+        ("paid", {"n": float("nan")}),
+    ],
+)
+def test_what_no_ledger_keeps_is_said_to_nobody(agency: Agency, event: str, payload: Any) -> None:
+    with pytest.raises(BadRequest, match="The event cannot be kept"):
+        agency.client.resume_job(TRIP_1, event, payload=payload)
+
+
+def test_a_flight_whose_journal_cannot_be_read_has_not_failed(
+    agency: Agency, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agency.run()
+    agency.client.resume_job(TRIP_1, "approved", payload="ann")
+    agency.define(NO_SAGA)
+    with monkeypatch.context() as away:
+        away.setattr(Journaling, "read", lambda _: None)
+        assert agency.run() is State.READY
+    assert agency.run() is State.FATAL
