@@ -19,6 +19,7 @@ from ledger.release import Ready
 from ledger.sql import NOW
 
 _HOLD = "SELECT id, state, flight, event FROM job WHERE app = %(app)s AND key = %(key)s FOR UPDATE"
+_HEARD = "SELECT id FROM event WHERE job = %(job)s AND token = %(token)s"
 _ADD = f"""
 INSERT INTO event (job, flight, token, name, payload, by, at)
 SELECT %(job)s, %(flight)s, %(token)s, %(name)s, %(payload)s::jsonb, %(by)s, {NOW}
@@ -63,7 +64,8 @@ def come(tx: Tx, name: JobName, said: Said) -> Came:
         return Came(Became.UNKNOWN)
     job, state, flight, awaited = found[0]
     if state in TERMINAL:
-        return Came(Became.TOO_LATE, State(state))
+        heard = tx.column(_HEARD, job=job, token=said.token)
+        return Came(Became.REPEATED if heard else Became.TOO_LATE, State(state))
     payload = msgspec.json.encode(said.payload).decode()
     named = {"job": job, "flight": flight, "token": said.token, "name": said.name, "by": said.by}
     if not tx.write(_ADD, **named, payload=payload):

@@ -84,6 +84,14 @@ def test_two_events_end_two_waits(sagas: Sagas) -> None:
     assert sagas.world.state("a") is State.READY
 
 
+def test_what_is_said_again_when_all_is_over_is_no_news(sagas: Sagas) -> None:
+    sagas.say("approved", token="one")
+    sagas.end(sagas.claim())
+    assert sagas.world.state("a") is State.SUCCEEDED
+    assert sagas.say("approved", token="one") is Became.REPEATED
+    assert sagas.say("approved", token="two") is Became.TOO_LATE
+
+
 def test_what_is_said_again_is_heard_once(sagas: Sagas) -> None:
     assert sagas.say("approved", token="one") is Became.KEPT
     assert sagas.say("approved", token="one") is Became.REPEATED
