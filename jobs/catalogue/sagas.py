@@ -17,6 +17,7 @@ from jobs.catalogue.faults import At
 from jobs.catalogue.functions import find_function, find_object
 from jobs.catalogue.module_text import text_behind
 from jobs.catalogue.partitions import PARTITION_WORDS
+from jobs.sagas.awaited import is_awaited
 from jobs.sagas.saga import HOOK_METHODS, Saga
 
 SAGA_WORDS = ("hooks", "context")
@@ -87,8 +88,11 @@ def _context(value: object, at: At) -> Callable[[], Any] | None:
             raise ValueError(
                 f"{value!r} is neither a function nor the path of one; write package.module:name"
             )
+        name = getattr(context, "__name__", value)
+        if is_awaited(context):
+            raise ValueError(f"{name} is async, and nobody awaits what all flights of a process share")
         if not _takes(context, 0):
-            raise ValueError(f"{getattr(context, '__name__', value)} has to do without arguments")
+            raise ValueError(f"{name} has to do without arguments")
     except ValueError as error:
         at.add(f"context: {error}")
         return None
@@ -118,6 +122,16 @@ def _hook(written: object) -> object:
     has = [name for name in HOOK_METHODS if callable(getattr(hook, name, None))]
     if not has and (isinstance(hook, type) or not callable(hook)):
         raise ValueError(f"{written!r} has none of {', '.join(HOOK_METHODS)}")
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if awaited := [each for each in has if is_awaited(getattr(hook, each))]:
+        raise ValueError(f"{', '.join(awaited)} of {name} is async, and nobody awaits a hook; make it a def")
+    makes_one = isinstance(hook, type) or not has
+    if makes_one and is_awaited(hook):
+        raise ValueError(f"{name} is async, and nobody awaits a hook; make it a def")
+    if makes_one and callable(hook) and not _takes(hook, 1):
+        raise ValueError(
+            f"{name} has to take one argument, the flight: it is called for the hook of each run"
+        )
     return hook
 
 

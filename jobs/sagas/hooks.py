@@ -7,12 +7,14 @@
         def end_flight(self, flight, landing): ...   # how this run of the flight has ended
 
 A class or a function among the hooks makes one for each run. What a hook raises is logged, and nothing comes of it.
+Nobody awaits one: an ``async def`` among its methods is a fault.
 """
 
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
+from jobs.sagas.awaited import is_awaited
 from jobs.sagas.entry import Failure
 from jobs.sagas.flight import Flight
 from jobs.sagas.saga import HOOK_METHODS
@@ -46,7 +48,10 @@ class Hooks:
         try:
             if not isinstance(written, type) and any(hasattr(written, name) for name in HOOK_METHODS):
                 return written
-            return written(self._flight)
+            made = written(self._flight)
+            if awaited := [name for name in HOOK_METHODS if is_awaited(getattr(made, name, None))]:
+                raise TypeError(f"{', '.join(awaited)} is async, and nobody awaits a hook")
+            return made
         except BaseException as error:
             # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
             self._complain(written, "could not be made", error)

@@ -29,6 +29,34 @@ class Deaf:
     """It hears nothing."""
 
 
+class Dreams:
+    """It hears, and nobody waits until it has understood."""
+
+    async def start_step(self, flight: object) -> None: ...
+
+    def end_step(self, flight: object, answer: str) -> Iterator[None]:
+        yield
+
+
+class Watches:
+    """It can be made without a flight alone."""
+
+    def end_flight(self, flight: object, landing: str) -> None: ...
+
+
+class Answers:
+    async def __call__(self, flight: object) -> object: ...
+
+
+dreams, answers = Dreams(), Answers()
+
+
+async def desk() -> object: ...
+
+
+def watches() -> object: ...
+
+
 def _saga(**words: Any) -> dict[str, Any]:
     return app(**SAGA, **words)
 
@@ -62,6 +90,31 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     "a hook that is no path": (_saga(hooks=["join"]), "hooks: 'join' is not the path of"),
     "a hook that hears nothing": (_saga(hooks=[f"{__name__}:Deaf"]), "has none of start_flight, end_flight"),
     "a hook that is nothing": (_saga(hooks=[None]), "hooks: None is no hook"),
+    "a hook that would have to be awaited": (
+        _saga(hooks=[f"{__name__}:dreams"]),
+        "hooks: start_step, end_step of Dreams is async, and nobody awaits a hook; make it a def",
+    ),
+    "a class of hooks that would have to be awaited": (
+        _saga(hooks=[f"{__name__}:Dreams"]),
+        "hooks: start_step, end_step of Dreams is async",
+    ),
+    "a hook that would be made some time": (_saga(hooks=[f"{__name__}:later"]), "hooks: later is async"),
+    "an object that would make a hook some time": (
+        _saga(hooks=[f"{__name__}:answers"]),
+        "hooks: Answers is async",
+    ),
+    "a class of hooks that takes no flight": (
+        _saga(hooks=[f"{__name__}:Watches"]),
+        "hooks: Watches has to take one argument, the flight: it is called for the hook of each run",
+    ),
+    "a maker of hooks that takes no flight": (
+        _saga(hooks=[f"{__name__}:watches"]),
+        "hooks: watches has to take one argument",
+    ),
+    "a context that would have to be awaited": (
+        _saga(context=f"{__name__}:desk"),
+        "context: desk is async, and nobody awaits what all flights of a process share",
+    ),
     "a context that is not there": (_saga(context="os.path:joyn"), "context: os.path has no function 'joyn'"),
     "a context that is no function": (
         _saga(context=7),

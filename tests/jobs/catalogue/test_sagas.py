@@ -31,6 +31,7 @@ TRIPS = """
         def do(self, flight): return None
 
     class Noise:
+        def __init__(self, flight=None): ...
         def start_step(self, flight): ...
 
     def desk():

@@ -71,6 +71,19 @@ def test_they_are_told_of_what_is_undone() -> None:
     assert _noted(Air("a b", do_b=[Fatal])) == told
 
 
+def test_one_that_would_have_to_be_awaited_is_made_for_no_run(caplog: pytest.LogCaptureFixture) -> None:
+    class Dreams:
+        async def start_step(self, flight: Any) -> None: ...
+
+    def dreams(flight: Any) -> Dreams:
+        return Dreams()
+
+    air = Air("a")
+    air.hooks = [dreams]
+    assert air.lands().how is Landed.SUCCEEDED
+    assert "dreams could not be made: TypeError: start_step is async, and nobody awaits a hook" in caplog.text
+
+
 def test_they_are_told_of_each_try() -> None:
     air = Air("a", do_a=[Retry])
     air.rules["a"] = retry.fixed(0, 1)
