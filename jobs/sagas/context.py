@@ -5,7 +5,22 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-_MADE: WeakKeyDictionary[Callable[[], Any], Any] = WeakKeyDictionary()
+
+class _Made:
+    """What one function makes, once. Whoever comes meanwhile waits for it, and nobody else does."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._made: tuple[Any] | None = None
+
+    def value(self, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if self._made is None:
+                self._made = (make(),)
+            return self._made[0]
+
+
+_MADE: WeakKeyDictionary[Callable[[], Any], _Made] = WeakKeyDictionary()
 _LOCK = Lock()
 
 
@@ -14,6 +29,5 @@ def context_of(make: Callable[[], Any] | None) -> Any:
     if make is None:
         return None
     with _LOCK:
-        if make not in _MADE:
-            _MADE[make] = make()
-        return _MADE[make]
+        made = _MADE.setdefault(make, _Made())
+    return made.value(make)

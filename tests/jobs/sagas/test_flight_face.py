@@ -1,11 +1,13 @@
 """What a step sees of its flight: inputs, context, token, meters."""
 
 from collections.abc import Callable
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from jobs import Fatal, Stop
+from jobs.sagas.context import context_of
 from jobs.sagas.flight import Flight
 from jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air
@@ -94,6 +96,27 @@ def test_a_context_that_could_not_be_made_is_asked_for_again() -> None:
     landing = air.fly()
     assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "SystemExit: closed")
     assert _seen(air, lambda flight: flight.context) == "desk"
+
+
+def test_a_context_that_takes_its_time_keeps_only_those_who_share_it() -> None:
+    begun, may_end = Event(), Event()
+
+    def slow() -> str:
+        begun.set()
+        assert may_end.wait(60)
+        return "slow"
+
+    made: list[object] = []
+    first = Thread(target=lambda: made.append(context_of(slow)), daemon=True)
+    first.start()
+    assert begun.wait(60)
+    other = Thread(target=lambda: made.append(context_of(lambda: "quick")), daemon=True)
+    other.start()
+    other.join(10)
+    seen = list(made)
+    may_end.set()
+    first.join(60)
+    assert (seen, made) == (["quick"], ["quick", "slow"])
 
 
 def test_a_saga_may_have_no_context() -> None:
