@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Callable, Iterator
+from io import StringIO
 from typing import Any
 
 from jobs.catalogue.functions import source_of, text_of
@@ -30,7 +31,8 @@ def text_behind(function: Callable[..., Any]) -> str:
     while reached := {place for place, names in enumerate(bound) if names & wanted} - found:
         found |= reached
         wanted |= {used for place in reached for used in _used(statements[place])}
-    lines = text.splitlines()
+    # As the parser counts them: a form feed, say, ends no line of its.
+    lines = StringIO(text, newline=None).read().split("\n")
     return "\n".join(
         "\n".join(lines[_first(statements[place], bare=place in own) - 1 : statements[place].end_lineno])
         for place in sorted(found)

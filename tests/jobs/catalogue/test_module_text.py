@@ -69,6 +69,12 @@ def test_a_name_may_be_given_in_any_way(binding: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("mark", ["\f", "\x1c", "\x85", "\u2028"])
+def test_what_ends_no_line_of_python_moves_none(mark: str) -> None:
+    text = f'NOTE = """{mark}"""\n\f\nclass Step: ...\ndef f(): return [Step]\nlast = 1\n'
+    assert _behind(text) == ["class Step: ...", "def f(): return [Step]"]
+
+
 def test_those_that_name_each_other_are_told_once() -> None:
     assert _behind("def f(): return g\ndef g(): return f\n") == ["def f(): return g", "def g(): return f"]
 
