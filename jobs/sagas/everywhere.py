@@ -111,7 +111,9 @@ class Everywhere:
             should_be = flown.left_behind if like is None else like.flown.left_behind
             wrong = wrong or _left(flown.left_behind, should_be, "it left")
             wrong = self._taken_back(rehearsal, before) or wrong
-        waits_in_time = any(each.awaits and each.awaits.within_s for each in rehearsal.journal.entries)
+        waits_in_time = any(
+            each.awaits and each.awaits.within_s is not None for each in rehearsal.journal.entries
+        )
         return _Rehearsed(trouble, replace(flown, trouble=wrong), calls, moments, waits_in_time)
 
     def _taken_back(self, rehearsal: Rehearsal, before: Any) -> str | None:

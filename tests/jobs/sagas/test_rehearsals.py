@@ -167,6 +167,15 @@ def test_no_seat_is_lost_whatever_becomes_of_a_trip(tmp_path: Path) -> None:
     assert len(report.flights) > 100
 
 
+def test_a_wait_that_ends_at_once_is_one_that_times_out() -> None:
+    class Asks(Step):
+        def do(self, flight: Flight) -> Wait:
+            return Wait("approved", timeout=0)
+
+    report = fly_everywhere(lambda flight: [Asks()], left_behind=lambda: None)
+    assert "what it waits for does not come" in [flown.what for flown in report.flights]
+
+
 @pytest.mark.parametrize(
     ("pitfall", "is_there", "fails"),
     [
