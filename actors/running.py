@@ -36,9 +36,9 @@ RECORD_WITHIN_S = 0.1
 #: While the ledger is away an outcome is offered again this often, until the process has to end.
 OFFER_AGAIN_S = 1.0
 
-_NOT_STARTED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it began")
+_NOT_STARTED = Outcome(ending=Ending.NOT_BEGUN, error="its worker was stopped before it began")
 _NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker never learned that it had claimed it")
-_NOT_READ = Outcome(ending=Ending.HANDED_BACK, error="its worker could not read its journal")
+_NOT_READ = Outcome(ending=Ending.NOT_BEGUN, error="its worker could not read its journal")
 _NOTHING_LEFT = Outcome(ending=Ending.DONE, output="All of its partitions had been made by an earlier round.")
 _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
 
@@ -188,7 +188,7 @@ def _not_taken_up(journal: Journal | None, why: str) -> Outcome:
     log = journal.read()
     if log is None:
         return _NOT_READ
-    return Outcome(ending=Ending.DISMAL if log.last else Ending.ERROR, error=why)
+    return Outcome(ending=Ending.DISMAL if log.has_begun else Ending.ERROR, error=why)
 
 
 def _unheard(done: int, total: int | None) -> None:

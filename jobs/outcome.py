@@ -16,6 +16,8 @@ class Ending(StrEnum):
     DISMAL = "dismal"
     TIMED_OUT = "timed_out"
     HANDED_BACK = "handed_back"
+    #: Likewise, and no code of the user's has run.
+    NOT_BEGUN = "not_begun"
     SUSPENDED = "suspended"
     #: This worker has no definition of the version that the job is of; another may have.
     NOT_HERE = "not_here"

@@ -35,6 +35,7 @@ _CLAIM = move(
     condition=f"job.round = given.round AND {UNEXPIRED} AND EXISTS ("
     f"SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})",
     sets=f"claim = job.claim + 1, worker = %(worker)s, unbounded = %(unbounded)s, flying = job.flying OR %(saga)s, "
+    "took_off = CASE WHEN job.flying THEN job.took_off WHEN %(saga)s THEN job.claim + 1 END, "
     f"deadline = CASE WHEN NOT (job.flying OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END",
     returning=f"id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle, {LEFT} AS partitions, "
     "flight, flying",
@@ -217,7 +218,7 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     for right, outcome in outcomes.items():
         by_ending.setdefault(outcome.ending, []).append(right)
     executed = move_out(tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
-    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK))
+    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_BEGUN))
     others = _of(by_ending, Ending.NOT_HERE)
     elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
     suspended, resumed = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from jobs.outcome import keep
+from jobs.outcome import Ending, keep
 from jobs.ref import Claim
 from jobs.sagas.entry import Direction, Entry, Event, Failure, Heard, Log, Mark
 from jobs.states import State
@@ -50,6 +50,8 @@ ON CONFLICT (job, flight, seq) DO UPDATE SET seq = excluded.seq
 WHERE ({", ".join(f"step.{name}" for name in _SAME.split(", "))})
     IS NOT DISTINCT FROM ({", ".join(f"excluded.{name}" for name in _SAME.split(", "))})
 """
+#: How a run ends that has called nothing of the user's.
+_IDLE = f"'{Ending.NOT_BEGUN}', '{Ending.NOT_HERE}'"
 _READ = f"""
 SELECT job.turn_back,
        CASE WHEN step.seq IS NOT NULL THEN json_build_object(
@@ -59,7 +61,10 @@ SELECT job.turn_back,
         ORDER BY began.seq DESC LIMIT 1) AS failure,
        coalesce((SELECT jsonb_agg(DISTINCT jsonb_build_array(named.step, named.name)) FROM step named
                  WHERE named.job = job.id AND named.flight = job.flight), '[]') AS names,
-       coalesce(step.mark = '{Mark.AWAITS}' AND {UNTIL} <= {NOW}, false) AS overdue
+       coalesce(step.mark = '{Mark.AWAITS}' AND {UNTIL} <= {NOW}, false) AS overdue,
+       EXISTS (SELECT 1 FROM round
+               WHERE round.job = job.id AND round.claim >= job.took_off AND round.claim < job.claim
+                 AND coalesce(round.ending NOT IN ({_IDLE}), true)) AS taken_up
 FROM job LEFT JOIN LATERAL ({LAST}) step ON true
 WHERE {_STANDS} AND job.flight = %(flight)s
 """
@@ -85,6 +90,7 @@ class _Found(Struct, frozen=True):
     failure: Failure | None
     names: list[tuple[int, str]]
     overdue: bool
+    taken_up: bool
 
 
 def read(tx: Tx, right: Claim, flight: int) -> Log | None:
@@ -101,6 +107,7 @@ def read(tx: Tx, right: Claim, flight: int) -> Log | None:
         events=tuple(events),
         overdue=found[0].overdue,
         turn_back=found[0].turn_back,
+        taken_up=found[0].taken_up,
     )
 
 

@@ -144,14 +144,9 @@ job = Table(
     Column(
         "event", Text, comment="of one that is suspended: what it waits for; null: for anybody to resume it"
     ),
-    Column(
-        "flight",
-        Integer,
-        nullable=False,
-        server_default="0",
-        comment="of a saga: which of its flights this is; each has a journal of its own",
-    ),
+    Column("flight", Integer, nullable=False, server_default="0", comment="of a saga: which flight this is"),
     _flag("flying", "a flight of a saga that has begun: it goes on, or is undone"),
+    Column("took_off", BigInteger, comment="of a saga: the claim by which its flight began"),
     Column("turn_back", Text, comment="why that is to be undone though nothing has failed"),
     Column("undoes", BigInteger, comment="of a compensation: the job whose effect it undoes"),
     Column("undoes_claim", BigInteger, comment="the claim under which that had succeeded"),

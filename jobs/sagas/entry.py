@@ -90,7 +90,8 @@ class Event(Struct, frozen=True, kw_only=True):
 class Log(Struct, frozen=True, kw_only=True):
     """A flight as it is found: the ``last`` entry, the ``names`` of all steps that have one, the ``failure`` of its
     switch to undo if there was one, and the ``events`` so far, in the order in which they came. ``overdue``: the last
-    entry awaits, and its time is up. ``turn_back`` says why the flight was called off, where it was."""
+    entry awaits, and its time is up. ``turn_back`` says why the flight was called off, where it was. ``taken_up``: it
+    was before, so its first do may have run, though no entry says so."""
 
     last: Entry | None = None
     names: Mapping[int, str] = {}
@@ -98,6 +99,12 @@ class Log(Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
     overdue: bool = False
     turn_back: str | None = None
+    taken_up: bool = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a step may have done anything."""
+        return self.last is not None or self.taken_up
 
 
 class Heard(Struct, frozen=True, kw_only=True):

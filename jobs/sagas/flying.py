@@ -2,6 +2,8 @@
 
 import logging
 
+from msgspec.structs import replace
+
 from jobs.job import Claimed
 from jobs.sagas.building import build_steps
 from jobs.sagas.context import context_of
@@ -46,7 +48,10 @@ def fly(
 
 def _unbuilt(why: Failure, log: Log, logger: logging.Logger) -> Landing:
     """One that never began fails like any job; of another nobody can say what is there, and it waits to be mended."""
-    if log.last is None:
+    if not log.has_begun:
         return Landing(how=Landed.UNDONE, failure=why)
+    if log.last is None:
+        unsaid = "it was taken up before, and what its first step may have done stands in no journal"
+        why = replace(why, message=f"{why.message} ({unsaid})".strip())
     logger.error("%s: it cannot be taken up again: %s", DISMAL_FAILURE, why)
     return Landing(how=Landed.DISMAL, failure=log.failure, trouble=why)

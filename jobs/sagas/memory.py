@@ -13,8 +13,10 @@ class MemoryJournal:
         self.overdue = False
         self.turn_back: str | None = None
         self._events: list[Event] = []
+        self._reads = 0
 
     def read(self) -> Log | None:
+        self._reads += 1
         taken = {entry.event for entry in self.entries}
         last = self.entries[-1] if self.entries else None
         switches = [
@@ -30,6 +32,7 @@ class MemoryJournal:
             ),
             overdue=self.overdue and _has_an_end(last),
             turn_back=self.turn_back,
+            taken_up=self._reads > 1,
         )
 
     def write(self, entry: Entry) -> Heard:

@@ -44,7 +44,8 @@ def facts(flight: Flight, state: State) -> Iterator[str]:
     """Where it stands, in a line each."""
     began = f", since {cause(flight.failure)}" if flight.failure else ""
     if state is State.FATAL:
-        yield f"flight {flight.number}, turned back{began}"
+        turned = "turned back" if flight.undoing else f"{place(flight)}, cannot be taken up again"
+        yield f"flight {flight.number}, {turned}{began}"
     elif flight.flying:
         back = undone(flight)
         yield f"flight {flight.number}, {place(flight)}{f'; it {back}' if back else ''}"

@@ -8,8 +8,9 @@ import pytest
 from actors.journaling import Journaling
 from jobs.errors import BadRequest
 from jobs.states import State
-from tests.actors.test_journaling import NO_SAGA, TRIP_1, Agency
-from tests.world import World
+from tests.actors.test_journaling import NO_SAGA, TRIP, TRIP_1, Agency
+from tests.ledger.flights import Sagas
+from tests.world import LEASE_S, World
 
 
 @pytest.fixture
@@ -43,3 +44,20 @@ def test_a_flight_whose_journal_cannot_be_read_has_not_failed(
         away.setattr(Journaling, "read", lambda _: None)
         assert agency.run() is State.READY
     assert agency.run() is State.FATAL
+
+
+def test_one_whose_worker_died_in_its_first_step_waits_for_its_app_to_be_mended(agency: Agency) -> None:
+    Sagas(agency.world).claim("trip")
+    agency.world.tick(after_s=LEASE_S + 1)
+    agency.define(NO_SAGA)
+    assert agency.run() is State.FATAL
+    agency.world.submit("trip", rerun="job")
+    assert agency.run() is State.FATAL
+    agency.define(TRIP)
+    agency.world.submit("trip", rerun="job")
+    assert agency.run() is State.SUSPENDED
+
+
+def test_one_that_no_worker_has_begun_fails_like_any_job(agency: Agency) -> None:
+    agency.define(TRIP.replace("return [Ask(), Book()]", "return None"))
+    assert agency.run() is State.FAILED

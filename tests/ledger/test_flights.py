@@ -7,7 +7,7 @@ from jobs.ref import JobName
 from jobs.sagas.entry import Direction, Mark
 from jobs.states import State
 from ledger import forcing
-from ledger.claims import Claimed
+from ledger.claims import LOOK_AGAIN_S, Claimed
 from tests.ledger.flights import STEPS, Sagas, did, switched, undid
 from tests.world import LEASE_S, World
 
@@ -38,6 +38,41 @@ def test_a_saga_is_lost_as_often_as_it_likes(world: World) -> None:
         assert (claimed.round, claimed.flight, claimed.claim) == (0, 0, turn)
         world.tick(after_s=LEASE_S + 1)
         assert (world.state("a"), world.field("a", "losses")) == (State.READY, 0)
+
+
+@pytest.mark.parametrize(
+    ("ending", "taken_up"),
+    [(Ending.HANDED_BACK, True), (Ending.NOT_BEGUN, False), (Ending.NOT_HERE, False)],
+)
+def test_whoever_takes_a_flight_up_knows_whether_another_may_have_begun_it(
+    sagas: Sagas, ending: Ending, *, taken_up: bool
+) -> None:
+    first = sagas.claim()
+    assert _taken_up(sagas, first) is False
+    sagas.end(first, ending)
+    sagas.world.tick(after_s=LOOK_AGAIN_S)
+    assert _taken_up(sagas, sagas.claim()) is taken_up
+
+
+def test_a_worker_that_died_may_have_begun_a_flight(sagas: Sagas) -> None:
+    sagas.claim()
+    sagas.world.tick(after_s=LEASE_S + 1)
+    assert _taken_up(sagas, sagas.claim()) is True
+
+
+def test_another_flight_has_not_been_begun_by_those_before_it(world: World) -> None:
+    world.apps("a", max_fails=1)
+    world.submit("a")
+    sagas = Sagas(world)
+    sagas.end(sagas.claim(), Ending.HANDED_BACK)
+    sagas.end(sagas.claim(), Ending.ERROR)
+    assert _taken_up(sagas, sagas.claim()) is False
+
+
+def _taken_up(sagas: Sagas, claimed: Claimed) -> bool:
+    log = sagas.read(claimed)
+    assert log is not None
+    return log.taken_up
 
 
 def test_what_may_have_taken_its_worker_down_travels_alone(world: World) -> None:

@@ -23,7 +23,7 @@ def upgrade() -> None:
 
 
 def _job() -> None:
-    flight = "of a saga: which of its flights this is; each has a journal of its own"
+    flight = "of a saga: which flight this is"
     flying = "a flight of a saga that has begun: it goes on, or is undone"
     turn_back = "why that is to be undone though nothing has failed"
     op.add_column(
@@ -33,6 +33,8 @@ def _job() -> None:
         "job",
         sa.Column("flying", sa.Boolean(), nullable=False, server_default=sa.text("false"), comment=flying),
     )
+    took_off = "of a saga: the claim by which its flight began"
+    op.add_column("job", sa.Column("took_off", sa.BigInteger(), comment=took_off))
     op.add_column("job", sa.Column("turn_back", sa.Text(), comment=turn_back))
     op.alter_column(
         "job",

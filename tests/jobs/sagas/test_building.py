@@ -78,6 +78,26 @@ def test_a_flight_that_never_began_fails_like_any_job() -> None:
     assert air.journal.entries == []
 
 
+def test_one_whose_first_do_may_have_run_is_not_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    """No entry says that it has: its worker died in it."""
+    air = Air("a")
+    air.scripts["do a"] = [air.crash]
+    assert air.fly().how is Landed.LOST
+    assert air.journal.entries == []
+    mended = air.build
+    air.build = lambda _: _raise(LookupError("no such customer"))
+    landing = air.fly()
+    assert (landing.how, landing.failure) == (Landed.DISMAL, None)
+    assert str(landing.trouble) == (
+        "LookupError: no such customer"
+        " (it was taken up before, and what its first step may have done stands in no journal)"
+    )
+    assert "DISMAL FAILURE: it cannot be taken up again: LookupError" in caplog.text
+    air.build = mended
+    assert air.fly().how is Landed.SUCCEEDED
+    assert air.called == "do a, do a"
+
+
 def _unbuildable(air: Air) -> None:
     air.build = lambda _: _raise(LookupError("no such customer"))
 
