@@ -12,6 +12,7 @@ from jobs.sagas.turn_back import TurnBack
 from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
+from ledger.journal import CRASHES
 from ledger.pools import FREE
 from ledger.release import READY_COLUMNS, UNEXPIRED, Ready, release
 from ledger.rounds import cut_short
@@ -24,6 +25,10 @@ from ledger.turning import turn_back
 #: A hint that nothing came of is repeated after this long, then after twice as long, and so on.
 PATIENCE_S = 10.0
 PATIENCE_DOUBLINGS_MAX = 6
+#: A saga that loses a second worker at one place of its flight waits so long before it is taken up again, then twice as
+#: long, and so on.
+RETAKE_S = 5.0
+RETAKE_S_MAX = 600.0
 #: What has just been promised a message of its own is left alone for this long.
 GRACE_S = 2.0
 
@@ -63,12 +68,19 @@ SELECT job.id FROM job JOIN worker ON worker.id = job.worker
 WHERE job.state = '{State.RUNNING}' AND worker.lease_until < {NOW} ORDER BY job.id LIMIT %(limit)s
 """
 _STILL_LOST = f"EXISTS (SELECT 1 FROM worker WHERE worker.id = job.worker AND worker.lease_until < {NOW})"
-# A saga that has begun goes on where its journal ends, however often that takes.
+# The round that ends now is not among those that are counted.
+_RETAKEN = f"""
+(SELECT {NOW} + make_interval(secs => least({RETAKE_S} * power(2, crashes - 1), {RETAKE_S_MAX}))
+ FROM (SELECT {CRASHES} AS crashes) before WHERE crashes > 0)
+"""
+# A saga that has begun goes on where its journal ends, however often that takes. One that has cost several workers at
+# one place is likely to cost more.
 _REQUEUE_LOST = move(
     REQUEUE,
     By.GROOMER,
     condition=f"{_STILL_LOST} AND (job.flying OR job.losses < job.max_losses)",
-    sets="losses = job.losses + (NOT job.flying)::int, round = job.round + (NOT job.flying)::int",
+    sets="losses = job.losses + (NOT job.flying)::int, round = job.round + (NOT job.flying)::int, "
+    f"not_before = coalesce({_RETAKEN}, job.not_before)",
     note=f"'{Lost.LEASE_LOST}'",
 )
 _GIVE_UP = move(

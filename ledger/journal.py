@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from jobs.history import Lost
 from jobs.outcome import Ending, keep
 from jobs.ref import Claim
 from jobs.sagas.entry import Direction, Entry, Event, Failure, Heard, Log, Mark
@@ -34,6 +35,17 @@ _HOLD = f"SELECT turn_back FROM job WHERE {_STANDS} AND flight = %(flight)s FOR 
 UNTIL = "step.at + " + interval("(step.awaits ->> 'within_s')::float8")
 #: The last entry of a job's flight.
 LAST = "SELECT step.* FROM step WHERE step.job = job.id AND step.flight = job.flight ORDER BY step.seq DESC LIMIT 1"
+#: No more are counted.
+CRASHES_MAX = 12
+#: How many workers a job's flight has lost since the last entry of its journal.
+CRASHES = f"""
+(SELECT count(*) FROM (
+     SELECT ending FROM round
+     WHERE job.flying AND round.job = job.id AND round.ending IS NOT NULL
+       AND round.claim >= greatest(job.took_off, (SELECT last.claim FROM ({LAST}) last))
+     ORDER BY round.claim DESC LIMIT {CRASHES_MAX}) ended
+ WHERE ended.ending = '{Lost.LEASE_LOST}')
+"""
 
 _COLUMNS = ("step", "name", "steps", "direction", "mark", "working", "awaits", "event", "failure", "note")
 _CASTS = {"working": "::json", "awaits": "::jsonb", "failure": "::jsonb"}

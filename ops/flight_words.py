@@ -4,6 +4,7 @@ from jobs.sagas.answers import ANSWERS
 from jobs.sagas.course import next_leg
 from jobs.sagas.entry import Direction, Failure
 from jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
+from ledger.journal import CRASHES_MAX
 from ledger.reads.flights import Flight
 from ops.words import first_line
 
@@ -39,6 +40,16 @@ def undone(flight: Flight) -> str:
     if flight.undoing and flight.failure:
         return f"is being undone, since {cause(flight.failure)}"
     return f"is to be undone, since {flight.turn_back}" if flight.turn_back else ""
+
+
+def crashes(flight: Flight) -> str:
+    """``it has lost 3 workers there, one after the other``; nothing of one that has lost none since its last step."""
+    if not flight.crashes:
+        return ""
+    if flight.crashes == 1:
+        return "it has lost a worker there"
+    more = " or more" if flight.crashes == CRASHES_MAX else ""
+    return f"it has lost {flight.crashes}{more} workers there, one after the other"
 
 
 def cause(failure: Failure) -> str:

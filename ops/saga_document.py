@@ -27,6 +27,7 @@ def as_document(flight: Flight, *, whole: bool) -> Mapping[str, Any]:
         "working": masked_kwargs(flight.working),
         "meters": [asdict(each) for each in flight.meters],
         "turn_back": flight.turn_back,
+        "crashes": flight.crashes,
         "failure": _failure(flight.failure, whole=whole),
         "trouble": _failure(flight.dismal.failure, whole=whole) if flight.dismal else None,
         "events": [_said(each) for each in flight.events],

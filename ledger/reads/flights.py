@@ -25,7 +25,7 @@ _FAILURE = f"""
  ORDER BY began.seq DESC LIMIT 1) AS failure
 """
 _JOB = f"""
-SELECT flight, flying, turn_back, {_FAILURE.format(job="job.id", flight="job.flight")}
+SELECT flight, flying, turn_back, {journal.CRASHES} AS crashes, {_FAILURE.format(job="job.id", flight="job.flight")}
 FROM job WHERE id = %(job)s
 """
 _LINES = """
@@ -103,12 +103,14 @@ class Earlier(Struct, frozen=True):
 class Flight(Struct, frozen=True, kw_only=True):
     """The flight that the job is at, or was at when it ended; ``flying`` is whether it has begun and not ended.
     ``lines`` are in their order, the last ones where there are too many, of which the first says how many are not here.
-    ``failure`` is why it is undone, if it is. ``earlier`` are the last first.
+    ``failure`` is why it is undone, if it is. ``crashes`` counts the workers that it has lost since its last entry.
+    ``earlier`` are the last first.
     """
 
     number: int
     flying: bool
     turn_back: str | None
+    crashes: int
     failure: Failure | None
     last: Entry | None
     lines: list[Line]
@@ -162,6 +164,7 @@ class _Standing(Struct, frozen=True):
     flight: int
     flying: bool
     turn_back: str | None
+    crashes: int
     failure: Failure | None
 
 
@@ -174,6 +177,7 @@ def flight(tx: Tx, job: int) -> Flight:
         number=standing.flight,
         flying=standing.flying,
         turn_back=standing.turn_back,
+        crashes=standing.crashes,
         failure=standing.failure,
         last=journal.last(tx, job),
         lines=tx.structs(Line, _LINES, **named)[::-1],

@@ -16,7 +16,7 @@ from jobs.submission import JSON
 from ledger.reads.flights import LINES_MAX, Flight
 from ledger.reads.flights import Line as Entry
 from ops.cli.page import Block, Line, Table, Verbatim
-from ops.flight_words import cause, counted, place, told, undone
+from ops.flight_words import cause, counted, crashes, place, told, undone
 from ops.times import moment, precise
 from ops.words import command
 
@@ -51,6 +51,8 @@ def facts(flight: Flight, state: State) -> Iterator[str]:
         yield f"flight {flight.number}, {place(flight)}{f'; it {back}' if back else ''}"
     elif flight.lines:
         yield f"flight {flight.number}{', undone' if began else ''}{began}"
+    if lost := crashes(flight):
+        yield f"{lost}{', so it pauses before it is taken up again' if flight.crashes > 1 else ''}"
     if state is State.SUSPENDED and flight.wait and flight.wait.awaits:
         event = flight.wait.awaits.event
         until = f", until {moment(flight.until)} UTC" if flight.until else ""

@@ -9,7 +9,7 @@ from jobs.states import State
 from ledger.reads.dossier import Job
 from ledger.reads.flights import Flight
 from ledger.reads.obstacles import Obstacles
-from ops.flight_words import cause, counted, place, told, undone
+from ops.flight_words import cause, counted, crashes, place, told, undone
 from ops.times import moment, span
 from ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from ops.words import command, first_line
@@ -25,6 +25,8 @@ def under_way(job: Job, flight: Flight | None, otherwise: Reason) -> Reason:
     because, waits_for, remedies = otherwise
     back = undone(flight)
     where = f", and {back}; it is {place(flight)}" if back else f", {place(flight)}"
+    if lost := crashes(flight):
+        where += f"; {lost}"
     return Reason(f"{because}{where}", waits_for, [*remedies, _look(job.name)])
 
 

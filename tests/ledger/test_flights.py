@@ -8,6 +8,9 @@ from jobs.sagas.entry import Direction, Mark
 from jobs.states import State
 from ledger import forcing
 from ledger.claims import LOOK_AGAIN_S, Claimed
+from ledger.grooming import RETAKE_S_MAX
+from ledger.journal import CRASHES_MAX
+from ledger.reads import flights
 from tests.ledger.flights import STEPS, Sagas, did, switched, undid
 from tests.world import LEASE_S, World
 
@@ -37,7 +40,38 @@ def test_a_saga_is_lost_as_often_as_it_likes(world: World) -> None:
         claimed = sagas.claim()
         assert (claimed.round, claimed.flight, claimed.claim) == (0, 0, turn)
         world.tick(after_s=LEASE_S + 1)
+        world.tick(after_s=RETAKE_S_MAX)
         assert (world.state("a"), world.field("a", "losses")) == (State.READY, 0)
+
+
+def test_one_that_loses_worker_after_worker_pauses_ever_longer(sagas: Sagas) -> None:
+    world = sagas.world
+    paused = [_paused_s(sagas, sagas.claim()) for _ in range(12)]
+    assert paused == [0, 5, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600]
+    claimed = sagas.claim()
+    assert world.ledger.transact(lambda tx: flights.flight(tx, claimed.id)).crashes == CRASHES_MAX
+    assert sagas.write(claimed, did(1)).stands
+    assert _paused_s(sagas, claimed) == 0, "it has come farther"
+    assert _paused_s(sagas, sagas.claim()) == 5
+    handed_back = sagas.claim()
+    sagas.end(handed_back, Ending.HANDED_BACK)
+    assert _paused_s(sagas, sagas.claim()) == 10
+    sagas.end(sagas.claim(), Ending.ERROR)
+    assert world.ledger.transact(lambda tx: flights.flight(tx, claimed.id)).crashes == 0
+
+
+def _paused_s(sagas: Sagas, claimed: Claimed) -> float:
+    """Its worker dies: so long nobody takes it up again. Then it may be."""
+    world = sagas.world
+    assert world.state("a") is State.RUNNING
+    world.tick(after_s=LEASE_S + 1)
+    pause_s = 0.0
+    if world.state("a") is State.WAITING:
+        pause_s = (world.field("a", "not_before") - world.now).total_seconds()
+        world.tick(after_s=pause_s)
+    assert world.state("a") is State.READY
+    assert world.field("a", "claim") == claimed.claim
+    return pause_s
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,52 @@
+"""A saga that loses one worker after the other: what is said of it."""
+
+import pytest
+
+from jobs.sagas.entry import Direction
+from jobs.states import State
+from ledger.journal import CRASHES_MAX
+from ledger.reads.flights import Flight
+from ops.cli.flight_page import facts
+from ops.saga_document import as_document
+from tests.ledger.flights import did
+from tests.ops.test_why import IN_AN_HOUR, answer
+
+
+def _flight(crashes: int) -> Flight:
+    return Flight(
+        number=0,
+        flying=True,
+        turn_back=None,
+        crashes=crashes,
+        failure=None,
+        last=did(1),
+        lines=[],
+        events=[],
+        meters=[],
+        earlier=[],
+    )
+
+
+@pytest.mark.parametrize(
+    ("crashes", "told"),
+    [
+        (0, ""),
+        (1, "; it has lost a worker there"),
+        (3, "; it has lost 3 workers there, one after the other"),
+        (CRASHES_MAX, f"; it has lost {CRASHES_MAX} or more workers there, one after the other"),
+    ],
+)
+def test_why_says_what_it_has_cost(crashes: int, told: str) -> None:
+    found = answer({"flight": _flight(crashes)}, state=State.WAITING, not_before=IN_AN_HOUR)
+    assert found.because == f"b/1 waits for its time to come, at step 2 of 3, after S0{told}"
+    assert [each.kind for each in found.waits_for] == ["time"]
+
+
+def test_show_does_too() -> None:
+    flight = _flight(2)
+    assert flight.last is not None
+    assert flight.last.direction is Direction.DO
+    assert list(facts(flight, State.WAITING))[1:] == [
+        "it has lost 2 workers there, one after the other, so it pauses before it is taken up again"
+    ]
+    assert as_document(flight, whole=True)["crashes"] == 2
