@@ -52,16 +52,25 @@ _CASTS = {"working": "::json", "awaits": "::jsonb", "failure": "::jsonb"}
 _GIVEN = ", ".join(f"%({name})s{_CASTS.get(name, '')}" for name in _COLUMNS)
 # Values of the type json can be compared as texts alone; who writes the same writes it in the same way.
 _SAME = ", ".join(("claim", *(f"{name}::text" if name == "working" else name for name in _COLUMNS)))
-# An entry that is there and is the same is written once more, so that it counts.
-_WRITE = f"""
+# Where nobody holds the job, nothing is written. An entry that is there and is the same is written once more, so that
+# it counts.
+_APPEND = f"""
 INSERT INTO step (job, flight, seq, claim, at, {", ".join(_COLUMNS)})
 SELECT %(job)s, %(flight)s, %(seq)s, %(claim)s, {NOW}, {_GIVEN}
-WHERE %(seq)s = 1 OR EXISTS (
+FROM held WHERE %(seq)s = 1 OR EXISTS (
     SELECT 1 FROM step WHERE job = %(job)s AND flight = %(flight)s AND seq = %(seq)s - 1)
 ON CONFLICT (job, flight, seq) DO UPDATE SET seq = excluded.seq
 WHERE ({", ".join(f"step.{name}" for name in _SAME.split(", "))})
     IS NOT DISTINCT FROM ({", ".join(f"excluded.{name}" for name in _SAME.split(", "))})
+RETURNING seq
 """
+# One statement, since it is the one that each step of each saga costs. That it sees the journal as it was before it
+# waited for the job does no harm: the entry before this one was there when its run began, or is its run's own.
+_WRITE = f"""
+WITH held AS MATERIALIZED ({_HOLD}), written AS ({_APPEND})
+SELECT turn_back, EXISTS (SELECT 1 FROM written) FROM held
+"""
+_APPEND_ANYWAY = f"WITH held AS (SELECT 1) {_APPEND}"
 #: How a run ends that has called nothing of the user's.
 _IDLE = f"'{Ending.NOT_BEGUN}', '{Ending.NOT_HERE}'"
 _READ = f"""
@@ -131,18 +140,18 @@ def last(tx: Tx, job: int) -> Entry | None:
 
 def write(tx: Tx, right: Claim, flight: int, entry: Entry) -> Heard:
     """Write the next entry, which has the number after the last; a claim that is lost writes nothing."""
-    held = tx.column(_HOLD, job=right.job, claim=right.number, flight=flight)
+    held = tx.rows(_WRITE, job=right.job, flight=flight, claim=right.number, **_columns(entry))
     if not held:
         return Heard(stands=False)
-    append(tx, right, flight, entry)
-    return Heard(stands=True, turn_back=held[0])
+    turn_back, is_written = held[0]
+    _require(is_written, right, entry)
+    return Heard(stands=True, turn_back=turn_back)
 
 
 def append(tx: Tx, right: Claim, flight: int, entry: Entry) -> None:
     """Write the entry. Whoever does so holds the job's row, and knows that the claim is its last."""
-    written = tx.write(_WRITE, job=right.job, flight=flight, claim=right.number, **_columns(entry))
-    if not written:
-        raise AssertionError(f"entry {entry.seq} of job {right.job} is there already, or follows on nothing")
+    written = tx.rows(_APPEND_ANYWAY, job=right.job, flight=flight, claim=right.number, **_columns(entry))
+    _require(bool(written), right, entry)
 
 
 def heed(tx: Tx, right: Claim) -> Heard:
@@ -155,6 +164,11 @@ def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int
     """How far a step is, for whoever looks. It is not taken back with the step."""
     named = {"job": right.job, "claim": right.number, "flight": flight}
     tx.write(_METER, **named, name=name, done=done, total=total)
+
+
+def _require(is_written: bool, right: Claim, entry: Entry) -> None:  # noqa: FBT001  # It is what it asks for.
+    if not is_written:
+        raise AssertionError(f"entry {entry.seq} of job {right.job} is there already, or follows on nothing")
 
 
 def _columns(entry: Entry) -> Mapping[str, Any]:
