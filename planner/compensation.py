@@ -29,17 +29,23 @@ NAMED_MAX = 5
 
 class Compensation(Struct, frozen=True, kw_only=True):
     """``undoing`` has, by its id, the job that undoes each effect; ``irreversible`` are those that stay, and
-    ``unknown`` those of apps that the definitions do not have any more."""
+    ``unknown`` those of apps that the definitions do not have any more. ``uncompensated`` are sagas whose apps do not
+    say what undoes their success: they have done something, and the undos of their own steps are not called for it."""
 
     undoing: Mapping[int, JobName]
     effects: Mapping[int, Effect]
     irreversible: tuple[JobName, ...] = ()
     unknown: tuple[JobName, ...] = ()
+    uncompensated: tuple[JobName, ...] = ()
 
     @property
     def reason(self) -> str | None:
         """What has to be said of it."""
-        kinds = {"irreversible": self.irreversible, "not in the definitions": self.unknown}
+        kinds = {
+            "irreversible": self.irreversible,
+            "not in the definitions": self.unknown,
+            "sagas without compensate": self.uncompensated,
+        }
         return "; ".join(f"{kind}: {_listed(names)}" for kind, names in kinds.items() if names) or None
 
 
@@ -48,6 +54,7 @@ def lay_out(catalogue: Catalogue, effects: Iterable[Effect]) -> Compensation:
     undoing: dict[int, JobName] = {}
     irreversible: list[JobName] = []
     unknown: list[JobName] = []
+    uncompensated: list[JobName] = []
     found = {effect.id: effect for effect in effects}
     for effect in found.values():
         app = catalogue.get(effect.app)
@@ -57,8 +64,14 @@ def lay_out(catalogue: Catalogue, effects: Iterable[Effect]) -> Compensation:
             irreversible.append(effect.name)
         elif is_reversible(app):
             undoing[effect.id] = compensation_of(app, effect.key, catalogue.app(app.compensate or ""))
+        elif app.saga is not None:
+            uncompensated.append(effect.name)
     return Compensation(
-        undoing=undoing, effects=found, irreversible=tuple(irreversible), unknown=tuple(unknown)
+        undoing=undoing,
+        effects=found,
+        irreversible=tuple(irreversible),
+        unknown=tuple(unknown),
+        uncompensated=tuple(uncompensated),
     )
 
 

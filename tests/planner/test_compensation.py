@@ -75,6 +75,26 @@ def test_a_fan_out_is_undone_before_its_source() -> None:
     assert _needs(plan)["una/1_1"] == ["unb/1_10", "unb/1_2", "unb/1_3"]
 
 
+def test_a_saga_that_has_succeeded_and_that_nothing_compensates_is_named() -> None:
+    flies = {
+        "job_type": "saga",
+        "function": "tests.jobs.catalogue.faults_of_sagas:steps",
+        "job_id": "{x}_{n}",
+    }
+    catalogue = catalogue_of(
+        {
+            "a": flies,
+            "b": {**flies, "compensate": "unb"},
+            "unb": UNDO,
+            "c": {**flies, "compensate": "irreversible"},
+            "d": {"job_id": "{x}_{n}"},
+        }
+    )
+    laid_out = lay_out(catalogue, [_effect(id, app) for id, app in enumerate("abcd", 1)])
+    assert laid_out.undoing == {2: JobName("unb", "1_1")}
+    assert laid_out.reason == "irreversible: c/1_1; sagas without compensate: a/1_1"
+
+
 def test_what_cannot_be_undone_is_named_and_keeps_the_order() -> None:
     catalogue = _catalogue("a c", irreversible="b")
     laid_out = lay_out(catalogue, [_effect(1, "a"), _effect(2, "b"), _effect(3, "c")])
