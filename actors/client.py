@@ -94,14 +94,22 @@ class Client:
         return found.let_go
 
     def resume_job(
-        self, name: JobName, event: str | None = None, *, payload: JSON = None, by: str | None = None
+        self,
+        name: JobName,
+        event: str | None = None,
+        *,
+        payload: JSON = None,
+        by: str | None = None,
+        may_be_early: bool = True,
     ) -> Became:
-        """Tell a saga what it waits for, or, without an event, that it goes on; what it does not wait for yet is kept.
+        """Tell a saga what it waits for, or, without an event, that it goes on; what it does not wait for yet is kept,
+        and what comes before the job is there, for a day, unless it may not.
 
-        BadRequest if the job is not there, or has ended.
+        BadRequest if the job has ended, or is not there and no definition says that it could be.
         """
         said = Said(name=event, payload=payload, by=by, token=str(uuid4()))
-        heard = say(self._ledger, self._definitions() if self._definitions else None, name, said)
+        definitions = self._definitions() if self._definitions else None
+        heard = say(self._ledger, definitions, name, said, may_be_early=may_be_early)
         self._hint(*heard.messages)
         return heard.became
 

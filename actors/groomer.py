@@ -10,7 +10,7 @@ from actors.announce import announce, tell
 from broker.messages import Executed, Message, Plan, Tick, Watch
 from jobs.catalogue import Catalogue
 from jobs.states import By
-from ledger import grooming, pools, submissions, suspending, watching
+from ledger import events, grooming, pools, submissions, suspending, watching
 from ledger.connection import Ledger, Tx
 from ledger.grooming import Chore
 
@@ -43,6 +43,11 @@ def _ending(step: Callable[[Tx, int], list[int]]) -> Callable[[Tx], Sequence[Mes
 def _plan(tx: Tx) -> Sequence[Message]:
     received = grooming.unplanned(tx, LIMIT)
     return [Plan(submissions=tuple(received))] if received else []
+
+
+def _hand_on(tx: Tx) -> Sequence[Message]:
+    events.hand_on(tx, LIMIT)
+    return []
 
 
 def _wake(tx: Tx) -> Sequence[Message]:
@@ -82,11 +87,12 @@ def _settle(tx: Tx) -> Sequence[Message]:
     return []
 
 
-_FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.WAKE}
+_FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.HAND_ON, Chore.WAKE}
 _STEPS: Mapping[Chore, Callable[[Tx], Sequence[Message]]] = {
     Chore.EXPIRE: _ending(grooming.expire),
     Chore.TIME_OUT: _ending(grooming.time_out),
     Chore.TAKE_LOST: _ending(grooming.take_lost),
+    Chore.HAND_ON: _hand_on,
     Chore.WAKE: _wake,
     Chore.TELL: _ending(grooming.owed),
     Chore.PLAN: _plan,

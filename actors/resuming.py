@@ -47,9 +47,11 @@ def _hear(ledger: Ledger, catalogue: Catalogue, name: JobName, message: Resume) 
         raise BadMessage(error.what, where=error.where, advice=error.advice) from error
 
 
-def say(ledger: Ledger, catalogue: Catalogue | None, name: JobName, said: Said) -> Heard:
-    """Tell a job that has not ended. BadRequest where there is none, or none that could ever wait for anything; without
-    definitions the latter cannot be told."""
+def say(
+    ledger: Ledger, catalogue: Catalogue | None, name: JobName, said: Said, *, may_be_early: bool = True
+) -> Heard:
+    """Tell a job that has not ended; one that is not there yet is told when it is. BadRequest where none could ever
+    wait for anything; without definitions that cannot be told, and the job has to be there."""
     said = _sound(said)
     app = None if catalogue is None else catalogue.get(name.app)
     if app is not None and catalogue is not None:
@@ -58,14 +60,14 @@ def say(ledger: Ledger, catalogue: Catalogue | None, name: JobName, said: Said) 
         name = JobName(app.name, keyspace_of(app, catalogue).canonical(app, name.key))
 
     def work(tx: Tx) -> tuple[events.Came, Sequence[Message]]:
-        came = events.come(tx, name, said)
+        came = events.come(tx, name, said, may_be_early=may_be_early and app is not None)
         return came, announce(tx, came.ready)
 
     came, messages = ledger.transact(work)
     if came.became is Became.UNKNOWN:
         raise BadRequest(
             f"The ledger has no job {name}.",
-            advice="Events are kept for what was submitted, once that is planned.",
+            advice="A message, or a client, may come before its job, where the app is known to be a saga.",
         )
     if came.became is Became.TOO_LATE:
         raise BadRequest(f"{name} is {came.state}; nothing of it waits for an event any more.")

@@ -12,6 +12,7 @@ from jobs.sagas.turn_back import TurnBack
 from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
+from ledger.events import KEPT_EARLY
 from ledger.journal import CRASHES
 from ledger.pools import FREE
 from ledger.release import READY_COLUMNS, UNEXPIRED, Ready, release
@@ -128,6 +129,7 @@ class Chore(StrEnum):
     EXPIRE = "expire"
     TIME_OUT = "time_out"
     TAKE_LOST = "take_lost"
+    HAND_ON = "hand_on"
     WAKE = "wake"
     TELL = "tell"
     PLAN = "plan"
@@ -143,6 +145,7 @@ _SIGNS = {
     Chore.EXPIRE: _OVERDUE,
     Chore.TIME_OUT: _TIMED_OUT,
     Chore.TAKE_LOST: _LOST,
+    Chore.HAND_ON: KEPT_EARLY,
     Chore.WAKE: LATE,
     Chore.TELL: _OWED,
     Chore.PLAN: _UNPLANNED,

@@ -67,6 +67,20 @@ event = Table(
     Index("event_token", "job", "token", unique=True),
 )
 
+early = Table(
+    "early",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("app", Text, nullable=False),
+    Column("key", Text, nullable=False, comment="of a job that was not there yet"),
+    Column("token", Text, nullable=False, comment="whoever says it twice is heard once"),
+    Column("name", Text, comment="null: that it goes on, whatever it waits for"),
+    Column("payload", JSONB),
+    Column("by", Text, comment="who said it"),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Index("early_token", "app", "key", "token", unique=True),
+)
+
 meter = Table(
     "meter",
     metadata,

@@ -36,6 +36,7 @@ _RESUME = move(RESUME, By.PLANNER, sets=_GOES_ON)
 _RESUME_EARLY = move(
     RESUME, By.EXECUTOR, sets=_GOES_ON, condition=f"{_HAS_COME} OR {_TURNS}", note="'it need not wait'"
 )
+_RESUME_TOLD = move(RESUME, By.GROOMER, sets=_GOES_ON, condition=_HAS_COME)
 _RESUME_TURNED = {by: move(RESUME, by, sets=_GOES_ON, condition=_TURNS) for by in (By.PLANNER, By.GROOMER)}
 _RESUME_LATE = move(RESUME, By.GROOMER, sets=_GOES_ON, condition=_OVER, note="'its time is up'")
 #: Whose time is up. The groomer looks for these too.
@@ -52,6 +53,11 @@ def resume(tx: Tx, jobs: list[int]) -> list[Ready]:
 def resume_early(tx: Tx, jobs: list[int]) -> list[Ready]:
     """Of jobs that this transaction has suspended, those that need not wait and may run now."""
     return release(tx, By.EXECUTOR, tx.column(_RESUME_EARLY, jobs=jobs))
+
+
+def resume_told(tx: Tx, jobs: list[int]) -> None:
+    """Those of the jobs that are suspended and have been told what they wait for; the groomer releases them."""
+    tx.rows(_RESUME_TOLD, jobs=jobs)
 
 
 def resume_turned(tx: Tx, by: By, jobs: list[int]) -> None:

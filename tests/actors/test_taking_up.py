@@ -7,6 +7,7 @@ import pytest
 
 from actors.journaling import Journaling
 from jobs.errors import BadRequest
+from jobs.ref import JobName
 from jobs.states import State
 from tests.actors.test_journaling import NO_SAGA, TRIP, TRIP_1, Agency
 from tests.ledger.flights import Sagas
@@ -61,3 +62,16 @@ def test_one_whose_worker_died_in_its_first_step_waits_for_its_app_to_be_mended(
 def test_one_that_no_worker_has_begun_fails_like_any_job(agency: Agency) -> None:
     agency.define(TRIP.replace("return [Ask(), Book()]", "return None"))
     assert agency.run() is State.FAILED
+
+
+def test_a_message_that_comes_before_its_submission_is_not_lost(agency: Agency) -> None:
+    agency.told(app="trip", key="2", event="approved", payload="ann", id="early")
+    agency.world.submit("trip", "2")
+    agency.world.tick()
+    found = agency.world.ledger.transact(lambda tx: tx.rows("SELECT name, payload FROM event"))
+    assert found == [("approved", "ann")]
+
+
+def test_what_may_not_be_early_is_refused(agency: Agency) -> None:
+    with pytest.raises(BadRequest, match="no job trip/2"):
+        agency.client.resume_job(JobName("trip", "2"), "approved", may_be_early=False)

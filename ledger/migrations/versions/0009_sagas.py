@@ -18,6 +18,7 @@ def upgrade() -> None:
     _job()
     _step()
     _event()
+    _early()
     _meter()
     op.get_bind().exec_driver_sql(_TRANSITIONS)
 
@@ -94,6 +95,21 @@ def _event() -> None:
     )
     op.create_index("event_flight", "event", ["job", "flight"])
     op.create_index("event_token", "event", ["job", "token"], unique=True)
+
+
+def _early() -> None:
+    op.create_table(
+        "early",
+        sa.Column("id", sa.BigInteger(), sa.Identity(), primary_key=True),
+        sa.Column("app", sa.Text(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False, comment="of a job that was not there yet"),
+        sa.Column("token", sa.Text(), nullable=False, comment="whoever says it twice is heard once"),
+        sa.Column("name", sa.Text(), comment="null: that it goes on, whatever it waits for"),
+        sa.Column("payload", postgresql.JSONB()),
+        sa.Column("by", sa.Text(), comment="who said it"),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+    )
+    op.create_index("early_token", "early", ["app", "key", "token"], unique=True)
 
 
 def _meter() -> None:

@@ -60,7 +60,10 @@ def _resume_job(desk: Desk, installation: Installation, app: str, key: str, opti
     before = installation.ask(lambda tx: dossier.job(tx, name))
     if before is None and unknown:
         raise unknown
-    became = installation.client.resume_job(name, options.event, payload=options.payload, by=whoami())
+    # Whoever types a key that is not there has mistyped it, more likely than he is early.
+    became = installation.client.resume_job(
+        name, options.event, payload=options.payload, by=whoami(), may_be_early=False
+    )
     document = {"app": name.app, "key": name.key, "event": options.event, "became": became}
     desk.output.answer(document, Line(_told(name, options.event, became, before)))
     return DONE

@@ -1,0 +1,99 @@
+"""Events that come before their job: they are kept by its name, and handed on when it is there."""
+
+import pytest
+
+from jobs.ref import JobName
+from jobs.sagas.entry import Event
+from jobs.states import State
+from ledger import events
+from ledger.events import KEPT_S, Became, Said
+from tests.ledger.flights import Sagas, came
+from tests.world import World
+
+
+@pytest.fixture
+def sagas(world: World) -> Sagas:
+    world.apps("a")
+    return Sagas(world)
+
+
+def _say(sagas: Sagas, name: str | None, *, token: str, key: str = "1", payload: object = None) -> Became:
+    said = Said(name=name, payload=payload, by="somebody", token=token)  # type: ignore[arg-type]  # It is JSON.
+    return sagas.world.ledger.transact(
+        lambda tx: events.come(tx, JobName("a", key), said, may_be_early=True).became
+    )
+
+
+def _heard(sagas: Sagas) -> list[Event]:
+    log = sagas.read(sagas.claim())
+    assert log is not None
+    return list(log.events)
+
+
+def _kept(sagas: Sagas) -> list[str]:
+    return sagas.world.ledger.transact(lambda tx: tx.column("SELECT token FROM early ORDER BY id"))
+
+
+def test_what_comes_before_its_job_is_told_to_its_flight(sagas: Sagas) -> None:
+    assert _say(sagas, "approved", token="one", payload={"by": "ann"}) is Became.EARLY
+    assert _say(sagas, "paid", token="two") is Became.EARLY
+    assert _say(sagas, "paid", token="two") is Became.REPEATED
+    assert _say(sagas, "approved", token="one", key="2") is Became.EARLY
+    sagas.world.tick()
+    assert _kept(sagas) == ["one", "two", "one"], "none of their jobs is there"
+    sagas.world.submit("a")
+    sagas.world.tick()
+    assert [(each.name, each.payload) for each in _heard(sagas)] == [
+        ("approved", {"by": "ann"}),
+        ("paid", None),
+    ]
+    assert _kept(sagas) == ["one"], "of the other job"
+
+
+def test_a_flight_that_waits_already_goes_on_in_the_same_tick(sagas: Sagas) -> None:
+    _say(sagas, "approved", token="one")
+    sagas.world.submit("a")
+    sagas.suspend(sagas.claim(), 1, "approved")
+    assert sagas.world.state("a") is State.SUSPENDED
+    sagas.world.tick()
+    assert sagas.world.state("a") is State.READY
+    second = sagas.claim()
+    log = sagas.read(second)
+    assert log is not None
+    assert sagas.write(second, came(2, log.events[0].id)).stands
+
+
+def test_a_flight_that_waits_for_something_else_waits_on(sagas: Sagas) -> None:
+    _say(sagas, "paid", token="one")
+    sagas.world.submit("a")
+    sagas.suspend(sagas.claim(), 1, "approved")
+    sagas.world.tick()
+    assert (sagas.world.state("a"), _kept(sagas)) == (State.SUSPENDED, [])
+
+
+def test_what_is_said_again_once_the_job_is_there_is_heard_once(sagas: Sagas) -> None:
+    _say(sagas, "approved", token="one")
+    sagas.world.submit("a")
+    assert _say(sagas, "approved", token="one") is Became.KEPT
+    sagas.world.tick()
+    assert len(_heard(sagas)) == 1
+    assert _say(sagas, "approved", token="one") is Became.REPEATED
+
+
+def test_a_job_that_has_ended_by_then_is_told_nothing(sagas: Sagas) -> None:
+    _say(sagas, "approved", token="one")
+    sagas.world.submit("a")
+    sagas.end(sagas.claim())
+    sagas.world.tick()
+    assert (_kept(sagas), sagas.world.ledger.transact(lambda tx: tx.column("SELECT id FROM event"))) == (
+        [],
+        [],
+    )
+
+
+def test_what_nobody_comes_for_is_forgotten(sagas: Sagas) -> None:
+    _say(sagas, "approved", token="one")
+    sagas.world.tick(after_s=KEPT_S)
+    assert _kept(sagas) == ["one"]
+    sagas.world.tick(after_s=1)
+    assert _kept(sagas) == []
