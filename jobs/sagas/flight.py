@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from types import MappingProxyType
 from typing import Any
 
@@ -52,12 +53,19 @@ class Flight:
         fixed = ", ".join(sorted(claimed.ids.keys() & claimed.kwargs.keys()))
         if fixed:
             raise BadRequest(f"The kwargs {fixed} are fixed by the key {claimed.name.key}; leave them out.")
-        self.inputs: Mapping[str, JSON] = MappingProxyType({**claimed.ids, **claimed.kwargs})
         self.context = context
         self.log = log
         self._claimed = claimed
         self._meter = meter
         self._seat = seat
+        self._inputs = {**claimed.ids, **claimed.kwargs}
+        self._copied_for: object = None
+        self._copies: dict[str, Mapping[str, JSON]] = {}
+
+    @property
+    def inputs(self) -> Mapping[str, JSON]:
+        """What a step changes within one of these is changed for that step alone, as if it were taken up elsewhere."""
+        return self._copy("inputs", self._inputs)
 
     @property
     def app(self) -> str:
@@ -107,7 +115,7 @@ class Flight:
     def events(self) -> Mapping[str, JSON]:
         """What came for each wait so far, by the name of the event, with what was said along with it. One that was only
         told to go on has it under ``""``."""
-        return MappingProxyType(self._seat.events)
+        return self._copy("events", self._seat.events)
 
     @property
     def undoing(self) -> bool:
@@ -129,6 +137,16 @@ class Flight:
         if meter.lower().startswith(RESERVED):
             raise ValueError(f"{meter!r} is not yours: names that begin with {RESERVED!r} are taken")
         self._meter(meter, _count(done), None if total is None else _count(total))
+
+    def _copy(self, name: str, values: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        """The same for as long as one step is at it."""
+        at = (self._seat.step, self._seat.direction, len(self._seat.events))
+        if at != self._copied_for:
+            self._copies, self._copied_for = {}, at
+        copies = self._copies
+        if name not in copies:
+            copies[name] = MappingProxyType(deepcopy(dict(values)))
+        return copies[name]
 
 
 def _count(number: int) -> int:

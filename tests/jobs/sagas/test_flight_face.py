@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Stop
+from jobs import Fatal, Stop, Wait
 from jobs.sagas.context import context_of
 from jobs.sagas.flight import Flight
 from jobs.sagas.landing import Landed
@@ -31,6 +31,24 @@ def test_the_inputs_cannot_be_changed() -> None:
     air = Air("a", do_a=[lambda flight: flight.inputs.update(customer="eve")])
     landing = air.fly()
     assert (landing.how, landing.failure and landing.failure.type) == (Landed.UNDONE, "AttributeError")
+
+
+def test_what_a_step_changes_in_what_it_is_given_is_changed_for_nobody_else() -> None:
+    """Whoever takes the flight up behind it is given it anew; so is whoever goes on at once."""
+    seen: list[Any] = []
+
+    def takes(flight: Flight) -> None:
+        flight.inputs["bags"].append("a")
+        flight.events["paid"]["by"].append("a")
+        seen.append([*flight.inputs["bags"], *flight.events["paid"]["by"]])
+
+    air = Air("w a b", do_w=[Wait("paid")], do_a=[takes], do_b=[takes])
+    air.kwargs = {"bags": []}
+    assert air.lands().how is Landed.SUSPENDED
+    air.journal.tell("paid", {"by": []})
+    assert air.lands().how is Landed.SUCCEEDED
+    assert seen == [["a", "a"], ["a", "a"]]
+    assert air.kwargs == {"bags": []}
 
 
 def test_a_kwarg_does_not_take_the_place_of_an_identifier() -> None:
