@@ -1,9 +1,11 @@
 """Durations and instants as people write them."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+#: A day without dashes is no number of seconds, though it looks like one.
+_DAY = re.compile(r"(?:19|20)\d{6}")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)")
 
 
@@ -19,15 +21,38 @@ def parse_duration_s(value: str | float) -> float:
 
 def parse_instant(value: str | float) -> datetime:
     """An aware UTC instant from ISO 8601 (UTC where no zone is given) or Unix seconds."""
-    if isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a time; write 2026-11-20T02:00:00Z or Unix seconds")
-    if isinstance(value, int | float):
-        return datetime.fromtimestamp(value, UTC)
     try:
+        if isinstance(value, bool):
+            raise ValueError
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
         moment = datetime.fromisoformat(value)
-    except ValueError:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        # Python tells in three ways that a time is out of its range.
         raise ValueError(f"{value!r} is not a time; write 2026-11-20T02:00:00Z or Unix seconds") from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def instant(text: str) -> datetime:
+    """ISO 8601 or Unix seconds; ValueError says what fits."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return parse_instant(text)
+    return parse_instant(text if _DAY.fullmatch(text) else seconds)
+
+
+def past(text: str, now: datetime) -> datetime:
+    """An instant, or how long ago: ``10m``, ``2h``."""
+    try:
+        return instant(text)
+    except ValueError:
+        try:
+            return now - timedelta(seconds=parse_duration_s(text))
+        except (ValueError, OverflowError):
+            raise ValueError(
+                f"{text!r} is neither a time nor a duration; write 2026-11-20T02:00:00Z or 10m"
+            ) from None
 
 
 def _parse_words_s(text: str) -> float:

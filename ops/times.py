@@ -1,12 +1,6 @@
-"""Times as people write and read them. All of them are UTC."""
+"""Times as people read them. All of them are UTC; ``jobs.durations`` reads those that people write."""
 
-import re
-from datetime import UTC, datetime, timedelta
-
-from jobs.durations import parse_duration_s, parse_instant
-
-#: A day without dashes is no number of seconds, though it looks like one.
-_DAY = re.compile(r"(?:19|20)\d{6}")
+from datetime import UTC, datetime
 
 
 def moment(at: datetime | None) -> str:
@@ -37,28 +31,6 @@ def span(seconds: float | None) -> str:
 def ago(at: datetime, now: datetime) -> str:
     """``2026-11-20 02:00:00 UTC, 3 min 20 s ago``."""
     return f"{moment(at)} UTC, {span((now - at).total_seconds())} ago"
-
-
-def instant(text: str) -> datetime:
-    """ISO 8601 or Unix seconds; ValueError says what fits."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        return parse_instant(text)
-    return parse_instant(text if _DAY.fullmatch(text) else seconds)
-
-
-def past(text: str, now: datetime) -> datetime:
-    """An instant, or how long ago: ``10m``, ``2h``."""
-    try:
-        return instant(text)
-    except ValueError:
-        try:
-            return now - timedelta(seconds=parse_duration_s(text))
-        except ValueError:
-            raise ValueError(
-                f"{text!r} is neither a time nor a duration; write 2026-11-20T02:00:00Z or 10m"
-            ) from None
 
 
 def _short(seconds: float) -> str:

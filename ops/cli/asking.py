@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 
 from jobs.catalogue import Catalogue
+from jobs.durations import instant, past
 from jobs.errors import BadRequest
 from jobs.ref import JobName
 from jobs.selecting import select
 from jobs.submission import JSON, Submission
 from ops.cli.command import Options
-from ops.times import instant, past
 from planner.chunk_keys import is_by_chunk, require_chunk_words
 from planner.confs import meant
 from planner.walk import Walk
