@@ -1,0 +1,85 @@
+"""Lists that are read page by page: in which order, and where the next page begins.
+
+A token says behind which job that is, by the time that orders the list and by the job's id where several have the same
+time. So a page begins right there, whatever has come or gone meanwhile.
+"""
+
+import base64
+import binascii
+from datetime import datetime
+from enum import StrEnum
+from typing import NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from jobs.errors import BadRequest
+
+#: How tokens of this form begin.
+VERSION = "p1."
+#: A page has at most so many jobs.
+PAGE_MAX = 10_000
+_ID_MAX = 2**63 - 1
+_CHARS_MAX = 500
+
+
+class OrderBy(StrEnum):
+    CREATED = "created"
+    CHANGED = "changed"
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """By which time, and whether the last comes first."""
+
+    by: OrderBy = OrderBy.CHANGED
+    descending: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.by} {'descending' if self.descending else 'ascending'}"
+
+
+class Place(Struct, frozen=True):
+    """Behind the job of this id, whose time was that. Without either it is the place before the first."""
+
+    at: datetime | None = None
+    id: int = 0
+
+
+class _Token(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    by: OrderBy
+    descending: bool
+    at: datetime | None
+    id: int
+
+
+def write_token(order: Order, place: Place) -> str:
+    content = msgspec.json.encode(_Token(order.by, order.descending, place.at, place.id))
+    return VERSION + base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def read_token(text: str, order: Order) -> Place:
+    """BadRequest for what is no token of such a list."""
+    if len(text) > _CHARS_MAX or not text.startswith(VERSION):
+        _refuse(f"it does not begin with {VERSION}, as those of this version of Sluice do")
+    encoded = text.removeprefix(VERSION)
+    try:
+        content = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        _refuse("it has characters that no token has, or was cut short")
+    try:
+        token = msgspec.json.decode(content, type=_Token)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        _refuse("it does not say where the page begins")
+    if (token.at is not None and token.at.tzinfo is None) or not 0 <= token.id <= _ID_MAX:
+        _refuse("it does not say where the page begins")
+    of = Order(by=token.by, descending=token.descending)
+    if of != order:
+        _refuse(f"it is of a list that is ordered by {of}, and this one is by {order}")
+    return Place(token.at, token.id)
+
+
+def _refuse(why: str) -> NoReturn:
+    raise BadRequest(
+        f"The page's token cannot be used: {why}.",
+        advice="Give the token as it came, with the order that it came with, or begin again with the first page.",
+    )
