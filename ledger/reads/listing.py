@@ -1,38 +1,63 @@
-"""Jobs by what they have in common."""
+"""Jobs by what they have in common: the first of them, or all of them page by page.
+
+What holds of pages: whoever reads one after the other sees each job that was there when he began, and sees it once,
+however many have the same time, whatever comes meanwhile. By ``changed``, a job that changes meanwhile takes another
+place: it is seen once more where the last comes last, and may not be seen where the last comes first.
+
+Who races whom: a job gets its time when it is written, and is seen when that is committed, maybe after one of a later
+time. Where the last comes last, whoever has read that one would never see it. So such a page ends before the time at
+which any transaction began that is still writing: what that has written, or will, is later. The next page has it.
+"""
 
 from datetime import datetime
 
 from msgspec import Struct
 
+from jobs.condition import Condition
+from jobs.errors import BadRequest
+from jobs.key_reading import KeyReadings
+from jobs.paging import PAGE_MAX, Order, OrderBy, Place, read_token, write_token
 from jobs.partition_key import ends_of
 from jobs.states import State
 from ledger.collecting import UNCOLLECTED
 from ledger.connection import Tx
+from ledger.reads.conditions import Clause, clause
 
-# A parameter that is null leaves its matter open; the planner drops the condition then.
-_JOBS = f"""
-SELECT app, key, state, round, priority, changed_at, not_before, paused AND state = '{State.WAITING}' AS paused, place,
-       {UNCOLLECTED} AS uncollected, archived_at
-FROM job
-WHERE (%(app)s::text IS NULL OR app = %(app)s)
-  AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
-  AND (%(since)s::timestamptz IS NULL OR changed_at >= %(since)s)
-  AND (%(submission)s::text IS NULL OR id IN (
-      SELECT wants.job FROM wants JOIN submission ON submission.number = wants.submission
-      WHERE submission.id = %(submission)s))
-  AND (NOT %(uncollected)s OR {UNCOLLECTED})
-ORDER BY changed_at DESC, id DESC LIMIT %(limit)s
+_COLUMNS = f"""
+job.id, job.app, job.key, job.state, job.round, job.priority, job.created_at, job.changed_at, job.not_before,
+job.paused AND job.state = '{State.WAITING}' AS paused, job.place, {UNCOLLECTED} AS uncollected, job.archived_at
 """
+# A parameter that is null leaves its matter open; the planner drops the condition then.
+_WANTED = f"""
+(%(app)s::text IS NULL OR job.app = %(app)s)
+AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
+AND (%(since)s::timestamptz IS NULL OR job.changed_at >= %(since)s)
+AND (%(submission)s::text IS NULL OR job.id IN (
+    SELECT wants.job FROM wants JOIN submission ON submission.number = wants.submission
+    WHERE submission.id = %(submission)s))
+AND (NOT %(uncollected)s OR {UNCOLLECTED})
+"""
+_TIMES = {OrderBy.CREATED: "job.created_at", OrderBy.CHANGED: "job.changed_at"}
+# Who writes has locked something before he takes the time of anything, so he has a number by then. Of sessions of
+# other roles this is told to those alone who may read all statistics.
+_SETTLED = """
+SELECT least(statement_timestamp(), min(xact_start)) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND backend_xid IS NOT NULL
+  AND pid <> pg_backend_pid()
+"""
+_ALL = Clause("true", {})
 
 
 class Listed(Struct, frozen=True, kw_only=True):
     """One line of a listing."""
 
+    id: int
     app: str
     key: str
     state: State
     round: int
     priority: int
+    created_at: datetime
     changed_at: datetime
     not_before: datetime | None
     paused: bool
@@ -47,25 +72,84 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """Which jobs to list; None, or no states, leaves a matter open."""
+    """Which jobs to list; None, or no states, leaves a matter open. ``readings`` are there for the condition ``where``,
+    as far as somebody has definitions."""
 
     app: str | None = None
     states: tuple[State, ...] = ()
     submission: str | None = None
     since: datetime | None = None
     uncollected: bool = False
+    where: Condition | None = None
+    readings: KeyReadings | None = None
+    order: Order = Order()
     limit: int = 100
 
 
+class Page(Struct, frozen=True, kw_only=True):
+    """Some of the jobs in their order, how many there are on all pages, and the token of the next. Where the last
+    comes last there always is a next, for what is yet to come; where it comes first, None says that this was all."""
+
+    jobs: list[Listed]
+    total: int
+    next: str | None
+
+
 def jobs(tx: Tx, wanted: Filter) -> list[Listed]:
-    """The last changed first."""
-    return tx.structs(
-        Listed,
-        _JOBS,
-        app=wanted.app,
-        states=[str(state) for state in wanted.states] or None,
-        submission=wanted.submission,
-        since=wanted.since,
-        uncollected=wanted.uncollected,
-        limit=wanted.limit,
-    )
+    """The first of them."""
+    return _listed(tx, wanted, _where(wanted), Place())
+
+
+def page(tx: Tx, wanted: Filter, token: str | None) -> Page:
+    """The page that a token leads to, or the first. BadRequest for a token that is none, and for no size of a page."""
+    if not 0 < wanted.limit <= PAGE_MAX:
+        raise BadRequest(f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several.")
+    place = Place() if token is None else read_token(token, wanted.order)
+    where = _where(wanted)
+    # Before the jobs: who is seen to write here is held back there.
+    settled = tx.column(_SETTLED)[0] if _is_tailed(tx, wanted.order) else None
+    found = _listed(tx, wanted, where, place, settled)
+    total = tx.column(f"SELECT count(*) FROM job WHERE {_WANTED} AND {where.sql}", **_given(wanted, where))
+    is_over = wanted.order.descending and len(found) < wanted.limit
+    last = found[-1] if found else None
+    at = place if last is None else Place(_time(last, wanted.order), last.id)
+    return Page(jobs=found, total=total[0], next=None if is_over else write_token(wanted.order, at))
+
+
+def _is_tailed(tx: Tx, order: Order) -> bool:
+    """A clock that is set by hand has nothing to do with when transactions began."""
+    return not order.descending and tx.now is None
+
+
+def _listed(
+    tx: Tx, wanted: Filter, where: Clause, place: Place, settled: datetime | None = None
+) -> list[Listed]:
+    time, direction = _TIMES[wanted.order.by], "DESC" if wanted.order.descending else "ASC"
+    behind = f"({time}, job.id) {'<' if wanted.order.descending else '>'} (%(at)s::timestamptz, %(behind)s::bigint)"
+    sql = f"""
+    SELECT {_COLUMNS} FROM job WHERE {_WANTED} AND {where.sql}
+      AND {"true" if place.at is None else behind}
+      AND {"true" if settled is None else f"{time} < %(settled)s::timestamptz"}
+    ORDER BY {time} {direction}, job.id {direction} LIMIT %(limit)s
+    """
+    given = _given(wanted, where) | {"at": place.at, "behind": place.id, "settled": settled}
+    return tx.structs(Listed, sql, **given, limit=wanted.limit)
+
+
+def _where(wanted: Filter) -> Clause:
+    return _ALL if wanted.where is None else clause(wanted.where, wanted.readings)
+
+
+def _given(wanted: Filter, where: Clause) -> dict[str, object]:
+    return {
+        "app": wanted.app,
+        "states": [str(state) for state in wanted.states] or None,
+        "submission": wanted.submission,
+        "since": wanted.since,
+        "uncollected": wanted.uncollected,
+        **where.params,
+    }
+
+
+def _time(job: Listed, order: Order) -> datetime:
+    return job.created_at if order.by is OrderBy.CREATED else job.changed_at

@@ -1,0 +1,160 @@
+"""Jobs by conditions: what is compared with what, and how."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from jobs.condition import And, Compare, Condition, Field, Input, Not, Operator, Or
+from jobs.condition_text import parse_condition
+from jobs.errors import BadRequest
+from jobs.key_reading import key_readings
+from jobs.states import State
+from ledger.reads import listing
+from ledger.reads.listing import Filter
+from tests.ledger.listed import DAY, There, there
+from tests.world import World, catalogue_of
+
+H = timedelta(hours=1)
+APPS = {
+    "trip": {
+        "job_id": "{date}_{seats}_{city}",
+        "identifiers": {"date": "date", "seats": [1, 2, 10]},
+        "bash_cmd": "true",
+    },
+    "order": {"job_id": "{id}", "identifiers": {"id": "int"}, "bash_cmd": "true"},
+    "note": {"job_id": "{id}", "function": "json:dumps"},
+}
+READINGS = key_readings(catalogue_of(APPS))
+JOBS = [
+    There(app="order", key="5", kwargs={"num": 5, "tag": "b", "box": {"w": 1, "h": [1, 2]}}),
+    There(app="order", key="10", kwargs={"num": 10, "tag": "a", "box": {"h": [1, 2], "w": 1.0}}),
+    There(app="order", key="9", kwargs={"num": "9", "tag": "é", "dry": True}, state=State.FAILED, round=2),
+    There(app="note", key="9", kwargs={"num": 9.5, "tag": None, "dry": "true"}, state=State.FATAL),
+    There(app="trip", key="20260102_2_new_york", kwargs={"num": [9]}, state=State.RUNNING, priority=7),
+    There(app="trip", key="20260101_10_oslo", state=State.WAITING),
+    There(app="gone", key="20260101_1_oslo", kwargs={"city": "rome", "'; DROP TABLE job; --": 1}),
+]
+NAMES = ["order/5", "order/10", "order/9", "note/9", "york", "oslo", "gone"]
+ALL = " ".join(NAMES)
+TIMED = [
+    There(app=each.app, key=each.key, state=each.state, round=each.round, priority=each.priority,
+          kwargs=each.kwargs, created_at=DAY + n * H, changed_at=DAY + (n + 24) * H)
+    for n, each in enumerate(JOBS)
+]  # fmt: skip
+
+CASES = [
+    # What is asked, and who is found.
+    ("app = order", "order/5 order/10 order/9"),
+    ("app != order", "note/9 york oslo gone"),
+    ("app in (note, gone)", "note/9 gone"),
+    ("app not in (note, order)", "york oslo gone"),
+    ("app >= order", "order/5 order/10 order/9 york oslo"),
+    ("key = 9", "order/9 note/9"),
+    ("key > 20260101_10_oslo", "order/5 order/9 note/9 york gone"),
+    ("state in (failed, fatal)", "order/9 note/9"),
+    ("state != succeeded and state not in (failed, 'fatal')", "york oslo"),
+    ("STATE = running OR State = waiting", "york oslo"),
+    ("round > 1", "order/9"),
+    ("round in (1, 2) or priority = 7", "order/9 york"),
+    ("ended is null", "york oslo"),
+    ("ended = null", "york oslo"),
+    ("ended is not null", "order/5 order/10 order/9 note/9 gone"),
+    ("ended != null and app = order", "order/5 order/10 order/9"),
+    # They were created at 0, 1, 2 … o'clock, and changed on the day after.
+    ("created < 2026-01-01T02:00", "order/5 order/10"),
+    ("created >= '2026-01-01 02:00' and created <= 2026-01-01T05:00+01:00", "order/9 note/9 york"),
+    ("created = 2026-01-01T03:00Z", "note/9"),
+    ("created != 2026-01-01T03:00Z and created in (2026-01-01T03:00, 2026-01-01T04:00)", "york"),
+    ("changed > 2026-01-02T05:00", "gone"),
+    ("changed > 20h", "york oslo gone"),
+    ("ended > 2026-01-02T03:00", "gone"),
+    ("ended < 2026-01-02T01:00", "order/5"),
+    ("not ended < 2026-01-02T01:00", "order/10 order/9 note/9 york oslo gone"),
+    ("ended in (2026-01-02T00:00, null)", "order/5 york oslo"),
+    ("ended not in (2026-01-02T00:00, null)", "order/10 order/9 note/9 gone"),
+    ("ended != 2026-01-02T00:00", "order/10 order/9 note/9 gone"),
+    # By value and by type.
+    ("inputs.num > 9", "order/10 note/9"),
+    ("inputs.num >= 9.5", "order/10 note/9"),
+    ("inputs.num < 1e3", "order/5 order/10 note/9"),
+    ("inputs.num = 10", "order/10"),
+    ("inputs.num = 10.0", "order/10"),
+    ("inputs.num = '9'", "order/9"),
+    ("inputs.num = 9", ""),
+    ("inputs.num < 'z'", "order/9"),
+    ("inputs.num in (5, '9', [9], nobody)", "order/5 order/9 york"),
+    ("inputs.num not in (5, '9')", "order/10 note/9 york"),
+    ("inputs.tag > a", "order/5 order/9"),
+    ("inputs.tag < z", "order/5 order/10"),
+    ("inputs.dry = true", "order/9"),
+    ("inputs.dry = 'true'", "note/9"),
+    ("inputs.dry = 1", ""),
+    ("inputs.dry > false or inputs.box > {} or inputs.num > [1]", ""),
+    ('inputs.box = {"w": 1, "h": [1, 2]}', "order/5 order/10"),
+    ('inputs.box = {"w": 1, "h": [2, 1]}', ""),
+    ("inputs.box.h = [1,2] and inputs.box.w < 2", "order/5 order/10"),
+    ("inputs.box.h.w is not null", ""),
+    # Whoever compares with something needs something to compare.
+    ("inputs.num != 10", "order/5 order/9 note/9 york"),
+    ("not inputs.num = 10", "order/5 order/9 note/9 york oslo gone"),
+    ("inputs.tag != a", "order/5 order/9 note/9"),
+    ("inputs.tag is null", "note/9 york oslo gone"),
+    ("inputs.tag = null", "note/9 york oslo gone"),
+    ("inputs.tag is not null", "order/5 order/10 order/9"),
+    ("inputs.tag != null", "order/5 order/10 order/9"),
+    ("inputs.tag in (a, null)", "order/10 note/9 york oslo gone"),
+    ("inputs.tag not in (a, null)", "order/5 order/9"),
+    ("inputs.nobody is null", ALL),
+    ("inputs.nobody != 1", ""),
+    ("inputs.\"'; DROP TABLE job; --\" = 1", "gone"),
+    ("inputs.\"%(w0)s\" is null and inputs.'{}' is null", ALL),
+    # What stands in the key, of apps whose definitions are at hand.
+    ("inputs.id >= 9 ", "order/10 order/9"),
+    ("inputs.id = '9'", "note/9"),
+    ("inputs.date = 20260102", "york"),
+    ("inputs.date < 20260102", "oslo"),
+    ("inputs.seats > 2", "oslo"),
+    ("inputs.city in (oslo, rome)", "oslo gone"),
+    ("inputs.city = new_york", "york"),
+    ("inputs.city != oslo", "york gone"),
+    ("inputs.city.x is null", ALL),
+    ("type = bash", "order/5 order/10 order/9 york oslo"),
+    ("type != bash", "note/9"),
+    ("type in (python, saga)", "note/9"),
+    ("type not in (python, saga)", "order/5 order/10 order/9 york oslo"),
+    # Trees.
+    ("app = order and inputs.num = 5 or state = fatal", "order/5 note/9"),
+    ("app = order and (inputs.num = 5 or state = failed)", "order/5 order/9"),
+    ("not (app = order or state = fatal) and not not ended is null", "york oslo"),
+    ("state in (failed, fatal) and (inputs.num > 9 or app = trip) and ended is not null", "note/9"),
+]  # fmt: skip
+
+
+def test_a_condition_finds_these_and_no_others(world: World) -> None:
+    now = datetime(2026, 1, 2, 23, tzinfo=UTC)
+    found = {text: _found(world, parse_condition(text, now)) for text, _ in CASES}
+    assert found == {text: set(names.split()) for text, names in CASES}
+
+
+def test_no_condition_is_true_of_all_and_no_alternative_of_none(world: World) -> None:
+    assert _found(world, And(())) == set(NAMES)
+    assert _found(world, Or(())) == set()
+    assert _found(world, Not(Or((And(()), Or(()))))) == set()
+
+
+def test_without_definitions_inputs_are_kwargs(world: World) -> None:
+    with there(world, TIMED) as tx:
+        where = Compare(Input(("city",)), Operator.UNEQUAL, "oslo")
+        assert [job.app for job in listing.jobs(tx, Filter(where=where))] == ["gone"]
+        by_type = Filter(where=Compare(Field.TYPE, Operator.EQUAL, "bash"))
+        with pytest.raises(BadRequest, match="known by its definition"):
+            listing.jobs(tx, by_type)
+
+
+def _found(world: World, where: Condition) -> set[str]:
+    named = {(job.app, job.key): name for job, name in zip(TIMED, NAMES, strict=True)}
+    with there(world, TIMED) as tx:
+        wanted = Filter(where=where, readings=READINGS)
+        found = listing.jobs(tx, wanted)
+        assert listing.page(tx, wanted, None).total == len(found)
+        return {named[job.app, job.key] for job in found}
