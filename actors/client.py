@@ -7,6 +7,7 @@ So the broker may be down, and nobody has to repeat anything.
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from uuid import uuid4
 
 from actors.announce import announce, tell
@@ -17,7 +18,11 @@ from actors.resuming import say
 from actors.tasks import Tasks
 from broker.messages import Message, Plan
 from jobs.catalogue import Catalogue
+from jobs.condition import Condition, needs_definitions
+from jobs.condition_text import parse_condition
 from jobs.errors import BadRequest, Unreachable
+from jobs.key_reading import KeyReadings, key_readings
+from jobs.paging import Order
 from jobs.ref import JobName
 from jobs.report import Report
 from jobs.round_record import log_of, record_of
@@ -25,7 +30,7 @@ from jobs.submission import JSON, Submission, SubmissionState
 from ledger import forcing, submissions
 from ledger.connection import Ledger, Tx
 from ledger.events import Became, Said
-from ledger.reads import dossier, progress
+from ledger.reads import dossier, listing, progress
 
 _LOG = logging.getLogger("sluice.client")
 
@@ -177,6 +182,24 @@ class Client:
 
         return self._ledger.transact(read)
 
+    def jobs(
+        self,
+        where: Condition | str | None = None,
+        *,
+        page: str | None = None,
+        order: Order = Order(),  # noqa: B008 - an order is a value and never changes
+        limit: int = 100,
+    ) -> listing.Page:
+        """The jobs of which a condition is true, as text or as structs, page by page: the first, or the one that the
+        token ``page`` leads to. Without definitions the inputs of a job are its kwargs alone.
+
+        BadRequest for a condition that cannot be read or asked, and for a token that is none of this order.
+        """
+        if isinstance(where, str):
+            where = parse_condition(where, datetime.now(UTC))
+        wanted = listing.Filter(where=where, readings=self._readings(where), order=order, limit=limit)
+        return self._ledger.transact(lambda tx: listing.page(tx, wanted, page))
+
     def wait(self, submission: str, *, timeout_s: float | None = None) -> progress.Status:
         """Until it has ended. TimeoutError if that takes longer than the caller has."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
@@ -189,6 +212,12 @@ class Client:
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"Submission {submission} is still {status.state}.")
             time.sleep(LOOK_EVERY_S)
+
+    def _readings(self, where: Condition | None) -> KeyReadings | None:
+        """Those who ask for nothing that stands in definitions need have none, or none without a fault."""
+        if where is None or self._definitions is None or not needs_definitions(where):
+            return None
+        return key_readings(self._definitions())
 
     def _cancel(self, cancel: Callable[[Tx], list[int] | None]) -> list[int] | None:
         """What that ends; its children are told, and others of its pools may run."""

@@ -1,10 +1,16 @@
 """``sluice ls``: jobs by what they have in common."""
 
 import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from msgspec.structs import asdict
 
+from jobs.condition import Condition, needs_definitions
+from jobs.condition_text import parse_condition
 from jobs.errors import BadRequest
+from jobs.key_reading import KeyReadings, key_readings
+from jobs.paging import Order, OrderBy
 from jobs.states import State
 from ledger.connection import Tx
 from ledger.reads import listing, progress
@@ -15,6 +21,11 @@ from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
 from ops.times import moment
+
+#: In place of a token.
+FIRST = "first"
+#: No ledger counts further.
+LIMIT_MAX = 2**63 - 1
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -33,35 +44,89 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--uncollected", action="store_true", help="those that have ended and that nobody has archived"
     )
+    parser.add_argument(
+        "--where", metavar="CONDITION", help="of which this is true: state = failed and inputs.num > 9"
+    )
+    parser.add_argument(
+        "--order", choices=[*OrderBy], default=OrderBy.CHANGED, help="by which time; by default: changed"
+    )
+    direction = parser.add_mutually_exclusive_group()
+    direction.add_argument(
+        "--desc", dest="ascending", action="store_false", help="the last first, the default"
+    )
+    direction.add_argument("--asc", dest="ascending", action="store_true", help="the first first")
+    parser.set_defaults(ascending=False)
+    parser.add_argument("--page", metavar="TOKEN", help="page by page; the first is called first")
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
 
 
 def run(desk: Desk, options: Options) -> int:
+    where = parse_condition(options.where, datetime.now(UTC)) if options.where is not None else None
     wanted = listing.Filter(
         app=options.of_app,
         states=tuple(State(word) for word in options.state or ()),
         submission=options.submission,
         since=options.since,
         uncollected=options.uncollected,
-        limit=max(options.limit, 0),
+        where=where,
+        readings=_readings(desk, where),
+        order=Order(by=OrderBy(options.order), descending=not options.ascending),
+        limit=min(max(options.limit, 0), LIMIT_MAX),
     )
-    found = Installation(desk).ask(lambda tx: _jobs(tx, wanted))
-    desk.output.answer(
-        [_document(job) for job in found],
-        Table(
-            ("app", "key", "state", "round", "since (UTC)"),
-            [(job.app, job.key, _state(job), job.round, moment(job.changed_at)) for job in found],
-            empty="No jobs.",
-        ),
-    )
+    return _list(desk, wanted) if options.page is None else _turn(desk, wanted, options.page)
+
+
+def _list(desk: Desk, wanted: listing.Filter) -> int:
+    found = Installation(desk).ask(lambda tx: listing.jobs(_known(tx, wanted), wanted))
+    desk.output.answer([_document(job) for job in found], _table(found, wanted.order))
     if found and len(found) == wanted.limit:
         desk.output.note(Line(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black"))
     return DONE
 
 
+def _turn(desk: Desk, wanted: listing.Filter, token: str) -> int:
+    """To a page."""
+    asked = None if token == FIRST else token
+    found = Installation(desk).ask(lambda tx: listing.page(_known(tx, wanted), wanted, asked))
+    document = {"jobs": [_document(job) for job in found.jobs], "total": found.total, "next": found.next}
+    desk.output.answer(document, _table(found.jobs, wanted.order))
+    if not desk.output.as_json:
+        rest = "" if found.next is None else f" The next page: --page {found.next}"
+        desk.output.note(Line(f"{len(found.jobs)} of {found.total}.{rest}", "bright_black"))
+    return DONE
+
+
+def _readings(desk: Desk, where: Condition | None) -> KeyReadings | None:
+    """Definitions are read where the condition has to do with them, and they were named."""
+    if where is None or not needs_definitions(where):
+        return None
+    if desk.settings.apps:
+        return key_readings(desk.catalogue)
+    desk.output.note(
+        Line("No definitions were given: what is asked of inputs is asked of kwargs alone.", "bright_black")
+    )
+    return None
+
+
+def _table(found: Sequence[listing.Listed], order: Order) -> Table:
+    """With the time that orders it in the last column."""
+    if order.by is OrderBy.CREATED:
+        heading, times = "created (UTC)", [job.created_at for job in found]
+    else:
+        heading, times = "since (UTC)", [job.changed_at for job in found]
+    return Table(
+        ("app", "key", "state", "round", heading),
+        [
+            (job.app, job.key, _state(job), job.round, moment(at))
+            for job, at in zip(found, times, strict=True)
+        ],
+        empty="No jobs.",
+    )
+
+
 def _document(job: listing.Listed) -> dict[str, object]:
     """A step is told by its partitions besides."""
-    told = {word: value for word, value in asdict(job).items() if word != "place"}
+    told = {word: value for word, value in asdict(job).items() if word not in ("id", "place")}
     return told if job.span is None else {**told, "span": job.span}
 
 
@@ -71,9 +136,10 @@ def _state(job: listing.Listed) -> str:
     return f"{job.state}, paused" if job.paused else job.state
 
 
-def _jobs(tx: Tx, wanted: listing.Filter) -> list[listing.Listed]:
+def _known(tx: Tx, wanted: listing.Filter) -> Tx:
+    """The submission that is asked about is there."""
     if wanted.submission is not None and progress.status(tx, wanted.submission) is None:
         raise BadRequest(
             f"There is no submission {wanted.submission}.", advice="`sluice submissions` lists what there is."
         )
-    return listing.jobs(tx, wanted)
+    return tx
