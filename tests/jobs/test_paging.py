@@ -1,0 +1,73 @@
+"""Tokens of pages: what is written is read again, and nothing else is."""
+
+import base64
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.errors import BadRequest
+from jobs.paging import VERSION, Order, OrderBy, Place, read_token, write_token
+
+ORDER = Order(by=OrderBy.CREATED, descending=False)
+ORDERS = st.builds(Order, by=st.sampled_from(OrderBy), descending=st.booleans())
+TIMES = st.datetimes(timezones=st.just(UTC))
+
+
+@given(ORDERS, st.none() | TIMES, st.integers(0, 2**63 - 1))
+def test_a_token_is_read_as_it_was_written(order: Order, at: datetime | None, id: int) -> None:
+    assert read_token(write_token(order, Place(at, id)), order) == Place(at, id)
+
+
+def test_a_token_can_be_typed() -> None:
+    token = write_token(ORDER, Place(datetime(2026, 1, 1, tzinfo=UTC), 7))
+    assert token.replace(".", "").replace("-", "").replace("_", "").isalnum()
+
+
+def _of(content: bytes) -> str:
+    return VERSION + base64.urlsafe_b64encode(content).decode()
+
+
+TOKEN = write_token(ORDER, Place(datetime(2026, 1, 1, tzinfo=UTC), 7))
+BAD = [
+    ("", "does not begin with p1."),
+    ("first", "does not begin with p1."),
+    (TOKEN.replace("p1.", "p2."), "does not begin with p1."),
+    (TOKEN.upper(), "does not begin with p1."),
+    (TOKEN + "A" * 500, "does not begin"),
+    (TOKEN + "!", "characters that no token has"),
+    (VERSION + "a", "characters that no token has, or was cut short"),
+    (VERSION + "é", "characters that no token has"),
+    (VERSION, "does not say where"),
+    (TOKEN[:-4], "does not say where"),
+    (_of(b"[]"), "does not say where"),
+    (_of(b"\xff\xfe"), "does not say where"),
+    (_of(b'["created",false,"yesterday",7]'), "does not say where"),
+    (_of(b'["created",false,"2026-01-01T00:00:00",7]'), "does not say where"),
+    (_of(b'["created",false,"2026-01-01T00:00:00Z",-1]'), "does not say where"),
+    (_of(b'["created",false,"2026-01-01T00:00:00Z",9223372036854775808]'), "does not say where"),
+    (_of(b'["key",false,"2026-01-01T00:00:00Z",7]'), "does not say where"),
+    (write_token(Order(), Place()), "ordered by changed descending, and this one is by created ascending"),
+    (write_token(Order(by=OrderBy.CREATED), Place()), "ordered by created descending"),
+]
+
+
+@pytest.mark.parametrize(("token", "told"), BAD)
+def test_what_is_no_token_of_this_list_is_refused(token: str, told: str) -> None:
+    with pytest.raises(BadRequest) as error:
+        read_token(token, ORDER)
+    assert told in error.value.what
+    assert "begin again with the first page" in error.value.advice
+
+
+@given(st.text(), st.binary())
+def test_no_text_does_more_than_that(text: str, content: bytes) -> None:
+    for token in (text, VERSION + text, _of(content), _of(b'["created",false,' + content)):
+        with pytest.raises(BadRequest):
+            read_token(token, ORDER)
+
+
+def test_a_time_may_be_of_any_zone() -> None:
+    at = datetime(2026, 1, 1, 5, tzinfo=timezone(timedelta(hours=5)))
+    assert read_token(write_token(ORDER, Place(at, 7)), ORDER) == Place(datetime(2026, 1, 1, tzinfo=UTC), 7)

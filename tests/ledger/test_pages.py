@@ -1,0 +1,141 @@
+"""Lists of jobs page by page: each job once, whatever has the same time and whatever comes meanwhile."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from jobs.condition import Compare, Condition, Field, Operator
+from jobs.paging import Order, OrderBy
+from jobs.states import State
+from ledger.connection import Ledger, Tx
+from ledger.reads import listing
+from ledger.reads.listing import Filter, Page
+from tests.ledger.listed import DAY, There, there
+from tests.world import World
+
+SECOND = timedelta(seconds=1)
+CREATED = Order(by=OrderBy.CREATED, descending=False)
+CREATED_LAST = Order(by=OrderBy.CREATED)
+ORDERS = [Order(by=by, descending=descending) for by in OrderBy for descending in (False, True)]
+
+_COMES = """
+INSERT INTO job (app, key, state, created_at, changed_at)
+VALUES ('late', %(key)s, %(state)s, clock_timestamp(), clock_timestamp())
+"""
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+def test_each_job_is_on_one_page_however_many_have_the_same_time(
+    world: World, order: Order, size: int
+) -> None:
+    times = [DAY, DAY, DAY + SECOND, DAY - SECOND, DAY, DAY - SECOND, DAY]
+    jobs = [There(key=str(n), created_at=at, changed_at=at) for n, at in enumerate(times)]
+    in_order = sorted(range(7), key=lambda n: (times[n], n), reverse=order.descending)
+    with there(world, jobs) as tx:
+        pages = list(_pages(tx, order, size))
+    assert [job.key for page in pages for job in page.jobs] == [str(n) for n in in_order]
+    assert {page.total for page in pages} == {7}
+    assert all(len(page.jobs) == size for page in pages[:-2])
+
+
+def test_pages_of_three_are_two_and_say_how_many_there_are(world: World) -> None:
+    with there(world, [There(key=str(n)) for n in range(6)]) as tx:
+        first, second, end = _pages(tx, CREATED, 3)
+        assert [_keys(first), _keys(second), _keys(end)] == [["0", "1", "2"], ["3", "4", "5"], []]
+        assert (first.total, second.total, end.total) == (6, 6, 6)
+        last = list(_pages(tx, CREATED_LAST, 3))
+        assert [_keys(page) for page in last] == [["5", "4", "3"], ["2", "1", "0"], []]
+        assert last[-1].next is None
+
+
+def test_what_comes_meanwhile_is_neither_skipped_nor_repeated(world: World) -> None:
+    """All of them at one time, which is the worst that can be."""
+    world.apps("a")
+    world.submit("a", None, keys=["1", "2"])
+    seen, later = _page(world, CREATED, 1), _page(world, CREATED_LAST, 1)
+    world.submit("a", None, keys=["3", "4"])
+    keys, last_keys = _keys(seen), _keys(later)
+    for _ in range(3):
+        seen = _page(world, CREATED, 1, seen.next)
+        keys += _keys(seen)
+    assert keys == ["1", "2", "3", "4"]
+    assert (last_keys, _keys(_page(world, CREATED_LAST, 9, later.next))) == (["2"], ["1"])
+
+
+def test_who_has_seen_all_is_told_what_comes_later_and_that_alone(world: World) -> None:
+    world.apps("a")
+    nothing = _page(world, CREATED, 5)
+    world.submit("a", "1")
+    some = _page(world, CREATED, 5, nothing.next)
+    still = _page(world, CREATED, 5, some.next)
+    assert [_keys(each) for each in (nothing, some, still)] == [[], ["1"], []]
+    world.submit("a", "2")
+    again = _page(world, CREATED, 5, still.next)
+    assert (_keys(again), again.total) == (["2"], 2)
+
+
+def test_a_job_that_changes_is_told_again_to_who_follows_changes(world: World) -> None:
+    world.apps("a")
+    world.submit("a", None, keys=["1", "2"])
+    order = Order(by=OrderBy.CHANGED, descending=False)
+    seen = _page(world, order, 5)
+    world.now += SECOND
+    world.finish("a/1")
+    assert _keys(_page(world, order, 5, seen.next)) == ["1"]
+
+
+def test_a_token_leads_to_its_place_though_its_job_is_gone(world: World) -> None:
+    with there(world, [There(key=str(n)) for n in range(3)]) as tx:
+        wanted = Filter(order=CREATED, limit=2)
+        token = listing.page(tx, wanted, None).next
+        tx.write("DELETE FROM job WHERE key = '1'")
+        assert _keys(listing.page(tx, wanted, token)) == ["2"]
+
+
+def test_pages_go_by_the_condition_and_so_does_their_total(world: World) -> None:
+    where = Compare(Field.KEY, Operator.NOT_IN, ("0", "3"))
+    with there(world, [There(key=str(n)) for n in range(6)]) as tx:
+        pages = list(_pages(tx, CREATED, 1, where))
+    assert [_keys(page) for page in pages] == [["1"], ["2"], ["4"], ["5"], []]
+    assert {page.total for page in pages} == {4}
+
+
+def test_what_is_written_but_not_committed_holds_back_what_is_later(world: World) -> None:
+    """Its time is earlier, and whoever had read what was committed before it would never see it."""
+    wanted = Filter(app="late", order=CREATED)
+    with closing(Ledger(world.url, connections=3)) as ledger:
+
+        def page(token: str | None = None) -> Page:
+            return ledger.transact(lambda tx: listing.page(tx, wanted, token))
+
+        try:
+            with ledger.begin() as slow:
+                slow.write(_COMES, key="slow", state=State.CANCELLED)
+                ledger.transact(lambda tx: tx.write(_COMES, key="quick", state=State.CANCELLED))
+                meanwhile = page()
+                assert (_keys(meanwhile), meanwhile.total) == ([], 1)
+            assert _keys(page(meanwhile.next)) == ["slow", "quick"]
+        finally:
+            ledger.transact(lambda tx: tx.write("DELETE FROM job WHERE app = 'late'"))
+
+
+def _pages(tx: Tx, order: Order, size: int, where: Condition | None = None) -> Iterator[Page]:
+    """Until there is no next, or nothing on it."""
+    wanted = Filter(order=order, limit=size, where=where)
+    page = listing.page(tx, wanted, None)
+    yield page
+    while page.jobs and page.next is not None:
+        page = listing.page(tx, wanted, page.next)
+        yield page
+
+
+def _page(world: World, order: Order, size: int, token: str | None = None) -> Page:
+    wanted = Filter(order=order, limit=size)
+    return world.ledger.transact(lambda tx: listing.page(tx, wanted, token))
+
+
+def _keys(page: Page) -> list[str]:
+    return [job.key for job in page.jobs]
