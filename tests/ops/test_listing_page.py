@@ -1,0 +1,31 @@
+"""The page on finding jobs: what it has people type answers what it says, and so does its Python."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ledger.embedded import start
+from tests.ops.transcripts import Document, said
+from tests.ops.typist import ROOT
+from tests.world import World
+
+TEXT = (ROOT / "docs" / "listing.md").read_text()
+
+
+def test_the_pages_commands_answer_what_it_says(tmp_path: Path) -> None:
+    with start(tmp_path / ".sluice", durable=False):
+        steps = list(Document(TEXT, tmp_path, timeout_s=240).run())
+    assert len(steps) > 7
+    for step, told in steps:
+        assert list(map(said, told)) == list(map(said, step.answer)), step.command
+
+
+def test_the_pages_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World) -> None:
+    code = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(code) == 1
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLUICE_LEDGER_URL", world.url)
+    names: dict[str, object] = {}
+    exec(compile(code[0], "listing.md", "exec"), names)
+    assert (names["failed"], names["found"]) == ([], [])
