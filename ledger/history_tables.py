@@ -11,6 +11,7 @@ from sqlalchemy import (
     Integer,
     Table,
     Text,
+    text,
 )
 from sqlalchemy.dialects.postgresql import UUID
 
@@ -41,6 +42,9 @@ round_ = Table(
     Column("output_blob", Text, comment="the name of the blob that has the whole of it"),
     Column("stderr_blob", Text, comment="likewise"),
     Column("log", Text, comment="what its runner had to say, line by line"),
+    # Of the many rounds that have none these know nothing.
+    Index("round_output_blob", "output_blob", postgresql_where=text("output_blob IS NOT NULL")),
+    Index("round_stderr_blob", "stderr_blob", postgresql_where=text("stderr_blob IS NOT NULL")),
 )
 
 transition = Table(

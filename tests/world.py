@@ -32,7 +32,8 @@ from ledger.reads.check import breaches
 LEASE_S = 15.0
 TABLES = """
 submission, job, wants, need, gate, round, transition, owed, freshness, worker, pace, pulse, schedule, firing,
-partition, app_version, branch, branch_sync, counter, step, event, early, meter
+partition, app_version, branch, branch_sync, counter, step, event, meter, early,
+sweep, litter
 """
 
 

@@ -18,8 +18,8 @@ from ledger.reads.flights import Flight
 _JOB = """
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
        deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids, paused,
-       watch_at, watch_s, said, place, collect, archived_at, pool, pool_limit,
-       queued, flying, turn_back,
+       watch_at, watch_s, said, place, collect, archived_at, pruned_at, pool,
+       pool_limit, queued, flying, turn_back,
        (SELECT ARRAY[undo.app, undo.key, undo.state] FROM job undo
         WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim ORDER BY undo.id DESC LIMIT 1) AS compensated_by,
        (SELECT ARRAY[done.app, done.key, done.state] FROM job done WHERE done.id = job.undoes) AS compensates
@@ -100,6 +100,7 @@ class Job(Struct, frozen=True):
     place: str | None = None
     collect: bool = False
     archived_at: datetime | None = None
+    pruned_at: datetime | None = None
     pool: str | None = None
     pool_limit: int | None = None
     queued: bool = False
@@ -131,6 +132,11 @@ class Job(Struct, frozen=True):
     def is_held_back(self) -> bool:
         """One that runs is not, though its next round may be."""
         return self.paused and self.state is State.WAITING
+
+    @property
+    def is_pruned(self) -> bool:
+        """Nothing of how it came to its end is kept any more."""
+        return self.state in TERMINAL and self.pruned_at is not None and self.pruned_at >= self.changed_at
 
     @property
     def is_uncollected(self) -> bool:

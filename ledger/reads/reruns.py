@@ -20,12 +20,13 @@ LEFT JOIN LATERAL (
 """
 _OF_SUBMISSION = f"""
 SELECT job.app, job.key, job.state, wants.wish <> {Wish.PULLED:d} AS asked, last.digest, last.code,
-       job.place IS NOT NULL AS is_step
+       job.place IS NOT NULL AS is_step, job.pruned_at IS NOT NULL AND last.digest IS NULL AS is_pruned
 FROM submission JOIN wants ON wants.submission = submission.number JOIN job ON job.id = wants.job {_LAST_RUN}
 WHERE submission.id = %(id)s AND job.state IN ({_BAD}) ORDER BY job.id
 """
 _OF_JOB = f"""
-SELECT job.app, job.key, job.state, true AS asked, last.digest, last.code, job.place IS NOT NULL AS is_step
+SELECT job.app, job.key, job.state, true AS asked, last.digest, last.code, job.place IS NOT NULL AS is_step,
+       job.pruned_at IS NOT NULL AND last.digest IS NULL AS is_pruned
 FROM job {_LAST_RUN}
 WHERE job.app = %(app)s AND job.key = %(key)s
 """
@@ -61,7 +62,7 @@ class Ran(Struct, frozen=True):
     """A job; ``digest`` of the definition and ``code`` of the worker that it ran by last, None for one that never did.
 
     ``asked`` for by name, or pushed; others were pulled, and run again with those that wait for them. A step makes
-    partitions.
+    partitions. Of one that is pruned nobody knows any more by what it ran.
     """
 
     app: str
@@ -71,6 +72,7 @@ class Ran(Struct, frozen=True):
     digest: str | None
     code: str | None
     is_step: bool
+    is_pruned: bool = False
 
     @property
     def name(self) -> JobName:

@@ -1,0 +1,38 @@
+"""Time that passes in months, and what is old enough after that."""
+
+from typing import Any
+
+from ledger import pruning
+from ledger.pruning import Removed
+from tests.world import World
+
+DAY_S = 86400.0
+KEEP_S = 30 * DAY_S
+
+_LEFT = """
+SELECT (SELECT count(*) FROM transition) + (SELECT count(*) FROM round) + (SELECT count(*) FROM step)
+     + (SELECT count(*) FROM event) + (SELECT count(*) FROM meter)
+"""
+
+
+def prune(world: World, *, keep_s: float = KEEP_S, limit: int = 1000) -> Removed:
+    return world.ledger.transact(lambda tx: pruning.prune(tx, keep_s=keep_s, limit=limit)).removed
+
+
+def later(world: World, days: float = 31) -> None:
+    """So many days pass; a new worker is there then."""
+    world.tick(after_s=days * DAY_S)
+    world.worker = world.hire()
+
+
+def pruned(world: World) -> set[str]:
+    """The jobs whose history was removed since they ended."""
+    rows: list[tuple[Any, ...]] = world.ledger.transact(
+        lambda tx: tx.rows("SELECT app, key FROM job WHERE pruned_at > changed_at")
+    )
+    return {app if key == "1" else f"{app}/{key}" for app, key in rows}
+
+
+def left(world: World) -> int:
+    """How many rows of history there are, of all jobs."""
+    return int(world.ledger.transact(lambda tx: tx.column(_LEFT))[0])

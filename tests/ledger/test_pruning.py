@@ -1,0 +1,283 @@
+"""What happened long ago is removed, and what it came to stays; what somebody has still to deal with is spared."""
+
+from uuid import UUID
+
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger import collecting, litter, pruning, workers
+from ledger.pruning import Removed
+from ledger.reads import dossier, reruns
+from ledger.reads.check import breaches
+from tests.ledger.ages import KEEP_S, later, left, prune, pruned
+from tests.ledger.flights import Sagas, came, did, switched, undid
+from tests.ledger.results import one_done
+from tests.ledger.trips import UNDONE, chain, fail
+from tests.world import World
+
+
+def test_the_history_of_what_ended_long_ago_is_removed_and_its_outcome_stays(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    world.finish("a")
+    world.finish("b")
+    later(world, 29)
+    assert prune(world) == Removed()
+    later(world, 2)
+    removed = prune(world)
+    assert (removed.jobs, removed.transitions, removed.rounds) == (2, 10, 2)
+    assert left(world) == 0
+    assert world.states() == {"a": State.SUCCEEDED, "b": State.SUCCEEDED}
+    assert prune(world) == Removed()
+    told = world.ledger.transact(lambda tx: dossier.dossier(tx, JobName("b", "1")))
+    assert told is not None
+    assert (told.job.pruned_at, told.history, told.rounds) == (world.now, [], [])
+    assert [parent.app for parent in told.parents] == ["a"]
+
+
+def test_what_has_not_ended_keeps_its_history(world: World) -> None:
+    world.apps("a -> b, c")
+    world.submit("b")
+    world.submit("c")
+    world.finish("c", Ending.ERROR)
+    later(world)
+    assert prune(world).jobs == 1
+    assert pruned(world) == {"c"}
+    assert world.history("a") == ["waiting", "ready"]
+
+
+def test_what_a_submission_still_wants_is_spared_until_that_has_ended(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    world.finish("a")
+    later(world)
+    assert prune(world) == Removed()
+    world.finish("b")
+    later(world)
+    assert prune(world).jobs == 2
+
+
+def test_what_nobody_has_collected_is_spared_and_archived_it_is_not(world: World) -> None:
+    seen = one_done(world)
+    later(world)
+    assert prune(world) == Removed()
+    assert world.ledger.transact(lambda tx: collecting.finished(tx, "a", State.SUCCEEDED, limit=9)) == [seen]
+    world.ledger.transact(lambda tx: collecting.archive(tx, [seen]))
+    assert prune(world).jobs == 1
+    assert world.field("a", "archived_at") == world.now
+
+
+def test_what_is_owed_to_children_is_spared(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.finish("a")
+    later(world)
+    owes = "INSERT INTO owed (job, since) SELECT id, now() FROM job"
+    world.ledger.transact(lambda tx: tx.write(owes))
+    assert prune(world) == Removed()
+
+
+def test_work_elsewhere_that_is_yet_to_be_ended_is_spared(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.finish("a")
+    goes_on = "UPDATE job SET handle = '{}', watch_at = changed_at + interval '9 years'"
+    world.ledger.transact(lambda tx: tx.write(goes_on))
+    later(world)
+    assert prune(world) == Removed()
+
+
+def test_a_saga_loses_its_journals_once_it_is_undone_and_not_while_it_could_not_be(world: World) -> None:
+    world.apps("a, b")
+    sagas = Sagas(world)
+    for job, ending in (("a", Ending.DISMAL), ("b", Ending.ERROR)):
+        world.submit(job)
+        claimed = sagas.claim(job)
+        sagas.write(claimed, did(1))
+        sagas.say("hello", job)
+        for entry in (switched(2, 1), undid(3, 0)):
+            assert sagas.write(claimed, entry).stands
+        sagas.end(claimed, ending, "it broke")
+    assert world.states() == {"a": State.FATAL, "b": State.FAILED}
+    later(world)
+    removed = prune(world)
+    assert (removed.jobs, removed.steps, removed.events) == (1, 3, 1)
+    assert pruned(world) == {"b"}
+    again = world.submit("b", rerun="job")
+    sagas.end(sagas.claim("b"))
+    assert world.submission(again) is SubmissionState.SUCCEEDED
+
+
+def test_a_saga_that_waits_keeps_all_of_it(world: World) -> None:
+    world.apps("a")
+    sagas = Sagas(world)
+    world.submit("a")
+    sagas.suspend(sagas.claim(), 1, "approved")
+    before = left(world)
+    later(world)
+    assert prune(world) == Removed()
+    assert left(world) == before
+    sagas.say("approved")
+    world.tick()
+    taken = world.ledger.transact(lambda tx: tx.column("SELECT id FROM event"))[0]
+    claimed = sagas.claim()
+    assert sagas.write(claimed, came(2, taken)).stands
+
+
+def test_what_a_saga_across_apps_has_done_is_spared_until_it_is_undone(world: World) -> None:
+    chain(world)
+    fail(world, "book", "pay", at="send")
+    later(world)
+    assert prune(world) == Removed()
+    world.finish("refund", Ending.ERROR)
+    assert world.submission(UNDONE) is SubmissionState.FAILED
+    later(world)
+    assert prune(world).jobs == 1
+    assert pruned(world) == {"send"}, "somebody has to deal with what is not undone"
+    world.submit("unbook", rerun="job")
+    for job in ("refund", "unbook"):
+        world.finish(job)
+    assert {world.state("pay"), world.state("book")} == {State.CANCELLED}
+    later(world)
+    assert prune(world).jobs == 4
+
+
+def test_what_waits_for_its_compensation_to_be_planned_is_spared(world: World) -> None:
+    chain(world)
+    fail(world, "book", "pay", at="send")
+    back = "UPDATE submission SET state = %(state)s, look_at = NULL, planned_at = NULL WHERE id = %(id)s"
+    unmarked = "UPDATE job SET undoes = NULL, undoes_claim = NULL"
+    for state in (SubmissionState.RECEIVED, SubmissionState.REFUSED):
+        world.ledger.transact(
+            lambda tx, state=state: (tx.write(unmarked), tx.write(back, state=state, id=UNDONE))
+        )
+        world.now = world.now.replace(year=world.now.year + 1)
+        assert prune(world) == Removed()
+
+
+def test_blobs_of_what_is_removed_are_litter_until_they_are_gone(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.record(claimed, output_blob="a/x/1-output-1", stderr_blob="a/x/1-stderr-2")
+    later(world)
+
+    def taken() -> set[str]:
+        return {*world.ledger.transact(lambda tx: litter.take(tx, 10))}
+
+    assert (taken(), prune(world).blobs) == (set(), 2)
+    assert taken() == {"a/x/1-output-1", "a/x/1-stderr-2"}
+    assert taken() == set(), "somebody has them"
+    world.tick(after_s=litter.PATIENCE_S)
+    assert len(taken()) == 2
+    world.ledger.transact(lambda tx: litter.gone(tx, ["a/x/1-output-1"]))
+    assert world.ledger.transact(litter.left) == 1
+    known = ["a/x/1-stderr-2", "a/x/1-output-9"]
+    assert world.ledger.transact(lambda tx: litter.unknown(tx, known)) == ["a/x/1-output-9"]
+
+
+def test_a_pruned_job_that_is_run_again_goes_on_counting_its_claims(world: World) -> None:
+    world.apps("a -> b", max_fails=1)
+    world.submit("b", policy={"max_fails": 3}, kwargs={"n": 1})
+    for job in ("a", "b"):
+        world.finish(job)
+    later(world)
+    assert prune(world).jobs == 2
+    again = world.submit("a", rerun="downstream")
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
+    assert (world.field("a", "claim"), world.field("b", "max_fails")) == (1, 3)
+    assert world.ledger.transact(breaches) == []
+    world.finish("a")
+    world.finish("b")
+    assert world.field("b", "claim") == 2
+    assert world.history("b") == ["waiting", "ready", "running", "executed", "succeeded"]
+    assert world.submission(again) is SubmissionState.SUCCEEDED
+    later(world)
+    assert prune(world).jobs == 2, "its second life is as old by now"
+
+
+def test_dead_ancestors_of_a_pruned_job_run_again_with_it(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    world.finish("a", Ending.ERROR)
+    assert world.state("b") is State.UPSTREAM_FAILED
+    later(world)
+    assert prune(world).jobs == 2
+    world.submit("b", rerun="job")
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
+
+
+def test_a_pruned_job_does_not_say_by_which_code_it_ran(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    later(world)
+    prune(world)
+    ran = world.ledger.transact(lambda tx: reruns.of_job(tx, JobName("a", "1")))
+    assert ran is not None
+    assert (ran.digest, ran.is_pruned) == (None, True)
+
+
+def test_a_preview_counts_what_goes_and_changes_nothing(world: World) -> None:
+    world.apps("a -> b, c")
+    for app in "bc":
+        world.submit(app)
+    for app in "abc":
+        world.finish(app)
+    later(world)
+    before = left(world)
+    foreseen = world.ledger.transact(lambda tx: pruning.preview(tx, keep_s=KEEP_S, limit=1000)).removed
+    assert left(world) == before > 0
+    assert (prune(world), foreseen.jobs) == (foreseen, 3)
+
+
+def test_a_batch_is_bounded_and_the_next_goes_on_behind_it(world: World) -> None:
+    world.apps("a")
+    for key in "12345":
+        world.submit("a", key)
+        world.finish(f"a/{key}")
+    later(world)
+    place, sizes = pruning.START, []
+    while place is not None:
+        removed, place = world.ledger.transact(
+            lambda tx, place=place: pruning.prune(tx, keep_s=KEEP_S, after=place, limit=2)
+        )
+        sizes.append(removed.jobs)
+    assert sizes == [2, 2, 1]
+
+
+def test_a_sweep_goes_on_where_it_left_off_past_what_is_spared_and_then_rests(world: World) -> None:
+    world.apps("a, b")
+    world.submit("a")
+    for key in "12345":
+        world.submit("b", key)
+        world.finish(f"b/{key}")
+    world.submit("b", "1", id="wants")
+    reopened = """
+        UPDATE submission SET state = 'active', sentinel = (SELECT id FROM job WHERE app = 'a') WHERE id = 'wants'
+    """
+    world.ledger.transact(lambda tx: tx.write(reopened))
+    later(world)
+
+    def sweep() -> int:
+        return world.ledger.transact(lambda tx: pruning.sweep(tx, keep_s=KEEP_S, limit=2)).jobs
+
+    assert [sweep() for _ in range(4)] == [1, 2, 1, 0]
+    assert pruned(world) == {"b/2", "b/3", "b/4", "b/5"}
+    world.ledger.transact(lambda tx: tx.write("UPDATE submission SET state = 'succeeded' WHERE id = 'wants'"))
+    assert sweep() == 0, "it rests"
+    world.tick(after_s=pruning.REST_S)
+    assert sweep() == 1
+
+
+def test_workers_that_left_long_ago_are_forgotten_and_others_are_not(world: World) -> None:
+    gone, asleep = world.hire(), world.hire()
+    world.ledger.transact(lambda tx: workers.leave(tx, gone))
+    later(world)
+    forgotten = world.ledger.transact(lambda tx: pruning.prune_workers(tx, keep_s=KEEP_S, limit=10))
+    assert forgotten.workers == 1
+    there: set[UUID] = {*world.ledger.transact(lambda tx: tx.column("SELECT id FROM worker"))}
+    assert gone not in there
+    assert asleep in there
