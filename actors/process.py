@@ -6,20 +6,21 @@ from contextlib import ExitStack
 from threading import Timer
 from uuid import uuid4
 
-from actors.assembly import stores
+from actors.assembly import blobs, stores
 from actors.client import Client
 from actors.definitions import Definitions
 from actors.handlers import HANDLERS, handle
 from actors.holdings import Holdings
 from actors.lifeline import Lifeline
 from actors.lookout import Lookout
+from actors.retention import Retention
 from actors.running import Running
 from actors.settings import Settings
 from actors.ticker import Ticker
 from actors.watching import Watching
 from broker.carrier import Broker
 from broker.delivery import Delivery
-from broker.messages import CONTROL, SCHEDULER, Execute, Message, Watch
+from broker.messages import CONTROL, SCHEDULER, Execute, Message, Tick, Watch
 from broker.service import Handler, Service, serve
 from jobs.errors import Unreachable
 from ledger.connection import Ledger
@@ -61,6 +62,7 @@ class Process:
         # One that serves everything may have no app yet.
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
+        self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
         self._running = Running(
             ledger, lambda: definitions.current, self._holdings, worker, self._send, stores=stores(settings)
         )
@@ -138,6 +140,8 @@ class Process:
 
     def _handle(self, message: Message, delivery: Delivery) -> None:
         self._send(handle(self._ledger, self._definitions.current, message))
+        if isinstance(message, Tick):
+            self._retention.tick()
 
     def _execute(self, message: Message, delivery: Delivery) -> None:
         if isinstance(message, Execute):

@@ -26,7 +26,7 @@ _NAMESPACE = "dramatiq"
 
 class Settings(Struct, frozen=True, kw_only=True):
     """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it.
-    Blobs and ``programs`` are under ``home`` too where nothing else is said.
+    Blobs and ``programs`` are under ``home`` too where nothing else is said. ``keep_history_s`` None is for ever.
     """
 
     apps: tuple[str, ...] = ()
@@ -43,6 +43,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     queue_type: str = "quorum"
     broker_namespace: str = _NAMESPACE
     blobs_url: str | None = None
+    keep_history_s: float | None = 90 * 86400.0
     programs: Path | None = None
     program_rules: Rules = Rules()
 
@@ -82,6 +83,7 @@ def read_settings(
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
         broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, _NAMESPACE),
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
+        keep_history_s=take("KEEP_HISTORY", keep_s, defaults.keep_history_s, "30d"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
     )
@@ -108,6 +110,11 @@ class _Found:
 def process_settings(**given: object) -> Settings:
     """The settings of this very process, from where it was started."""
     return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type] # its own words, passed on
+
+
+def keep_s(text: str) -> float | None:
+    """How long something is kept; None for ever. ValueError for what is neither a duration nor ``off``."""
+    return None if text == "off" else _positive_s(text)
 
 
 def _rules(found: _Found, usual: Rules) -> Rules:

@@ -1,21 +1,31 @@
 """Blobs by their names, below one address."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, Any
+from datetime import UTC, datetime
+from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from jobs.errors import SluiceError
 
 _CHUNK_BYTES = 1024 * 1024
+#: What the services call the time at which something was written.
+_TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 
 
 class BlobsUnavailable(SluiceError):
     """The blob store does not do what it is asked to; trying again may help."""
 
     exit_code = 3
+
+
+class Stored(NamedTuple):
+    """A blob, and when it was written by the clock of the store."""
+
+    name: str
+    at: datetime
 
 
 class BlobStore:
@@ -30,9 +40,8 @@ class BlobStore:
         with self._told_as(f"{name} could not be stored"):
             files, root = self._opened()
             path = f"{root}/{name}"
-            files.makedirs(path.rpartition("/")[0], exist_ok=True)
             try:
-                with files.open(path, "wb") as target:
+                with _begun(files, path) as target:
                     shutil.copyfileobj(content, target, _CHUNK_BYTES)
             except BaseException:
                 with suppress(OSError):
@@ -47,6 +56,28 @@ class BlobStore:
             with files.open(f"{root}/{name}", "rb") as source:
                 while piece := source.read(_CHUNK_BYTES):
                     yield piece
+
+    def remove(self, name: str) -> None:
+        """Throw the blob away. One that is not here is as good as gone."""
+        with self._told_as(f"{name} could not be removed"):
+            files, root = self._opened()
+            path = f"{root}/{name}"
+            with suppress(FileNotFoundError):
+                files.rm_file(path)
+            if "file" in _protocols(files):
+                # Only a real folder is there without anything in it.
+                with suppress(OSError):
+                    files.rmdir(path.rpartition("/")[0])
+
+    def stored(self) -> Iterator[Stored]:
+        """Every blob of which the store says when it was written, folder by folder."""
+        with self._told_as("store could not be listed"):
+            files, root = self._opened()
+            for folder, _, found in files.walk(root, detail=True):
+                for word, facts in found.items():
+                    at = _written_at(facts)
+                    if at is not None:
+                        yield Stored(f"{folder.removeprefix(root)}/{word}".strip("/"), at)
 
     def _opened(self) -> tuple[Any, str]:
         from fsspec.core import url_to_fs  # noqa: PLC0415  # A tenth of a second, for few runs.
@@ -70,3 +101,33 @@ class BlobStore:
         """An address may hold a password, and libraries like to show addresses."""
         user = urlsplit(self._url).netloc.rpartition("@")[0]
         return text.replace(user, "…") if user else text
+
+
+def _begun(files: Any, path: str) -> Any:
+    """The blob, open to be written, in its folder. Whoever removes the last one in there takes the folder away, perhaps
+    between the two."""
+    folder = path.rpartition("/")[0]
+    files.makedirs(folder, exist_ok=True)
+    try:
+        return files.open(path, "wb")
+    except FileNotFoundError:
+        files.makedirs(folder, exist_ok=True)
+        return files.open(path, "wb")
+
+
+def _protocols(files: Any) -> tuple[str, ...]:
+    named = files.protocol
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def _written_at(facts: Mapping[str, Any]) -> datetime | None:
+    """None where the store does not say, or says it in words that we do not know."""
+    said = next((facts[word] for word in _TIMES if facts.get(word) is not None), None)
+    if isinstance(said, int | float):
+        return datetime.fromtimestamp(said, UTC)
+    if isinstance(said, str):
+        with suppress(ValueError):
+            said = datetime.fromisoformat(said)
+    if not isinstance(said, datetime):
+        return None
+    return said if said.tzinfo else said.replace(tzinfo=UTC)

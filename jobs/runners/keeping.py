@@ -1,5 +1,6 @@
 """What becomes of the whole of an output that the ledger has no room for (``keep_output``)."""
 
+import re
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -10,6 +11,13 @@ from jobs.outcome import Ending, Outcome
 from jobs.runners.excerpt import Excerpt
 from jobs.runners.joblog import job_log, worker_log
 from jobs.runners.process import Exit
+
+_STORED = re.compile(r"[^/]+/[^/]+/\d+-(?:output|stderr)-[0-9a-f]{32}")
+
+
+def is_output(blob: str) -> bool:
+    """Whether a blob of this name is one that was stored here. What else is in the store is somebody else's."""
+    return _STORED.fullmatch(blob) is not None
 
 
 def keep_whole(

@@ -24,6 +24,8 @@ def require_same_code(desk: Desk, jobs: Iterable[Ran]) -> None:
 
 def _difference(desk: Desk, job: Ran) -> str:
     """Empty for a job that never ran, or of which nothing is known to differ."""
+    if job.is_pruned:
+        return "its history was removed, and with it by which code it ran"
     if job.digest is None:
         return ""
     if job.app not in desk.catalogue:

@@ -114,7 +114,7 @@ COMMANDS = (
     ),
     Group(
         word="db",
-        help="look after the ledger: upgrade, check, announce",
+        help="look after the ledger: upgrade, check, prune, announce",
         commands=(
             Command(
                 word="upgrade",
@@ -125,6 +125,11 @@ COMMANDS = (
                 word="check",
                 help="whether the ledger agrees with itself",
                 module="ops.cli.commands.db_check",
+            ),
+            Command(
+                word="prune",
+                help="remove what happened long ago",
+                module="ops.cli.commands.db_prune",
             ),
             Command(
                 word="announce",

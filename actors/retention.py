@@ -1,0 +1,119 @@
+"""Retention: what happened long ago is removed a batch at a time, and its blobs once that is committed."""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import islice
+
+from msgspec import Struct
+
+from jobs.blobs import BlobStore, BlobsUnavailable
+from jobs.runners.keeping import is_output
+from ledger import litter, pruning
+from ledger.connection import Ledger, Tx
+from ledger.pruning import START, Place, Removed, Stretch
+from ledger.sql import LONGEST_S
+
+_LOG = logging.getLogger("sluice.retention")
+
+#: So many jobs are looked at by one step, and so many blobs thrown away.
+LIMIT = 1000
+BLOBS = 100
+#: A blob stands in the store before the round that has it stands in the ledger. After so long it is nobody's.
+ORPHANED_S = 86400.0
+
+
+class Swept(Struct, frozen=True, kw_only=True):
+    """``blobs`` were thrown away, those of rounds removed before among them; ``orphans`` too, which no round had."""
+
+    removed: Removed
+    blobs: int
+    orphans: int
+
+
+class Retention:
+    """What a process does on each tick. ``keep_s`` None keeps everything for ever."""
+
+    def __init__(self, ledger: Ledger, blobs: BlobStore, keep_s: float | None) -> None:
+        self._ledger = ledger
+        self._blobs = blobs
+        self._keep_s = keep_s
+
+    def tick(self) -> None:
+        """One bounded step. Of several processes one looks for what is old; where there is nothing that costs two
+        look-ups by key."""
+        if (keep_s := self._keep_s) is None:
+            return
+        removed = self._ledger.transact(lambda tx: pruning.sweep(tx, keep_s=keep_s, limit=LIMIT))
+        if removed != Removed():
+            _LOG.info("the history of %d jobs was removed, and %d workers", removed.jobs, removed.workers)
+        try:
+            throw_away(self._ledger, self._blobs)
+        except BlobsUnavailable as error:
+            _LOG.warning("blobs of rounds that are gone are thrown away later: %s", error.what)
+
+
+def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
+    """So many of the blobs whose rounds are gone; how many. Where one cannot be, the others are for another time."""
+    taken = ledger.transact(lambda tx: litter.take(tx, BLOBS))
+    gone: list[str] = []
+    try:
+        for blob in taken:
+            blobs.remove(blob)
+            gone.append(blob)
+    finally:
+        if gone:
+            ledger.transact(lambda tx: litter.gone(tx, gone))
+    return len(gone)
+
+
+def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> Swept:
+    """All there is by now, and the blobs; with ``orphans``, those that no round of this ledger has too.
+
+    BlobsUnavailable where the store does not answer: what was removed by then is, and its blobs are thrown away by the
+    next who asks.
+    """
+    removed = _all(ledger, pruning.prune, keep_s)
+    while (
+        workers := ledger.transact(lambda tx: pruning.prune_workers(tx, keep_s=keep_s, limit=LIMIT))
+    ).workers:
+        removed += workers
+    thrown = 0
+    while count := throw_away(ledger, blobs):
+        thrown += count
+    found = [*_orphans(ledger, blobs, keep_s)] if orphans else []
+    for blob in found:
+        blobs.remove(blob)
+    return Swept(removed=removed, blobs=thrown, orphans=len(found))
+
+
+def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> Swept:
+    """What that would come to. It changes nothing."""
+    removed = _all(ledger, pruning.preview, keep_s)
+    removed += ledger.transact(lambda tx: pruning.preview_workers(tx, keep_s=keep_s))
+    litters = ledger.transact(litter.left)
+    found = sum(1 for _ in _orphans(ledger, blobs, keep_s)) if orphans else 0
+    return Swept(removed=removed, blobs=removed.blobs + litters, orphans=found)
+
+
+def _all(ledger: Ledger, step: Callable[..., Stretch], keep_s: float) -> Removed:
+    """Step by step, each a transaction of its own, up to whatever had ended by the last."""
+    removed, place = Removed(), START
+
+    def work(tx: Tx, after: Place) -> Stretch:
+        return step(tx, keep_s=keep_s, after=after, limit=LIMIT)
+
+    while True:
+        stretch = ledger.transact(lambda tx, after=place: work(tx, after))  # type: ignore[misc] # it is bound at once
+        removed += stretch.removed
+        if stretch.place is None:
+            return removed
+        place = stretch.place
+
+
+def _orphans(ledger: Ledger, blobs: BlobStore, keep_s: float) -> Iterator[str]:
+    now = ledger.transact(lambda tx: tx.instant())
+    before = now - timedelta(seconds=min(max(keep_s, ORPHANED_S), LONGEST_S))
+    old = (each.name for each in blobs.stored() if each.at < before and is_output(each.name))
+    while names := list(islice(old, LIMIT)):
+        yield from ledger.transact(lambda tx, names=names: litter.unknown(tx, names))  # type: ignore[misc] # bound at once, likewise

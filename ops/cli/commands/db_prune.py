@@ -1,0 +1,76 @@
+"""``sluice db prune``: remove what happened to jobs that ended long ago. What they came to stays, and whatever plans go
+by; SLUICE_KEEP_HISTORY has the groomer do the same by itself, a little at a time.
+"""
+
+import argparse
+
+from actors.assembly import blobs
+from actors.retention import Swept, preview, prune
+from actors.settings import keep_s
+from jobs.blobs import BlobsUnavailable
+from jobs.errors import BadRequest
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Line, Table
+from ops.times import span
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--older-than",
+        metavar="AGE",
+        help="what ended longer ago than this, say 30d; else SLUICE_KEEP_HISTORY",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="count what would go, and change nothing")
+    parser.add_argument(
+        "--orphans",
+        action="store_true",
+        help="blobs too that no round has; only where no other ledger has its blobs in the same store",
+    )
+
+
+def run(desk: Desk, options: Options) -> int:
+    keep = _keep_s(desk, options.older_than)
+    ledger, store = Installation(desk).ledger, blobs(desk.settings)
+    try:
+        swept = (preview if options.dry_run else prune)(ledger, store, keep_s=keep, orphans=options.orphans)
+    except BlobsUnavailable as error:
+        error.advice = "What else there was is removed; the next `sluice db prune` goes on with the blobs."
+        raise
+    removed = {name: getattr(swept.removed, name) for name in swept.removed.__struct_fields__}
+    counts = removed | {"blobs": swept.blobs} | ({"orphans": swept.orphans} if options.orphans else {})
+    document = {"older_than_s": keep, "dry_run": options.dry_run, "removed": counts}
+    desk.output.answer(document, Line(_sentence(swept, keep, dry=options.dry_run)), _table(counts))
+    return DONE
+
+
+def _keep_s(desk: Desk, text: str | None) -> float:
+    if text is None:
+        if desk.settings.keep_history_s is None:
+            raise BadRequest(
+                "SLUICE_KEEP_HISTORY is off: everything is kept.",
+                advice="Say how old is too old, for example `sluice db prune --older-than 30d`.",
+            )
+        return desk.settings.keep_history_s
+    try:
+        keep = keep_s(text)
+    except ValueError as error:
+        raise BadRequest(f"--older-than: {error}.", advice="For example --older-than 30d") from None
+    if keep is None:
+        raise BadRequest("--older-than off would remove nothing.", advice="For example --older-than 30d")
+    return keep
+
+
+def _sentence(swept: Swept, keep: float, *, dry: bool) -> str:
+    count = swept.removed.jobs
+    jobs = "1 job" if count == 1 else f"{count} jobs"
+    verb = "would be removed" if dry else "was removed"
+    return f"The history of {jobs} that ended more than {span(keep)} ago {verb}."
+
+
+def _table(counts: dict[str, int]) -> Table:
+    return Table(
+        ("what", "removed"), [(name, count) for name, count in counts.items() if name != "jobs" and count]
+    )
