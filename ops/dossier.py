@@ -34,6 +34,7 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         "end_before": job.end_before,
         "uncollected": job.is_uncollected,
         "archived_at": job.archived_at,
+        "pruned_at": job.pruned_at,
         "handle": masked_value(job.handle),
         "watch": _watch(job),
         "kwargs": masked_kwargs(job.kwargs or {}),

@@ -7,6 +7,7 @@ from ledger.reads.dossier import Dossier
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from ops.cli.records import dossier_of
+from ops.pruned import removed
 from ops.words import command
 
 
@@ -19,6 +20,11 @@ def is_saga(desk: Desk, found: Dossier) -> bool:
 def saga_of(desk: Desk, installation: Installation, app: str, key: str) -> Dossier:
     """BadRequest where there is no such job, or it is no saga as far as anybody can tell."""
     found = dossier_of(desk, installation, app, key)
+    if not is_saga(desk, found) and found.job.is_pruned:
+        raise BadRequest(
+            f"Whether {found.job.name} is a saga nobody can tell: {removed(found.job)}.",
+            advice="With its definitions at hand (--apps) it can be told.",
+        )
     if not is_saga(desk, found):
         raise BadRequest(
             f"{found.job.name} is no saga, so it has no steps.",

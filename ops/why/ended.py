@@ -8,11 +8,12 @@ from jobs.sagas.turn_back import TurnBack
 from jobs.states import State
 from ledger.reads.dossier import Job
 from ledger.reads.obstacles import Obstacles
+from ops.pruned import removed
 from ops.times import moment
 from ops.why import parents, sagas
 from ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from ops.why.asked import canceller
-from ops.words import first_line
+from ops.words import command, first_line
 
 #: Who runs an expired job again is offered so much time.
 ANOTHER = timedelta(hours=1)
@@ -22,7 +23,9 @@ _CALLED_OFF = frozenset(TurnBack)
 
 def reason(job: Job, facts: Obstacles) -> Reason:
     because, waits_for, remedies = _REASONS[job.state](job, facts)
-    return Reason(f"{because}{_undoing(job)}", waits_for, remedies)
+    if job.is_pruned:
+        remedies = [each for each in remedies if each.command != command("logs", job.name)]
+    return Reason(f"{because}{_undoing(job)}{_pruned(job)}", waits_for, remedies)
 
 
 def _succeeded(job: Job, _: Obstacles) -> Reason:
@@ -106,6 +109,10 @@ def _undoing(job: Job) -> str:
     if job.compensates and job.compensates.state is State.SUCCEEDED and job.state is not State.SUCCEEDED:
         return f"; so {job.compensates.name} is not undone"
     return ""
+
+
+def _pruned(job: Job) -> str:
+    return f"; {removed(job)}" if job.is_pruned else ""
 
 
 def _after(facts: Obstacles) -> str:

@@ -24,6 +24,7 @@ from ops.cli.naming import job_options
 from ops.cli.page import Line, Verbatim
 from ops.cli.records import dossier_of
 from ops.dossier import round_document
+from ops.pruned import removed
 from ops.times import moment
 
 FOLLOW_EVERY_S = 0.3
@@ -52,6 +53,7 @@ def run(desk: Desk, options: Options) -> int:
     if options.course:
         lines = _course(found)
         desk.output.answer({**_job(found), "log": lines}, *map(Line, lines))
+        _note_removed(desk, found)
         return DONE
     rounds = _ended(found, options.round)
     if options.round is not None and options.round not in {each.round for each in found.rounds}:
@@ -59,9 +61,10 @@ def run(desk: Desk, options: Options) -> int:
     desk.output.answer({**_job(found), "rounds": [round_document(each) for each in rounds]})
     for each in rounds:
         _show(desk, each)
-    if not rounds:
+    if not rounds and not found.job.is_pruned:
         what = f"{found.job.name} is {found.job.state}; no round of it has ended."
         desk.output.note(Line(what, "bright_black"))
+    _note_removed(desk, found)
     return DONE
 
 
@@ -73,6 +76,7 @@ def _follow(desk: Desk, options: Options) -> int:
         found = dossier_of(desk, installation, options.app, options.key)
         told = tell(desk, found, told)
         if found.job.state in TERMINAL:
+            _note_removed(desk, found)
             return DONE
         time.sleep(FOLLOW_EVERY_S)
 
@@ -99,8 +103,21 @@ def _course(found: Dossier) -> tuple[str, ...]:
     return log_of(job.name, found.history, found.rounds, archived_at=job.archived_at)
 
 
+def _note_removed(desk: Desk, found: Dossier) -> None:
+    """Where there is nothing to be shown, or not all of it, that this is so."""
+    if words := removed(found.job):
+        job = found.job
+        what = f"{job.name} is {job.state} since {moment(job.changed_at)} UTC; {words}."
+        desk.output.note(Line(what, "bright_black"))
+
+
 def _job(found: Dossier) -> dict[str, object]:
-    return {"app": found.job.app, "key": found.job.key, "state": found.job.state}
+    return {
+        "app": found.job.app,
+        "key": found.job.key,
+        "state": found.job.state,
+        "pruned_at": found.job.pruned_at,
+    }
 
 
 def _ended(found: Dossier, number: int | None) -> list[Round]:
@@ -109,7 +126,10 @@ def _ended(found: Dossier, number: int | None) -> list[Round]:
 
 def _past(found: Dossier) -> str:
     numbers = sorted({each.round for each in found.rounds})
-    return f"It has had {', '.join(map(str, numbers))}." if numbers else "It has not been run yet."
+    if numbers:
+        return f"It has had {', '.join(map(str, numbers))}."
+    words = removed(found.job)
+    return f"{words[:1].upper()}{words[1:]}." if words else "It has not been run yet."
 
 
 def _show(desk: Desk, each: Round) -> None:

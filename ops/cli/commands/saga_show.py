@@ -13,6 +13,7 @@ from ops.cli.installation import Installation
 from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, colour
 from ops.cli.sagas import saga_of
+from ops.pruned import removed
 from ops.saga_document import as_document
 from ops.times import moment
 
@@ -29,6 +30,7 @@ def run(desk: Desk, options: Options) -> int:
         "app": job.app,
         "key": job.key,
         "state": job.state,
+        "pruned_at": job.pruned_at,
         "saga": as_document(found.flight, whole=True),
     }
     desk.output.answer(document, *_page(found, traceback=options.traceback))
@@ -38,6 +40,10 @@ def run(desk: Desk, options: Options) -> int:
 def _page(found: Dossier, *, traceback: bool) -> Iterator[Block]:
     job = found.job
     yield Line(f"{job.name} {job.state} since {moment(job.changed_at)} UTC", f"bold {colour(job.state)}")
+    if words := removed(job):
+        yield Line(words, indent=2)
+    if job.is_pruned:
+        return
     yield from page(found.flight, job.state, traceback=traceback)
     if job.state is State.FATAL:
         yield from way_out(job.name, found.flight)

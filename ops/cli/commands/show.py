@@ -23,6 +23,7 @@ from ops.cli.page import Block, Line, Table, colour
 from ops.cli.records import dossier_of
 from ops.cli.sagas import is_saga
 from ops.dossier import as_document, done
+from ops.pruned import removed
 from ops.times import moment, precise, span
 from ops.words import command, first_line
 
@@ -60,17 +61,19 @@ def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bo
         yield Line(f"there already: {', '.join(done(found, calendar)) or 'nothing'}", indent=2)
     if is_saga:
         yield from (Line(text, indent=2) for text in facts(found.flight, job.state))
-        yield Line()
-        yield steps(found.flight, job.state)
+        if not job.is_pruned:
+            yield Line()
+            yield steps(found.flight, job.state)
     if found.rounds:
         yield from _part(
             ("round", "worker", "began (UTC)", "took", "ending", "error"), map(_round, found.rounds)
         )
-    moves = (
+    moves = [
         (precise(each.at), each.source, State(each.target), each.by, each.round, each.note or each.verb)
         for each in found.history
-    )
-    yield from _part(("at (UTC)", "from", "to", "by", "round", "note"), moves)
+    ]
+    if moves:
+        yield from _part(("at (UTC)", "from", "to", "by", "round", "note"), moves)
     yield from _relatives(
         ("parent", "state", "group", "must have"), map(_parent, _sorted(found.parents)), whole=whole
     )
@@ -87,6 +90,7 @@ def _facts(found: Dossier) -> Iterator[str]:
         yield f"priority {job.priority}"
     yield from _times_and_places(job)
     yield from _collecting(job)
+    yield from filter(None, [removed(job)])
     if job.work_ids is not None:
         yield f"work IDs {short_text_of(tuple(ids_of(job.work_ids)))}"
     if job.kwargs:

@@ -1,0 +1,175 @@
+"""``sluice db prune``, and what is shown of a job whose history is gone."""
+
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from jobs.outcome import Ending
+from ops.cli.main import main
+from tests.ops.site import WORDS, Site
+
+LONG_AGO = timedelta(days=100)
+
+
+@pytest.fixture
+def old(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Of 100 days ago ``a/1`` has succeeded, ``a/2`` has failed, and ``b/4`` waits; of today is ``a/3``."""
+    monkeypatch.setenv("SLUICE_BLOBS_URL", str(site.folder / "blobs"))
+    site.define({"a": WORDS, "b": WORDS | {"depends_on": {"app_name": ["c"]}}, "c": WORDS})
+    today = site.world.now
+    site.world.now = today - LONG_AGO
+    site.hire(queues=[], threads=1)
+    for key in "12":
+        site.world.submit("a", key)
+    site.world.submit("b", "4")
+    claimed = site.world.claim("a/1")
+    assert claimed is not None
+    site.world.record(claimed, output="printed", output_blob=stored(site, "a/t/1-output-" + 32 * "0"))
+    site.world.finish("a/2", Ending.ERROR)
+    site.world.now = today
+    site.hire(queues=[], threads=1)
+    site.world.submit("a", "3")
+    site.world.finish("a/3")
+    return site
+
+
+def stored(site: Site, name: str, *, days: float = 0) -> str:
+    """A blob of this name, so many days old."""
+    path = site.folder / "blobs" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("printed, and more")
+    aged(path, days)
+    return name
+
+
+def aged(path: Path, days: float) -> None:
+    at = time.time() - days * 86400
+    os.utime(path, (at, at))
+
+
+def blobs(site: Site) -> set[str]:
+    root = site.folder / "blobs"
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+def counts(site: Site, *words: str) -> dict[str, int]:
+    found: dict[str, int] = site.says("db", "prune", *words)["removed"]
+    return {name: count for name, count in found.items() if count}
+
+
+def test_what_ended_long_ago_loses_its_history_and_its_blobs(old: Site) -> None:
+    gone = {"jobs": 2, "transitions": 10, "rounds": 2, "blobs": 1}
+    assert counts(old, "--dry-run") == gone
+    assert len(blobs(old)) == 1
+    assert counts(old) == gone
+    assert blobs(old) == set()
+    assert not (old.folder / "blobs" / "a" / "t").exists()
+    assert counts(old) == {}
+    assert old.says("db", "check") == {"breaches": []}
+    assert {(job["key"], job["state"]) for job in old.says("ls", "--app", "a")} == {
+        ("1", "succeeded"),
+        ("2", "failed"),
+        ("3", "succeeded"),
+    }
+
+
+def test_how_old_is_too_old_is_said_or_set(old: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert counts(old, "--older-than", "200d") == {}
+    monkeypatch.setenv("SLUICE_KEEP_HISTORY", "off")
+    error = old.says("db", "prune", code=2)["error"]
+    assert "SLUICE_KEEP_HISTORY is off" in error["what"]
+    for words in ("soon", "off", "0"):
+        assert "--older-than" in old.says("db", "prune", "--older-than", words, code=2)["error"]["what"]
+    assert counts(old, "--older-than", "99d", "--dry-run")["jobs"] == 2
+
+
+def test_for_people_it_says_what_it_removed(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["db", "prune", "--older-than", "30d"]) == 0
+    said = capfd.readouterr().out
+    assert "The history of 2 jobs that ended more than 30 d 0 h ago was removed." in said
+    assert "transitions" in said
+    assert main(["db", "prune", "--older-than", "30d"]) == 0
+    assert "transitions" not in capfd.readouterr().out
+
+
+def test_orphans_are_removed_where_that_is_asked_for_and_nothing_else_in_the_store_is(old: Site) -> None:
+    orphan = stored(old, "a/t/2-stderr-" + 32 * "a", days=91)
+    young = stored(old, "a/t/3-output-" + 32 * "b", days=0.5)
+    foreign = stored(old, "report.csv", days=400)
+    known = "a/t/1-output-" + 32 * "0"
+    aged(old.folder / "blobs" / known, 100)
+    assert "orphans" not in counts(old, "--dry-run")
+    assert counts(old, "--dry-run", "--orphans", "--older-than", "300d") == {}
+    assert counts(old, "--dry-run", "--orphans", "--older-than", "1s")["orphans"] == 1
+    assert counts(old, "--orphans")["orphans"] == 1
+    assert orphan not in blobs(old)
+    assert blobs(old) == {young, foreign}
+
+
+def test_a_store_that_does_not_answer_is_said_and_the_blobs_go_later(
+    old: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setenv("SLUICE_BLOBS_URL", "nosuch://host/x")
+        error = old.says("db", "prune", code=3)["error"]
+        assert "could not be removed" in error["what"]
+    assert len(blobs(old)) == 1
+    patience = "UPDATE litter SET try_at = now()"
+    old.world.ledger.transact(lambda tx: tx.write(patience))
+    assert counts(old) == {"blobs": 1}
+    assert blobs(old) == set()
+
+
+def test_what_is_gone_is_said_wherever_somebody_looks_for_it(old: Site) -> None:
+    old.says("db", "prune")
+    shown = old.says("show", "a", "2")
+    assert (shown["state"], shown["history"], shown["rounds"], shown["record"]) == ("failed", [], [], {})
+    assert shown["pruned_at"] is not None
+    words = "how it came to its end was removed at"
+    assert words in old.in_words("a/2", "show")
+    assert words in old.why("a/2")["because"]
+    assert not any("logs" in each["command"] for each in old.why("a/2")["remedies"])
+    assert any("retry" in each["command"] for each in old.why("a/2")["remedies"])
+    logs = old.says("logs", "a", "1")
+    assert (logs["rounds"], logs["pruned_at"]) == ([], old.says("show", "a", "1")["pruned_at"])
+    assert words in old.says("logs", "a", "1", "--round", "0", code=2)["error"]["advice"].lower()
+    assert old.says("logs", "a", "1", "--course")["log"] == []
+    assert old.says("show", "a", "3")["pruned_at"] is None
+
+
+def test_for_people_logs_say_that_what_was_printed_is_gone(
+    old: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    old.says("db", "prune")
+    for words in ((), ("--course",), ("--follow",)):
+        assert main(["logs", "a", "1", *words]) == 0
+        said = capfd.readouterr()
+        assert "a/1 is succeeded since" in said.out + said.err
+        assert "was removed at" in said.out + said.err
+
+
+def test_submissions_count_what_they_wanted_as_before(old: Site) -> None:
+    before = old.says("submissions")
+    old.says("db", "prune")
+    assert old.says("submissions") == before
+
+
+def test_a_pruned_job_is_retried_and_by_the_same_code_only_where_that_is_forced(old: Site) -> None:
+    old.says("db", "prune")
+    refused = old.says("retry", "a", "2", "--same-code", code=2)["error"]
+    assert "its history was removed" in refused["what"]
+    assert old.world.state("a/2") == "failed"
+    old.says("retry", "a", "2", "--same-code", "--force")
+    old.world.now += timedelta(seconds=20)
+    old.world.tick()
+    assert old.world.state("a/2") == "ready"
+    assert "what happened to it before was removed" in old.in_words("a/2", "show")
+
+
+def test_a_pruned_saga_says_so_in_place_of_its_steps(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    old.says("db", "prune")
+    error = old.says("saga", "show", "a", "1", code=2)["error"]
+    assert "nobody can tell" in error["what"]
