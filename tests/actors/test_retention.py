@@ -1,0 +1,111 @@
+"""What a process does for retention on each tick, by a clock that is set by hand."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from actors import retention
+from actors.retention import Retention, Swept
+from jobs.blobs import BlobStore
+from ledger.pruning import REST_S, Removed
+from tests.ledger.ages import DAY_S, KEEP_S, later, pruned
+from tests.world import World
+
+BLOB = "a/t/1-output-" + 32 * "0"
+
+
+def old(world: World, jobs: int = 1) -> None:
+    """So many jobs of a, of which each has a blob, ended long ago."""
+    world.apps("a")
+    for key in range(1, jobs + 1):
+        world.submit("a", str(key))
+        claimed = world.claim(f"a/{key}")
+        assert claimed is not None
+        world.record(claimed, output_blob=f"{BLOB[:-1]}{key}")
+    later(world)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> BlobStore:
+    return BlobStore(str(tmp_path))
+
+
+def put(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("printed")
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name[-1] for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_tick_removes_what_is_old_and_then_its_blobs(
+    world: World, store: BlobStore, tmp_path: Path
+) -> None:
+    old(world, 2)
+    put(tmp_path, f"{BLOB[:-1]}1", f"{BLOB[:-1]}2", f"{BLOB[:-1]}3")
+    Retention(world.ledger, store, KEEP_S).tick()
+    assert pruned(world) == {"a", "a/2"}
+    assert files(tmp_path) == ["3"]
+
+
+def test_a_tick_is_bounded_and_the_next_goes_on(
+    world: World, store: BlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "LIMIT", 2)
+    old(world, 5)
+    ours = Retention(world.ledger, store, KEEP_S)
+    seen = []
+    for _ in range(3):
+        ours.tick()
+        seen.append(len(pruned(world)))
+    assert seen == [2, 4, 5]
+
+
+def test_what_becomes_old_later_is_found_by_a_later_sweep(world: World, store: BlobStore) -> None:
+    old(world)
+    world.submit("a", "2")
+    world.finish("a/2")
+    ours = Retention(world.ledger, store, KEEP_S)
+    ours.tick()
+    assert pruned(world) == {"a"}
+    world.tick(after_s=29 * DAY_S)
+    ours.tick()
+    assert pruned(world) == {"a"}
+    world.tick(after_s=DAY_S + REST_S)
+    ours.tick()
+    assert pruned(world) == {"a", "a/2"}
+
+
+def test_without_a_retention_time_everything_stays(world: World, store: BlobStore) -> None:
+    old(world)
+    Retention(world.ledger, store, None).tick()
+    assert pruned(world) == set()
+
+
+def test_blobs_that_could_not_be_thrown_away_are_later(
+    world: World, store: BlobStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    old(world)
+    put(tmp_path, f"{BLOB[:-1]}1")
+    with caplog.at_level(logging.WARNING, logger="sluice.retention"):
+        Retention(world.ledger, BlobStore("nosuch://host/x"), KEEP_S).tick()
+    assert "thrown away later" in caplog.text
+    assert (pruned(world), files(tmp_path)) == ({"a"}, ["1"])
+    ours = Retention(world.ledger, store, KEEP_S)
+    ours.tick()
+    assert files(tmp_path) == ["1"], "whoever took it may be at it still"
+    world.tick(after_s=60)
+    ours.tick()
+    assert files(tmp_path) == []
+
+
+def test_a_blob_that_is_gone_already_is_as_good_as_thrown_away(world: World, store: BlobStore) -> None:
+    old(world)
+    assert retention.prune(world.ledger, store, keep_s=KEEP_S) == Swept(
+        removed=Removed(jobs=1, transitions=5, rounds=1, blobs=1), blobs=1, orphans=0
+    )
+    assert retention.prune(world.ledger, store, keep_s=KEEP_S).blobs == 0

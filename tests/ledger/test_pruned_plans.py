@@ -1,0 +1,100 @@
+"""Whatever is planned after history was removed comes out as it would have with all of it there."""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from broker.messages import Cancel, Landed, Message, Submit
+from jobs.outcome import Ending
+from tests.ledger.ages import later, left, prune
+from tests.simulation.definitions import drawn_apps, drawn_wish
+from tests.world import World
+
+#: So many pasts are drawn, with so many wishes before the months that pass and so many after them.
+SEEDS = range(12)
+WISHES = 6
+RUNS_MAX = 60
+
+# All that plans go by, without what says when it was. Numbers are the same in both worlds: these are made the same way.
+_KEPT = {
+    "job": "id, app, key, state, round, claim, fails, open, priority, max_fails, overrides, kwargs, end_before,"
+    " work_ids, mark, place, half_of, collect, pool, queued, undoes",
+    "need": "child, gate, parent, condition, settled, outlived",
+    "gate": "child, gate, name, unmet, dead",
+    "wants": "submission, job, wish",
+    "submission": "number, id, state, reason, request, sentinel",
+    "partition": "place, version, partition, job, done_at",
+    "freshness": "app, mark, work_id, at",
+    "owed": "job",
+}
+
+
+def _snapshot(world: World) -> Mapping[str, Any]:
+    return {
+        table: world.ledger.transact(
+            lambda tx, table=table, columns=columns: tx.rows(
+                f"SELECT {columns} FROM {table} ORDER BY {columns}"
+            )
+        )
+        for table, columns in _KEPT.items()
+    }
+
+
+def _wish(world: World, rng: random.Random, number: int, known: list[str]) -> None:
+    message: Message = drawn_wish(rng, world.defined, number, known)
+    if isinstance(message, Submit) and rng.random() < 0.5:
+        words = msgspec.json.decode(message.submission)
+        again = rng.choice(["job", "downstream"])
+        message = msgspec.structs.replace(
+            message, submission=msgspec.Raw(msgspec.json.encode({**words, "rerun": again}))
+        )
+    assert isinstance(message, Submit | Cancel | Landed)
+    world.queue.append(message)
+    world.deliver()
+
+
+def _work(world: World, rng: random.Random) -> None:
+    """Run what is ready, one after the other; some of it fails, and some is left as it is."""
+    for _ in range(RUNS_MAX):
+        ready = sorted(world.ready())
+        if not ready:
+            return
+        world.beat(world.worker)
+        claimed = world.claim(rng.choice(ready))
+        if claimed is None:
+            world.tick(after_s=1)
+        else:
+            world.record(claimed, Ending.ERROR if rng.random() < 0.3 else Ending.DONE)
+
+
+def _story(world: World, seed: int, *, pruned: bool) -> Mapping[str, Any]:
+    rng = random.Random(seed)
+    world.define(drawn_apps(rng))
+    known: list[str] = []
+    for number in range(WISHES):
+        _wish(world, rng, number, known)
+        _work(world, rng)
+    later(world)
+    if pruned:
+        before = left(world)
+        removed = prune(world)
+        assert left(world) == before - (removed.transitions + removed.rounds)
+        assert removed.jobs, "there is nothing old here, so this says nothing"
+    for number in range(WISHES, 2 * WISHES):
+        _wish(world, rng, number, known)
+    world.tick(after_s=1)
+    return _snapshot(world)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_planned_after_a_pruning_is_what_is_planned_without(embedded_url: str, seed: int) -> None:
+    stories = []
+    for pruned in (False, True):
+        with World(embedded_url) as world:
+            stories.append(_story(world, seed, pruned=pruned))
+    kept, gone = stories
+    for table in _KEPT:
+        assert gone[table] == kept[table], table
