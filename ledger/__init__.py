@@ -19,6 +19,7 @@ What holds:
     pausing                     what is not begun for now
     opening                     tasks and their numbers      collecting  who has heard what jobs came to
     workers                     leases                       schedules   due times, and what became of them
+    pruning, litter             what is not kept any longer
                                                              reads/      what people ask
 
 Must not know: definitions, keyspaces, brokers, who calls. Times that are compared are the database's own.

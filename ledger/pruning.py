@@ -60,10 +60,12 @@ _SPARED = f"""
      SELECT 1 FROM job done
      WHERE done.id = job.undoes AND done.claim = job.undoes_claim AND done.state = '{State.SUCCEEDED}'))
 """
-# Along the index, whatever is spared: so a step costs what it looks at.
+# Along the index, whatever is spared: so a step costs what it looks at. The time is a query of its own, or the clock
+# would be asked again at each job, to the youngest.
 _NEXT = f"""
 SELECT changed_at, id FROM job
-WHERE {HAS_HISTORY} AND changed_at < {_BEFORE} AND (changed_at, id) > (%(ended_at)s::timestamptz, %(job)s::bigint)
+WHERE {HAS_HISTORY} AND changed_at < (SELECT {_BEFORE})
+  AND (changed_at, id) > (%(ended_at)s::timestamptz, %(job)s::bigint)
 ORDER BY changed_at, id LIMIT %(limit)s
 """
 # By the primary key, whatever the statistics say (as in ``sql.guard``).
