@@ -7,13 +7,15 @@ from jobs.ref import Claim
 
 
 class Holdings:
-    """Thread-safe. A claim's event is set when the run should end as fast as it can.
+    """Thread-safe. A claim's event is set when the run should end as fast as it can. Another one is set before that,
+    when the process is to leave, for runs that somebody else can go on with in the middle: sagas.
 
     A claim is held until its run is over, and known until the ledger has heard how it ended.
     """
 
     def __init__(self) -> None:
         self._stops: dict[Claim, Event] = {}
+        self._leaves: dict[Claim, Event] = {}
         self._known: set[Claim] = set()
         self._gone: set[Claim] = set()
         self._draining = False
@@ -24,14 +26,21 @@ class Holdings:
         stops = {claim: Event() for claim in claims}
         with self._lock:
             self._stops.update(stops)
+            self._leaves.update({claim: Event() for claim in stops})
             self._known.update(stops)
         return stops
+
+    def leave_of(self, claim: Claim) -> Event:
+        """Set when the process is to leave, or the run to end at once. The claim is held."""
+        with self._lock:
+            return self._leaves[claim]
 
     def release(self, claims: Iterable[Claim]) -> None:
         """These runs are over; what became of them is on its way to the ledger, and nobody need ask any more."""
         with self._lock:
             for claim in claims:
                 self._stops.pop(claim, None)
+                self._leaves.pop(claim, None)
 
     def forget(self, claims: Iterable[Claim]) -> None:
         """Nobody here will do anything about these claims any more."""
@@ -53,6 +62,10 @@ class Holdings:
 
     def drain(self) -> None:
         self._draining = True
+        with self._lock:
+            leaves = [*self._leaves.values()]
+        for leave in leaves:
+            leave.set()
 
     def claims(self) -> list[Claim]:
         with self._lock:
@@ -77,6 +90,7 @@ class Holdings:
 
     def _stop(self, claims: Iterable[Claim]) -> None:
         with self._lock:
-            stops = [self._stops[claim] for claim in claims if claim in self._stops]
+            held = [claim for claim in claims if claim in self._stops]
+            stops = [event[claim] for claim in held for event in (self._stops, self._leaves)]
         for stop in stops:
             stop.set()

@@ -142,7 +142,8 @@ class Running:
             runner = runner_for(assignment.app, self._stores)
             outcome = runner.run(
                 assignment,
-                stop=stop,
+                # Whoever goes on with a flight begins where it stands, so it leaves before the grace time is over.
+                stop=self._holdings.leave_of(job.right) if journal else stop,
                 report=_unheard,
                 transaction=transacting.open,
                 attachment=Attaching(self._ledger, job, stop, self._send),

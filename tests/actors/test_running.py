@@ -212,6 +212,25 @@ def test_claims_that_do_not_stand_any_more_are_told_to_stop() -> None:
     assert holdings.claims() == []
 
 
+def test_a_process_that_leaves_tells_flights_at_once_and_other_runs_when_their_time_is_up() -> None:
+    holdings = Holdings()
+    claim = Claim(1, 1)
+    stop = holdings.take([claim])[claim]
+    leave = holdings.leave_of(claim)
+    holdings.drain()
+    assert (leave.is_set(), stop.is_set()) == (True, False)
+    holdings.stop_all()
+    assert stop.is_set()
+
+
+def test_whoever_is_to_stop_is_to_leave() -> None:
+    holdings = Holdings()
+    claim = Claim(1, 1)
+    holdings.take([claim])
+    holdings.keep_only(set(), [claim])
+    assert holdings.leave_of(claim).is_set()
+
+
 def test_a_run_that_is_over_is_not_missed_by_a_beat_that_asked_about_it() -> None:
     holdings = Holdings()
     over = Claim(1, 1)
