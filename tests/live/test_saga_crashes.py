@@ -15,7 +15,7 @@ from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.live.fleet import fleet, wait_until
 
-FLIGHTS = Path(__file__).parent / "flights.py"
+SCRIPTED = Path(__file__).parents[1] / "scripted.py"
 
 _FAILS: Mapping[str, list[str]] = {"do 1": ["fatal"]}
 _STUCK: Mapping[str, list[str]] = {"do 1": ["fatal"], "undo 1": ["fatal", "fatal"]}
@@ -70,7 +70,7 @@ def test_a_flight_goes_on_where_its_worker_died(
     client = Client(ledger, broker.publish)
     deaths = dict(enumerate((*_DEATHS, _WAITS)))
     waiting = JobName("pointed", str(len(_DEATHS)))
-    with fleet(3, folder, ledger=live_ledger_url, broker=rabbitmq, apps=str(FLIGHTS), threads=1) as workers:
+    with fleet(3, folder, ledger=live_ledger_url, broker=rabbitmq, apps=str(SCRIPTED), threads=1) as workers:
         client.submit_many([_submission(place, death) for place, death in deaths.items()])
         wait_until(
             lambda: _died(folder, deaths) and len(_ended(ledger)) == len(_DEATHS),

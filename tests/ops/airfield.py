@@ -1,0 +1,179 @@
+"""Scripted sagas on the embedded default: ``sluice up`` and ``sluice run`` in a folder, with nothing else configured.
+
+Each command starts the Postgres of that folder, or joins it; all messages stay in its process. What came of a flight is
+read from what ``show`` says and from the files that its steps have left.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from actors.client import Client
+from jobs.states import State
+from jobs.submission import Submission
+from ledger import migrate
+from ledger.connection import Ledger
+from ledger.embedded import start
+from ledger.reads.check import breaches
+from ops.cli.main import main
+from tests.ops.typist import ROOT, Said, Typist
+
+SCRIPTED = ROOT / "tests" / "scripted.py"
+#: Whoever was killed has this long, and then another goes on.
+LEASE = "1s"
+RESTARTS_MAX = 60
+
+
+class Script(Struct, frozen=True, kw_only=True):
+    """One flight. In ``calls`` d1 stands for the do of step 1, u1 for its undo. ``script`` is what ``tests.scripted``
+    follows, ``debug`` what its submission asks for; ``found`` is the working map as each call has found it, and
+    ``working`` what it is in the end. ``error`` is of the do that has failed."""
+
+    calls: str
+    state: State = State.SUCCEEDED
+    script: Mapping[str, Any] = {}
+    debug: Mapping[str, Any] = {}
+    found: Sequence[Mapping[str, Any]] | None = None
+    working: Mapping[str, Any] = {}
+    error: str | None = None
+
+
+class Airfield(Typist):
+    """``typed`` is a command in this very process; it answers a document."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
+    ) -> None:
+        settings = {
+            "SLUICE_HOME": str(folder / "home"),
+            "SLUICE_APPS": str(SCRIPTED),
+            "SLUICE_LEASE": LEASE,
+            "SLUICE_TICK": "100ms",
+            "EFFECTS": str(folder / "effects"),
+        }
+        super().__init__(folder, **settings)
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+        self._capture = capture
+
+    def submits(self, scripts: Mapping[str, Script]) -> None:
+        """Leave them in the ledger, for whoever comes next."""
+        with self.opened() as ledger:
+            Client(ledger, lambda _: None).submit_many(
+                [_submission(key, each) for key, each in scripts.items()]
+            )
+
+    def drains(self, *words: str, **settings: str) -> tuple[int, Said]:
+        """``up --drain``, again whenever it is killed; how often it was, and what the last one said, after all the
+        errors of those before it."""
+        errors = ""
+        for deaths in range(RESTARTS_MAX):
+            said = self.types("up", "--drain", *words, **settings)
+            errors += said.err
+            if said.code != -9:
+                assert said.code == 0, said
+                return deaths, Said(said.code, said.out, errors)
+        raise AssertionError(f"it was killed {RESTARTS_MAX} times")
+
+    def typed(self, *words: str, code: int = 0) -> Any:
+        assert main(["--json", *words]) == code
+        return json.loads(self._capture.readouterr().out)
+
+    def shows(self, key: str) -> Any:
+        return self.typed("show", "pointed", key)
+
+    @property
+    def running(self) -> set[str]:
+        return {each["key"] for each in self.typed("ls", "--state", "running")}
+
+    @contextmanager
+    def opened(self) -> Iterator[Ledger]:
+        """The ledger, which is there meanwhile."""
+        with start(self.folder / "home") as postgres:
+            migrate.require(postgres.url)
+            with closing(Ledger(postgres.url, connections=1)) as ledger:
+                yield ledger
+
+    @property
+    def calls(self) -> dict[str, str]:
+        """Of each flight, over all of its runs."""
+        calls: dict[str, str] = {}
+        effects = self.folder / "effects"
+        for line in effects.read_text().splitlines() if effects.exists() else []:
+            _, key, call, step = line.split()
+            calls[key] = f"{calls.get(key, '')} {call[0]}{step}".strip()
+        return calls
+
+    def found(self, key: str) -> list[dict[str, Any]]:
+        """What each call of a flight has found."""
+        file = self.folder / f"effects.pointed.{key}.found"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def made(self, key: str) -> set[int]:
+        """What the steps of a flight have made and not taken back."""
+        return {int(file.suffix[1:]) for file in self.folder.glob(f"effects.pointed.{key}.made.*")}
+
+    def waits_for_calls(self, expected: Mapping[str, str], *, within_s: float = 60.0) -> None:
+        """Wait for another process to have called at least these."""
+        deadline = time.monotonic() + within_s
+        while not all(self.calls.get(key, "").startswith(calls) for key, calls in expected.items()):
+            assert time.monotonic() < deadline, f"{self.calls} are not {expected}"
+            time.sleep(0.05)
+
+    def wrong(self, scripts: Mapping[str, Script]) -> dict[str, Any]:
+        """What each has come to, and what it should have, where those differ; and the rules that the ledger breaks."""
+        with self.opened() as ledger:
+            came_to = {key: (self._came_to(key, script), _told(script)) for key, script in scripts.items()}
+            broken = ledger.transact(breaches)
+        wrong: dict[str, Any] = {key: pair for key, pair in came_to.items() if pair[0] != pair[1]}
+        return wrong | ({"breaches": broken} if broken else {})
+
+    def _came_to(self, key: str, script: Script) -> dict[str, Any]:
+        shown = self.shows(key)
+        saga = shown["saga"]
+        failure = (saga["failure"] or {}).get("message", "")
+        found = [each["working"] for each in self.found(key)]
+        return {
+            "calls": self.calls.get(key, ""),
+            "state": shown["state"],
+            "round": shown["round"],
+            "working": saga["working"],
+            "found": found if script.found is not None else None,
+            "error": script.error
+            if script.error is not None and script.error in failure
+            else failure or None,
+            "made": self.made(key),
+        }
+
+
+def _submission(key: str, script: Script) -> Submission:
+    policy = {"debug": script.debug} if script.debug else {}
+    return Submission(app="pointed", key=key, kwargs=script.script, policy=policy, id=key)
+
+
+def _told(script: Script) -> dict[str, Any]:
+    return {
+        "calls": script.calls,
+        "state": script.state,
+        "round": 0,
+        "working": script.working,
+        "found": script.found,
+        "error": script.error,
+        "made": _left(script),
+    }
+
+
+def _left(script: Script) -> set[int]:
+    """What is there in the end: all of it, nothing, or what could not be undone."""
+    calls = script.calls.split()
+    steps = {int(call[1:]) for call in calls if call[0] == "d"}
+    undone = [int(call[1:]) for call in calls if call[0] == "u"]
+    if script.state is State.FATAL:
+        return {step for step in steps if step <= undone[-1]}
+    return steps if script.state is State.SUCCEEDED else set()
