@@ -6,7 +6,7 @@ read from what ``show`` says and from the files that its steps have left.
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -121,10 +121,17 @@ class Airfield(Typist):
 
     def waits_for_calls(self, expected: Mapping[str, str], *, within_s: float = 60.0) -> None:
         """Wait for another process to have called at least these."""
+        self.awaits(
+            lambda: all(self.calls.get(key, "").startswith(calls) for key, calls in expected.items()),
+            within_s=within_s,
+        )
+
+    def awaits(self, is_so: Callable[[], object], *, within_s: float = 60.0) -> None:
+        """Wait for other processes; a look costs them time, so there are not many."""
         deadline = time.monotonic() + within_s
-        while not all(self.calls.get(key, "").startswith(calls) for key, calls in expected.items()):
-            assert time.monotonic() < deadline, f"{self.calls} are not {expected}"
-            time.sleep(0.05)
+        while not is_so():
+            assert time.monotonic() < deadline, f"it did not come about; {self.calls} were called"
+            time.sleep(0.2)
 
     def wrong(self, scripts: Mapping[str, Script]) -> dict[str, Any]:
         """What each has come to, and what it should have, where those differ; and the rules that the ledger breaks."""

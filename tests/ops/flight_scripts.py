@@ -132,8 +132,12 @@ KILLED: Mapping[str, Script] = {
         found=[{}, {}, _FOO, _FOO],
         working=_FOO,
     ),
+    # It has as many steps as its submission says, and still has when it is taken up.
     "between-two-dos": Script(
-        calls="d0 d1 d2", script={"puts": _PUT, "dies": "before do 1"}, found=[{}, _FOO, _FOO], working=_FOO
+        calls="d0 d1 d2 d3",
+        script={"steps": 4, "puts": _PUT, "dies": "before do 1"},
+        found=[{}, _FOO, _FOO, _FOO],
+        working=_FOO,
     ),
     "in-a-later-do": Script(
         calls="d0 d1 d1 d2",
@@ -173,8 +177,7 @@ KILLED: Mapping[str, Script] = {
         found=[{}, {}, _FOO, _FOO],
         working=_FOO,
     ),
-    "again-and-again": Script(calls="d0 d0 d0 d0 d0 d1 d2", script={"dies": "in do 0", "deaths": 4}),
-    "once-more": Script(calls="d0 d1 d2 d3", script={"steps": 4, "dies": "before do 1"}),
+    "again-and-again": Script(calls="d0 d0 d0 d0 d1 d2", script={"dies": "in do 0", "deaths": 3}),
     "in-a-loop": Script(
         calls="d0 d0 d0 d0 d1 d2", script={"answers": {"do 0": ["rerun"] * 3}, "dies": "in do 0 time 3"}
     ),

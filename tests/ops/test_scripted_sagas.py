@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from jobs.states import State
-from tests.jobs.runners.runner_bench import eventually
 from tests.ops.airfield import Airfield
 from tests.ops.flight_scripts import ASKED, IN_PEACE, KILLED, LEFT, UNBEGUN, WAITING
 from tests.ops.typist import ended
@@ -52,7 +51,7 @@ def test_who_leaves_hands_on_what_is_not_over(airfield: Airfield) -> None:
         assert shown["working"] == {"abc": "foo"}, "a step that is not over has left something"
         assert {each["name"]: each["done"] for each in shown["meters"]} == {"do 0": 1, "do 1": 1}
         process.terminate()
-        eventually(lambda: airfield.running == endless, within_s=60)
+        airfield.awaits(lambda: airfield.running == endless)
         process.terminate()
         ended(process)
     assert airfield.calls == {key: calls for key, (calls, _) in LEFT.items()}, "it went beyond a boundary"
