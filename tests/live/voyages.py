@@ -1,0 +1,178 @@
+"""Apps that undo each other's jobs, for workers that are killed. What becomes of a job is drawn from its name.
+
+A voyage is booked, has four seats, is paid, and goes on two ways to where it arrives; a season is laid out as a whole,
+its days, then their halves, and published. Each run of a job is one line in a file, and what it has done a file of its
+own, which whatever undoes it takes away.
+"""
+
+import os
+import random
+from datetime import date
+from pathlib import Path
+
+from jobs import app
+from jobs.job import Job
+
+DAYS = 6
+FIRST_DAY = date(2024, 1, 1)
+#: From the first day of a season to that of the next.
+APART = DAYS + 4
+SEATS = 4
+#: For each app how much comes before it: what came of others is undone before them.
+RANKS = {
+    "book": 0,
+    "seat": 1,
+    "pay": 2,
+    "mail": 3,
+    "note": 3,
+    "arrive": 4,
+    "lay": 0,
+    "fill": 1,
+    "sum": 2,
+    "publish": 3,
+}
+UNDOES = {
+    "unbook": "book",
+    "unseat": "seat",
+    "refund": "pay",
+    "unlay": "lay",
+    "unfill": "fill",
+    "unsum": "sum",
+}
+#: What nothing can undo is named; of what has nothing to undo nobody speaks.
+IRREVERSIBLE = "mail"
+_FAILING = {"seat": 0.02, "pay": 0.1, "note": 0.05, "arrive": 0.3, "fill": 0.02, "sum": 0.08, "publish": 0.3}
+_STUCK = 0.04
+_WORDS = {"max_losses": 1000, "max_fails": 1}
+_VOYAGE = {"job_id": "{n}", **_WORDS}
+_SEASON = {"partition": "day", **_WORDS}
+
+
+def fails(name: str, key: str) -> bool:
+    """Whether it does, however often it is tried."""
+    share = _STUCK if name in UNDOES else _FAILING.get(name, 0.0)
+    return random.Random(f"{name}/{key}").random() < share
+
+
+def undone_by(name: str, key: str) -> tuple[str, str]:
+    """What this job undoes: of a seat the identifiers stand the other way round."""
+    return UNDOES[name], "_".join(reversed(key.split("_"))) if name == "unseat" else key
+
+
+def _stumbles(job: Job) -> bool:
+    """Whether its first round fails, and no other."""
+    return job.round == 0 and random.Random(f"{job.app}/{job.key}/first").random() < 0.1
+
+
+def _note(job: Job) -> None:
+    lines = os.open(os.environ["EFFECTS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        os.write(lines, f"{job.app} {job.key}\n".encode())
+    finally:
+        os.close(lines)
+
+
+def _made(name: str, key: str) -> Path:
+    return Path(f"{os.environ['EFFECTS']}.made.{name}.{key}")
+
+
+def _does(job: Job) -> None:
+    if fails(job.app, job.key) or _stumbles(job):
+        raise RuntimeError("it cannot be had")
+    _note(job)
+    _made(job.app, job.key).touch()
+
+
+def _undoes(job: Job) -> None:
+    _note(job)
+    name, key = undone_by(job.app, job.key)
+    if _stumbles(job) or (fails(job.app, job.key) and not Path(f"{os.environ['EFFECTS']}.mended").exists()):
+        raise RuntimeError("the way back is blocked")
+    _made(name, key).unlink(missing_ok=True)
+
+
+@app(compensate="unbook", **_VOYAGE)
+def book(job: Job) -> None:
+    _does(job)
+
+
+@app(
+    job_id="{n}_{place}",
+    identifiers={"place": "int"},
+    autofill_values={"place": f"0:{SEATS}"},
+    depends_on={"app_name": ["book"]},
+    compensate="unseat",
+    **_WORDS,
+)
+def seat(job: Job) -> None:
+    _does(job)
+
+
+@app(depends_on={"app_name": ["seat"], "place": "all"}, compensate="refund", **_VOYAGE)
+def pay(job: Job) -> None:
+    _does(job)
+
+
+@app(depends_on={"app_name": ["pay"]}, compensate="irreversible", **_VOYAGE)
+def mail(job: Job) -> None:
+    _does(job)
+
+
+@app(depends_on={"app_name": ["pay"]}, **_VOYAGE)
+def note(job: Job) -> None:
+    _does(job)
+
+
+@app(depends_on={"app_name": ["mail", "note"]}, **_VOYAGE)
+def arrive(job: Job) -> None:
+    _does(job)
+
+
+@app(step_size=DAYS, compensate="unlay", **_SEASON)
+def lay(job: Job) -> None:
+    _does(job)
+
+
+@app(table_dependencies=[{"table": "lay"}], compensate="unfill", **_SEASON)
+def fill(job: Job) -> None:
+    _does(job)
+
+
+@app(name="sum", step_size=DAYS // 2, table_dependencies=[{"table": "fill"}], compensate="unsum", **_SEASON)
+def halve(job: Job) -> None:
+    _does(job)
+
+
+@app(step_size=DAYS, table_dependencies=[{"table": "sum"}], **_SEASON)
+def publish(job: Job) -> None:
+    _does(job)
+
+
+@app(**_VOYAGE)
+def unbook(job: Job) -> None:
+    _undoes(job)
+
+
+@app(job_id="{place}_{n}", identifiers={"place": "int"}, **_WORDS)
+def unseat(job: Job) -> None:
+    _undoes(job)
+
+
+@app(**_VOYAGE)
+def refund(job: Job) -> None:
+    _undoes(job)
+
+
+@app(job_id="{key}", **_WORDS)
+def unlay(job: Job) -> None:
+    _undoes(job)
+
+
+@app(job_id="{key}", **_WORDS)
+def unfill(job: Job) -> None:
+    _undoes(job)
+
+
+@app(name="unsum", job_id="{key}", **_WORDS)
+def double(job: Job) -> None:
+    _undoes(job)
