@@ -100,6 +100,11 @@ class Airfield(Typist):
             with closing(Ledger(postgres.url, connections=1)) as ledger:
                 yield ledger
 
+    def leaves_nothing(self) -> None:
+        """Whoever joins the Postgres of one that was killed, and is the last to go, stops it."""
+        with start(self.folder / "home"):
+            pass
+
     @property
     def calls(self) -> dict[str, str]:
         """Of each flight, over all of its runs."""

@@ -21,8 +21,12 @@ _HELD = Script(
 
 
 @pytest.fixture
-def airfield(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Airfield:
-    return Airfield(tmp_path, monkeypatch, capfd)
+def airfield(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Airfield]:
+    made = Airfield(tmp_path, monkeypatch, capfd)
+    yield made
+    made.leaves_nothing()
 
 
 @contextmanager

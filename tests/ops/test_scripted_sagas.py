@@ -1,5 +1,6 @@
 """Sagas with nothing configured: the process that does everything is really there, and is really killed."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,12 @@ from tests.ops.typist import ended
 
 
 @pytest.fixture
-def airfield(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Airfield:
-    return Airfield(tmp_path, monkeypatch, capfd)
+def airfield(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Airfield]:
+    made = Airfield(tmp_path, monkeypatch, capfd)
+    yield made
+    made.leaves_nothing()
 
 
 def test_each_comes_to_what_its_steps_have_answered(airfield: Airfield) -> None:
