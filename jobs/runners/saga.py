@@ -34,40 +34,14 @@ _ENDINGS = {
 }
 
 
-class SagaRunner:
-    """Without a journal, which is the ledger's, a flight is written down in memory, and ends with this run."""
-
-    def __init__(self, saga: Saga) -> None:
-        self._saga = saga
-
-    def run(
-        self,
-        assignment: Assignment,
-        *,
-        stop: threading.Event,
-        journal: Journal | None = None,
-        **_: object,
-    ) -> Outcome:
-        output = Excerpt(assignment.echo.stdout)
-        landing = fly(
-            self._saga,
-            assignment,
-            _means(MemoryJournal() if journal is None else journal, Limits(stop, assignment.timeout_s), stop),
-            logger=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
-            debug=assignment.policy.debug,
-            refusal=_refusal(assignment.policy),
-        )
-        return _outcome(landing, output.text())
+#: From a journal, what is assigned and the run's stop to what the run needs: a thread, a clock, and chance.
+MeansOf = Callable[[Journal, Assignment, threading.Event], Means]
 
 
-def _refusal(policy: Policy) -> Failure | None:
-    if policy.env or policy.cwd or policy.limits or policy.keep_output:
-        what = "a flight has env, cwd, limits or keep_output, which a thread cannot have; leave them out"
-        return Failure(type="BadRequest", message=what)
-    return None
+def means_of_this_thread(journal: Journal, assignment: Assignment, stop: threading.Event) -> Means:
+    """It runs here and now."""
+    limits = Limits(stop, assignment.timeout_s)
 
-
-def _means(journal: Journal, limits: Limits, stop: threading.Event) -> Means:
     def over_time() -> str | None:
         return of_halt(Halt.TIMED_OUT, limits.timeout_s)[1] if limits.reached() is Halt.TIMED_OUT else None
 
@@ -81,6 +55,40 @@ def _means(journal: Journal, limits: Limits, stop: threading.Event) -> Means:
         call=call,
         blame=blame,
     )
+
+
+class SagaRunner:
+    """Without a journal, which is the ledger's, a flight is written down in memory, and ends with this run."""
+
+    def __init__(self, saga: Saga, means_of: MeansOf = means_of_this_thread) -> None:
+        self._saga = saga
+        self._means_of = means_of
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        journal: Journal | None = None,
+        **_: object,
+    ) -> Outcome:
+        output = Excerpt(assignment.echo.stdout)
+        landing = fly(
+            self._saga,
+            assignment,
+            self._means_of(MemoryJournal() if journal is None else journal, assignment, stop),
+            logger=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
+            debug=assignment.policy.debug,
+            refusal=_refusal(assignment.policy),
+        )
+        return _outcome(landing, output.text())
+
+
+def _refusal(policy: Policy) -> Failure | None:
+    if policy.env or policy.cwd or policy.limits or policy.keep_output:
+        what = "a flight has env, cwd, limits or keep_output, which a thread cannot have; leave them out"
+        return Failure(type="BadRequest", message=what)
+    return None
 
 
 def call(function: Callable[..., Any], flight: Any) -> object:

@@ -1,6 +1,7 @@
 """Run seeds: ``python -m tests.simulation --seeds 1000``, or replay one: ``--seed 4711``."""
 
 import argparse
+import logging
 import sys
 import tempfile
 import time
@@ -9,18 +10,22 @@ from pathlib import Path
 
 from ledger import migrate
 from ledger.embedded import start
-from tests.simulation.run import Violation, simulate
+from tests.simulation.run import THEMES, Violation, simulate
 
 
 def main() -> int:
     options = _options()
+    # What users' code says of its failures is no news here.
+    logging.disable()
     seeds = (
         [options.seed] if options.seed is not None else [*range(options.first, options.first + options.seeds)]
     )
     processes = 1 if len(seeds) == 1 else options.processes
     began = time.monotonic()
     with ProcessPoolExecutor(processes) as pool:
-        shares = [pool.submit(run_seeds, seeds[place::processes]) for place in range(processes)]
+        shares = [
+            pool.submit(run_seeds, seeds[place::processes], options.theme) for place in range(processes)
+        ]
         results = [share.result() for share in shares]
     steps = sum(result[0] for result in results)
     failures = [failure for result in results for failure in result[1]]
@@ -33,14 +38,14 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def run_seeds(seeds: list[int]) -> tuple[int, list[str]]:
+def run_seeds(seeds: list[int], theme: str = "anything") -> tuple[int, list[str]]:
     """These seeds on a ledger of their own: how many steps they took, and what went wrong."""
     steps, failures = 0, []
     with tempfile.TemporaryDirectory() as home, start(Path(home), durable=False) as postgres:
         migrate.require(postgres.url)
         for seed in seeds:
             try:
-                steps += simulate(postgres.url, seed)
+                steps += simulate(postgres.url, seed, theme=theme)
             except Violation as violation:
                 failures.append(str(violation))
     return steps, failures
@@ -51,6 +56,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=100, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--seed", type=int, help="this one alone")
+    parser.add_argument("--theme", default="anything", choices=[*THEMES], help="what the worlds are about")
     parser.add_argument("--processes", type=int, default=2, metavar="N")
     return parser.parse_args()
 

@@ -14,6 +14,7 @@ from tests.simulation.partitions import (
     is_by_partition,
 )
 from tests.simulation.pools import with_drawn_pools
+from tests.simulation.sagas import undoes, with_drawn_mode, with_drawn_sagas
 
 KEYS = ("1", "2")
 #: Mostly long after everything has ended; now and then in the middle of it.
@@ -22,17 +23,20 @@ END_BEFORE = ("2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-01-01T00:00:
 
 def drawn_apps(rng: random.Random) -> dict[str, Any]:
     """Two to six apps in an acyclic graph; some enumerate values of their own, some have several alternatives."""
-    apps: dict[str, Any] = {}
-    for place in range(rng.randint(2, 6)):
-        apps[f"app{place}"] = _drawn_app(rng, [*apps], apps)
-    return with_drawn_pools(rng, apps | drawn_chunk_apps(rng) | drawn_partition_apps(rng))
+    apps = _drawn_graph(rng, rng.randint(2, 6)) | drawn_chunk_apps(rng) | drawn_partition_apps(rng)
+    return with_drawn_pools(rng, with_drawn_sagas(rng, apps) if rng.random() < 0.2 else apps)
+
+
+def drawn_sagas(rng: random.Random) -> dict[str, Any]:
+    """One to four apps, most of which are sagas or can be undone."""
+    return with_drawn_pools(rng, with_drawn_sagas(rng, _drawn_graph(rng, rng.randint(1, 4))))
 
 
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     """The same apps with the same keys, but one of them needs others than it did, and does something else."""
-    earlier = [name for name in apps if "job_id" in apps[name]]
+    earlier = [name for name in apps if "job_id" in apps[name] and not undoes(name)]
     name = rng.choice(earlier)
-    app = {**apps[name], "bash_cmd": "true again"}
+    app = {**apps[name], **({"bash_cmd": "true again"} if "bash_cmd" in apps[name] else {})}
     parents = [parent for parent in earlier[: earlier.index(name)] if rng.random() < 0.5]
     app.pop("depends_on", None)
     if parents:
@@ -51,10 +55,10 @@ def drawn_wish(rng: random.Random, apps: dict[str, Any], number: int, known: lis
     known.append(id_)
     if drawn < 0.25:
         return _submit(id_, rng.choice(({"app": "nobody"}, {"app": "app0", "key": "a_b_c"}, {"key": 7})))
-    app = rng.choice([*apps])
+    app = rng.choice([name for name in apps if not undoes(name)])
     if is_by_partition(apps[app]) and rng.random() < 0.25:
         return drawn_landing(rng, apps)
-    return _submit(id_, _drawn_words(rng, app, apps[app]))
+    return _submit(id_, with_drawn_mode(rng, apps, _drawn_words(rng, app, apps[app])))
 
 
 def _drawn_words(rng: random.Random, name: str, app: dict[str, Any]) -> dict[str, Any]:
@@ -83,6 +87,13 @@ def _drawn_urgency(rng: random.Random) -> dict[str, Any]:
 
 def _submit(id_: str, words: dict[str, Any]) -> Submit:
     return Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(words)))
+
+
+def _drawn_graph(rng: random.Random, size: int) -> dict[str, Any]:
+    apps: dict[str, Any] = {}
+    for place in range(size):
+        apps[f"app{place}"] = _drawn_app(rng, [*apps], apps)
+    return apps
 
 
 def _drawn_app(rng: random.Random, earlier: list[str], apps: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,10 @@ class Faults(Struct, frozen=True, kw_only=True):
     crash_before_commit: float = 0.0
     crash_after_commit: float = 0.0
     repeat_commit: float = 0.0
+    crash_between: float = 0.0
     kill_worker_every_s: float = 0.0
     freeze_worker_every_s: float = 0.0
+    stop_worker_every_s: float = 0.0
 
 
 NONE = Faults()
@@ -34,6 +36,8 @@ def drawn(rng: random.Random) -> Faults:
         crash_before_commit=chance(0.1),
         crash_after_commit=chance(0.1),
         repeat_commit=chance(0.1),
+        crash_between=chance(0.1),
         kill_worker_every_s=rng.choice((0.0, 20.0, 6.0)),
         freeze_worker_every_s=rng.choice((0.0, 25.0)),
+        stop_worker_every_s=rng.choice((0.0, 20.0)),
     )

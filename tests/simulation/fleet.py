@@ -13,8 +13,9 @@ from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from ledger import partitions, workers
 from ledger.claims import Claimed
-from ledger.connection import Ledger
-from tests.simulation.crashing import Crash
+from tests.simulation.air import Air
+from tests.simulation.crashing import Crash, CrashingLedger
+from tests.simulation.flights import Run
 from tests.simulation.network import Agenda
 
 LEASE_S = 15.0
@@ -28,9 +29,10 @@ class Worker:
         name: int,
         rng: random.Random,
         agenda: Agenda,
-        ledger: Ledger,
+        ledger: CrashingLedger,
         catalogue: Catalogue,
         *,
+        air: Air,
         send: Callable[[Message], None],
         bury: Callable[["Worker"], None],
     ) -> None:
@@ -42,9 +44,11 @@ class Worker:
         self._agenda = agenda
         self._ledger = ledger
         self._catalogue = catalogue
+        self._air = air
         self._send = send
         self._bury = bury
         self._held: set[Claim] = set()
+        self._flights: dict[Claim, Run] = {}
         ledger.transact(
             lambda tx: workers.join(tx, self._id, host="sim", pid=name, queues=[], threads=1, lease_s=LEASE_S)
         )
@@ -57,6 +61,9 @@ class Worker:
             self._send(told)
         for claimed in taken:
             self._held.add(claimed.right)
+            if claimed.flying:
+                self._flights[claimed.right] = self._fly(claimed)
+                continue
             duration_s = self._duration_s()
             for partition in claimed.partitions or ():
                 if self._rng.random() < 0.3:
@@ -66,6 +73,13 @@ class Worker:
 
     def kill(self) -> None:
         self.alive = False
+        for run in self._flights.values():
+            run.kill()
+
+    def stop(self) -> None:
+        """Hand back what flies, at the next boundary."""
+        for run in self._flights.values():
+            run.stop.set()
 
     def freeze(self, seconds: float) -> None:
         self.frozen_until = self._agenda.now + timedelta(seconds=seconds)
@@ -77,10 +91,26 @@ class Worker:
             wait_s = (self.frozen_until - self._agenda.now).total_seconds()
             self._agenda.after(wait_s, self._mortal(lambda: self._end(claimed)))
             return
-        messages, _ = executor.record(self._ledger, {claimed.right: self._outcome()})
-        self._held.discard(claimed.right)
+        self._record(claimed.right, self._outcome())
+
+    def _record(self, right: Claim, outcome: Outcome) -> None:
+        messages, _ = executor.record(self._ledger, {right: outcome})
+        self._held.discard(right)
         for message in messages:
             self._send(message)
+
+    def _fly(self, claimed: Claimed) -> Run:
+        return Run(
+            claimed,
+            rng=self._rng,
+            agenda=self._agenda,
+            ledger=self._ledger,
+            catalogue=self._catalogue,
+            air=self._air,
+            awake_at=lambda: self.frozen_until,
+            end=partial(self._record, claimed.right),
+            mortal=self._mortal,
+        )
 
     def _acknowledge(self, right: Claim, partition: int) -> None:
         if self.alive and self._agenda.now >= self.frozen_until:
@@ -92,6 +122,8 @@ class Worker:
         if self._agenda.now >= self.frozen_until:
             held = sorted(self._held)
             standing = self._ledger.transact(lambda tx: workers.beat(tx, self._id, held, lease_s=LEASE_S))
+            for lost in sorted(self._flights.keys() & self._held - standing):
+                self._flights[lost].stop.set()
             self._held &= standing
             strays = self._ledger.transact(lambda tx: workers.strays(tx, self._id, held, grace_s=LEASE_S))
             self._give_back(strays)

@@ -40,5 +40,6 @@ def waiting_in_vain(tx: Tx) -> list[int]:
 def _drawn_words(rng: random.Random, app: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
     if rng.random() < 0.3:
         return {}
-    key = rng.choice(("{x}", "{app_name} {kwargs.k}") if "job_id" in app else ("{kwargs.k}", "{job_id}"))
+    own = "{key}" if app.get("job_id") == "{key}" else "{x}"
+    key = rng.choice((own, "{app_name} {kwargs.k}") if "job_id" in app else ("{kwargs.k}", "{job_id}"))
     return {"concurrency": rng.choice((1, 2, shared, shared, {"key": key, "limit": 1}))}

@@ -13,8 +13,9 @@ from ledger.connection import Tx
 from ledger.reads.check import breaches
 from planner.keyspaces import keyspace_of
 from tests.simulation.chunks import twice_at_once, unaccounted
-from tests.simulation.definitions import drawn_apps
+from tests.simulation.definitions import drawn_apps, drawn_sagas
 from tests.simulation.faults import Faults, drawn
+from tests.simulation.journals import misplaced, off_course
 from tests.simulation.pauses import begun, held_back
 from tests.simulation.pools import crowded, waiting_in_vain
 from tests.simulation.world import PATIENCE_S, RESUMED_S, World
@@ -24,8 +25,11 @@ _OPEN_SUBMISSIONS = f"""
 SELECT count(*) FROM submission
 WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
 """
-# A step that moved no job broke no rule.
-_MOVES = "SELECT last_value FROM transition_id_seq"
+# A step that moved no job, was told nothing and wrote no entry of a journal broke no rule of those that take long.
+_MOVES = (
+    "SELECT transition.last_value, event.last_value, (SELECT count(*) FROM step)"
+    " FROM transition_id_seq transition, event_id_seq event"
+)
 # I5 and I4: what is wanted ends, and nothing that could run is left waiting. A pushed job may wait for ever
 # for a parent that nobody asked for, and so may those behind it.
 _UNFINISHED = f"""
@@ -51,21 +55,25 @@ WHERE job.state IN ({_PUSHING}) AND submission.push AND submission.state <> '{Su
 """
 
 
+#: What a world may be about.
+THEMES = {"anything": drawn_apps, "sagas": drawn_sagas}
+
+
 class Violation(AssertionError):
     """An invariant does not hold. The message names the seed and the command that replays it."""
 
 
-def simulate(url: str, seed: int, faults: Faults | None = None) -> int:
+def simulate(url: str, seed: int, faults: Faults | None = None, theme: str = "anything") -> int:
     """Run one seed on an empty ledger; how many steps it took. Violation where an invariant breaks."""
     rng = random.Random(seed)
-    apps = drawn_apps(rng)
+    apps = THEMES[theme](rng)
     world = World(url, rng, apps, catalogue_of(apps), faults or drawn(rng))
     try:
         _run(world)
     except Exception as error:
         raise Violation(
             f"seed {seed}, step {world.steps}, {world.elapsed_s:.3f} s: {type(error).__name__}: {error}\n"
-            f"replay: python -m tests.simulation --seed {seed}"
+            f"replay: python -m tests.simulation --seed {seed} --theme {theme}"
         ) from error
     finally:
         world.close()
@@ -73,35 +81,61 @@ def simulate(url: str, seed: int, faults: Faults | None = None) -> int:
 
 
 def _run(world: World) -> None:
-    seen, held = 0, set[int]()
+    watched = _Watched(world)
     while True:
         world.step()
-        moved = world.plain.transact(lambda tx: tx.column(_MOVES)[0])
-        if not world.watch.is_idle:
-            wrong = world.plain.transact(lambda tx, since=seen: world.watch.look(tx, since))
-            assert not wrong, wrong
-        if moved != seen:
-            began = held and held & world.plain.transact(lambda tx, since=seen: begun(tx, since))
-            assert not began, f"begun though only paused submissions want them: {began}"
-            seen = moved
-            broken = world.plain.transact(breaches)
-            assert not broken, broken
-            twice = world.plain.transact(twice_at_once)
-            assert not twice, f"at once: {twice}"
-            full = world.plain.transact(crowded)
-            assert not full, f"more than may be at once: {full}"
-        in_vain = world.plain.transact(waiting_in_vain)
-        assert not in_vain, f"in line for a free slot: {in_vain}"
-        held = world.plain.transact(held_back)
+        has_written = world.has_written()
+        wrong = world.air.wrong or (world.plain.transact(watched.look) if has_written else [])
+        assert not wrong, wrong
         if world.elapsed_s > RESUMED_S and world.plain.transact(_at_rest):
-            missing = world.plain.transact(lambda tx: _not_pushed(tx, world.catalogues))
-            assert not missing, f"nobody planned {missing}"
-            left_out = world.plain.transact(unaccounted)
-            assert not left_out, f"not accounted for: {left_out}"
-            absent = world.plain.transact(world.watch.left_out)
-            assert not absent, f"asked for, and not there: {absent}"
+            left = world.plain.transact(watched.left)
+            assert not left, left
             return
         assert world.elapsed_s < RESUMED_S + PATIENCE_S, world.plain.transact(_left)
+
+
+class _Watched:
+    """What is looked at after each step that has written anything; and what was seen after the last."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._transition = 0
+        self._moves: tuple[int, ...] = ()
+        self._held: set[int] = set()
+
+    def look(self, tx: Tx) -> list[str]:
+        """What does not hold."""
+        wrong = [] if self._world.watch.is_idle else self._world.watch.look(tx, self._transition)
+        moves = tx.rows(_MOVES)[0]
+        if moves != self._moves:
+            wrong += self._look_at_moves(tx)
+            self._moves, self._transition = moves, moves[0]
+        wrong += [f"in line for a free slot: {job}" for job in waiting_in_vain(tx)]
+        self._held = held_back(tx)
+        return wrong
+
+    def left(self, tx: Tx) -> list[str]:
+        """What does not hold at rest."""
+        world = self._world
+        return [
+            *(f"nobody planned {name}" for name in _not_pushed(tx, world.catalogues)),
+            *(f"not accounted for: {each}" for each in unaccounted(tx)),
+            *(f"asked for, and not there: {each}" for each in world.watch.left_out(tx)),
+            *world.air.unended(),
+            *off_course(tx),
+        ]
+
+    def _look_at_moves(self, tx: Tx) -> list[str]:
+        since = self._transition
+        began = self._held & begun(tx, since) if self._held else ()
+        return [
+            *(f"begun though only paused submissions want it: {job}" for job in began),
+            *map(str, breaches(tx)),
+            *(f"at once: {pair}" for pair in twice_at_once(tx)),
+            *(f"more than may be at once: {pool}" for pool in crowded(tx)),
+            *misplaced(tx),
+            *self._world.air.landed(tx, since),
+        ]
 
 
 def _at_rest(tx: Tx) -> bool:

@@ -4,10 +4,13 @@ import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from actors.client import Client
 from actors.handlers import handle
 from broker.messages import Execute, Landed, Message, Resume, Tick
 from jobs.catalogue import Catalogue
+from jobs.errors import BadMessage
 from ledger.connection import Ledger
+from tests.simulation.air import Air
 from tests.simulation.crashing import Crash, CrashingLedger
 from tests.simulation.definitions import changed_apps, drawn_wish
 from tests.simulation.faults import NONE, Faults
@@ -15,6 +18,7 @@ from tests.simulation.fleet import Worker
 from tests.simulation.network import Agenda
 from tests.simulation.partitions import Watch, all_landed
 from tests.simulation.pauses import drawn_pauses
+from tests.simulation.sagas import LOOK_S, Operator
 from tests.world import catalogue_of, empty
 
 #: Wishes and faults stop here; what is left to do then has to come to an end.
@@ -42,6 +46,8 @@ class World:
         self.catalogue = catalogue
         self.catalogues = [catalogue]
         self.watch = Watch(catalogue)
+        self.air = Air(rng, self.agenda, self.plain, self._send_news)
+        self._operator = Operator(rng, self.plain, Client(self._ledger, self.send), self._send_news)
         self._workers: list[Worker] = []
         self._submitted: list[str] = []
         self._wishes = rng.randint(1, 6)
@@ -55,11 +61,18 @@ class World:
         with suppress(Crash):
             event()
 
+    def has_written(self) -> bool:
+        """Whether anything was written since this was asked."""
+        has, self._ledger.has_written = self._ledger.has_written, False
+        return has
+
     @property
     def elapsed_s(self) -> float:
         return self.agenda.elapsed_s
 
     def close(self) -> None:
+        for worker in self._workers:
+            worker.kill()
         self.plain.close()
         self._ledger.close()
 
@@ -89,6 +102,9 @@ class World:
             self.agenda.after(self._rng.random() * FAULTY_S, self._edit)
         self._plan_faults(self.faults.kill_worker_every_s, self._kill)
         self._plan_faults(self.faults.freeze_worker_every_s, self._freeze)
+        self._plan_faults(self.faults.stop_worker_every_s, self._stop)
+        if any(app.saga for app in map(self.catalogue.app, self.catalogue)):
+            self.agenda.after(LOOK_S, self._operate)
 
     def _heal(self) -> None:
         self.faults = self._ledger.faults = NONE
@@ -104,6 +120,14 @@ class World:
         """All processes at once take up a changed definition."""
         self.catalogue = catalogue_of(changed_apps(self._rng, self._apps))
         self.catalogues.append(self.catalogue)
+
+    def _operate(self) -> None:
+        if self.elapsed_s < RESUMED_S:
+            self.agenda.after(LOOK_S * self._rng.random(), self._operate)
+            self._operator.look()
+
+    def _send_news(self, message: Message) -> None:
+        self.send([message], reliably=True)
 
     def _tick(self) -> None:
         self.send([Tick()])
@@ -126,6 +150,10 @@ class World:
                 if reliably:
                     self.agenda.after(0.5, deliver)
                 raise
+            except BadMessage:
+                # What comes for a saga that has ended is refused.
+                if not isinstance(message, Resume):
+                    raise
 
         return deliver
 
@@ -147,7 +175,16 @@ class World:
 
         try:
             self._workers.append(
-                Worker(name, self._rng, self.agenda, self._ledger, self.catalogue, send=send, bury=self._bury)
+                Worker(
+                    name,
+                    self._rng,
+                    self.agenda,
+                    self._ledger,
+                    self.catalogue,
+                    air=self.air,
+                    send=send,
+                    bury=self._bury,
+                )
             )
         except Crash:
             self.agenda.after(1.0, lambda: self._hire(name))
@@ -164,6 +201,10 @@ class World:
     def _freeze(self) -> None:
         if self._workers:
             self._rng.choice(self._workers).freeze(self._rng.uniform(1, 40))
+
+    def _stop(self) -> None:
+        if self._workers:
+            self._rng.choice(self._workers).stop()
 
     def _plan_faults(self, every_s: float, fault: Callable[[], None]) -> None:
         at_s = 0.0

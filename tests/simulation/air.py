@@ -1,0 +1,220 @@
+"""The outside world of sagas: what their steps leave there, in which order they were called, and what they hear.
+
+It knows nothing of journals but what it is shown. Stores there know the fencing number, as those of users may: who has
+been overtaken by a later claim can do nothing any more, though his process may think so.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from broker.messages import Message, Resume
+from jobs.ref import JobName
+from jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Wait
+from jobs.sagas.course import Leg, next_leg
+from jobs.sagas.entry import Direction, Mark
+from jobs.sagas.flight import Flight
+from jobs.states import RETRY, State
+from ledger import journal
+from ledger.claims import Claimed
+from ledger.connection import Ledger, Tx
+from tests.simulation.network import Agenda
+from tests.simulation.steps import EVENTS, Drawn
+
+_STANDS = f"SELECT state = '{State.RUNNING}' AND claim = %(claim)s FROM job WHERE id = %(job)s"
+_LANDED = f"""
+SELECT transition.job, transition.claim, verb, target, coalesce(round.error, '')
+FROM transition JOIN round ON round.job = transition.job AND round.claim = transition.claim
+WHERE transition.id > %(since)s AND source = '{State.EXECUTED}' ORDER BY transition.id
+"""
+_FORCED = f"""
+SELECT step FROM step WHERE job = %(job)s AND flight = %(flight)s AND mark = '{Mark.FORCED}'
+"""
+
+
+class FlightNo(NamedTuple):
+    job: int
+    number: int
+
+
+class Call(Struct, kw_only=True):
+    """One call of a do or an undo. ``answer`` is None while it has not answered, or if its process died before."""
+
+    flight: FlightNo
+    claim: int
+    leg: Leg
+    comes_to: Answer | Exception
+    answer: Answer | Exception | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has said that it need not be called again."""
+        return isinstance(self.answer, Answer) and not isinstance(self.answer, Retry | Fatal | Rerun)
+
+
+class Air:
+    """``wrong`` is what should not be: a step's own errors would be taken for its answer."""
+
+    def __init__(
+        self, rng: random.Random, agenda: Agenda, plain: Ledger, send: Callable[[Message], None]
+    ) -> None:
+        self.wrong: list[str] = []
+        self._rng = rng
+        self._agenda = agenda
+        self._plain = plain
+        self._send = send
+        self._events = 0
+        self._fences: dict[int, int] = {}
+        self._steps: dict[FlightNo, int] = {}
+        self._of_claims: dict[tuple[int, int], FlightNo] = {}
+        self._calls: dict[FlightNo, list[Call]] = {}
+        self._there: dict[FlightNo, set[int]] = {}
+        self._ended: dict[FlightNo, State] = {}
+
+    def takes_off(self, claimed: Claimed, steps: int) -> None:
+        """This claim flies, and so many steps are before it."""
+        flight = FlightNo(claimed.id, claimed.flight)
+        self._of_claims[claimed.right] = flight
+        self._steps[flight] = steps
+
+    def begin(self, claimed: Claimed, function: Callable[..., Any], flight: Flight) -> Call:
+        """A step is called, and leaves its traces."""
+        step: Drawn = function.__self__  # type: ignore[attr-defined]  # A step's do or undo is a bound method.
+        undoing = flight.undoing
+        call = Call(
+            flight=FlightNo(claimed.id, claimed.flight),
+            claim=claimed.claim,
+            leg=Leg(flight.step, Direction.UNDO if undoing else Direction.DO),
+            comes_to=step.answer(self._rng, undoing=undoing),
+        )
+        if self._is_overtaken(call):
+            return call
+        self._fences[claimed.id] = claimed.claim
+        calls = self._calls.setdefault(call.flight, [])
+        self.wrong += self._plain.transact(lambda tx: self._out_of_order(tx, calls, call, flight))
+        calls.append(call)
+        flight.working[str(flight.step)] = len(calls)
+        self._leave_traces(call)
+        if isinstance(call.comes_to, Wait):
+            self._tell(claimed.name, call.comes_to)
+        return call
+
+    def end(self, call: Call) -> object:
+        """What it answers. Who was overtaken meanwhile has answered nobody."""
+        if not self._is_overtaken(call):
+            call.answer = call.comes_to
+        if isinstance(call.comes_to, Exception) and self._rng.random() < 0.5:
+            raise call.comes_to
+        return call.comes_to
+
+    def landed(self, tx: Tx, since: int) -> list[str]:
+        """What is wrong with flights that have ended after this transition."""
+        wrong: list[str] = []
+        for job, claim, verb, target, error in tx.rows(_LANDED, since=since):
+            flight = self._of_claims.get((job, claim))
+            if flight is None:
+                continue
+            self._ended[flight] = ended = State.FAILED if verb == RETRY.name else State(target)
+            there = sorted(self._there.get(flight, set()) - _forced(tx, flight))
+            steps = self._steps[flight]
+            called = _told(self._calls.get(flight, []))
+            if ended is State.SUCCEEDED and there != [*range(steps)]:
+                wrong.append(f"{flight} has succeeded, and of {steps} steps there is {there}: {called}")
+            if ended is State.FATAL and not ("DISMAL FAILURE" in error and self._fails_at(flight)):
+                wrong.append(f"{flight} is fatal, and nobody says why: {error!r}: {called}")
+            if ended not in {State.SUCCEEDED, State.FATAL} and there:
+                wrong.append(f"{flight} is undone ({ended}), and there still is {there}: {called}")
+        return wrong
+
+    def unended(self) -> list[str]:
+        """At rest: flights that have begun and not ended."""
+        return [f"{flight} has begun and not ended" for flight in self._calls if flight not in self._ended]
+
+    def _is_overtaken(self, call: Call) -> bool:
+        return self._fences.get(call.flight.job, 0) > call.claim
+
+    def _out_of_order(self, tx: Tx, calls: list[Call], call: Call, flight: Flight) -> list[str]:
+        """What is wrong with this call behind those before it, and by what the journal says at this moment."""
+        wrong: list[str] = []
+        if not _follows(calls, call, _forced(tx, call.flight)):
+            wrong.append(f"{call.flight}: {_told(calls)} is followed by {_told([call])}")
+        if tx.column(_STANDS, job=call.flight.job, claim=call.claim)[0]:
+            last = journal.last(tx, call.flight.job)
+            if last is None or last.mark is not Mark.AWAITS:
+                if next_leg(last) != call.leg:
+                    wrong.append(f"{call.flight}: {_told([call])} is called behind {last}")
+            else:
+                wrong.append(f"{call.flight}: {_told([call])} is called though it waits: {last}")
+            if not _is_retry(calls, call) and flight.working.kept() != (last.working if last else {}):
+                wrong.append(f"{call.flight}: {_told([call])} finds {flight.working} behind {last}")
+        return wrong
+
+    def _leave_traces(self, call: Call) -> None:
+        there = self._there.setdefault(call.flight, set())
+        is_over = isinstance(call.comes_to, Answer) and not isinstance(call.comes_to, Retry | Fatal | Rerun)
+        if not is_over and self._rng.random() < 0.5:
+            return
+        if call.leg.direction is Direction.DO:
+            there.add(call.leg.step)
+        else:
+            there.discard(call.leg.step)
+
+    def _tell(self, name: JobName, wait: Wait) -> None:
+        """What it waits for comes: before it waits, soon, late, twice, in the company of others, or, where it does not
+        wait for ever, not at all."""
+        if wait.timeout_s is not None and self._rng.random() < 0.4:
+            return
+        self._say(name, wait.event)
+        if self._rng.random() < 0.2:
+            self._say(name, self._rng.choice(EVENTS))
+
+    def _say(self, name: JobName, event: str | None) -> None:
+        self._events += 1
+        said = Resume(app=name.app, key=name.key, event=event, id=f"event {self._events}")
+        for _ in range(self._rng.choice((1, 1, 2))):
+            after_s = self._rng.choice((0.0, 0.5, 6.0, 30.0)) * self._rng.random()
+            self._agenda.after(after_s, lambda: self._send(said))
+
+    def _fails_at(self, flight: FlightNo) -> bool:
+        calls = self._calls.get(flight, [])
+        last = calls[-1] if calls else None
+        return last is not None and last.leg.direction is Direction.UNDO and not last.is_over
+
+
+def _forced(tx: Tx, flight: FlightNo) -> set[int]:
+    """The steps of which somebody has put right by hand what they had left."""
+    return set(tx.column(_FORCED, job=flight.job, flight=flight.number))
+
+
+def _follows(calls: list[Call], call: Call, forced: set[int]) -> bool:
+    """Whether it may come next: each do behind the one before it, then each undo before the one behind it, and none
+    that has not been done or undone is passed over."""
+    last = calls[-1] if calls else None
+    step, direction = call.leg.step, call.leg.direction
+    if last is None:
+        return step == 0
+    if last.leg.direction is direction:
+        onward = 1 if direction is Direction.DO else -1
+        has_passed = last.is_over or (direction is Direction.UNDO and last.leg.step in forced)
+        return step == last.leg.step or (has_passed and step == last.leg.step + onward)
+    if direction is Direction.DO:
+        return False
+    return step == last.leg.step or (last.is_over and step == last.leg.step + 1)
+
+
+def _is_retry(calls: list[Call], call: Call) -> bool:
+    """Whether the same run has just called it, and it did not work, or so somebody has it look."""
+    last = calls[-1] if calls else None
+    return (
+        last is not None
+        and (last.claim, last.leg) == (call.claim, call.leg)
+        and not isinstance(last.answer, Rerun)
+    )
+
+
+def _told(calls: list[Call]) -> str:
+    return " ".join(
+        f"{call.leg.direction}{call.leg.step}:{type(call.answer).__name__}@{call.claim}" for call in calls
+    )

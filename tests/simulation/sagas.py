@@ -1,0 +1,112 @@
+"""Random apps that are sagas, or that others undo; and what operators do about them."""
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from actors.client import Client
+from broker.messages import Cancel, Message, Submit
+from jobs.errors import BadRequest
+from jobs.ref import JobName
+from jobs.states import State
+from ledger.connection import Ledger
+from tests.simulation.steps import drawn_function
+
+UNDO = "undo_"
+#: So often at the most an operator looks.
+LOOK_S = 6.0
+_FATAL = f"SELECT app, key FROM job WHERE state = '{State.FATAL}' AND flying ORDER BY id"
+_LIVING = "SELECT app, key FROM job WHERE flying ORDER BY id"
+
+
+def with_drawn_sagas(rng: random.Random, apps: Mapping[str, Any]) -> dict[str, Any]:
+    """The same apps, of which those that are keyed by template may be sagas, and may be undone by others."""
+    drawn: dict[str, Any] = {}
+    for name, app in apps.items():
+        if "job_id" not in app:
+            drawn[name] = app
+            continue
+        drawn[name] = _as_saga(rng, app) if rng.random() < 0.6 else dict(app)
+        if rng.random() < 0.6:
+            drawn[name]["compensate"] = f"{UNDO}{name}"
+            drawn[f"{UNDO}{name}"] = _drawn_undo(rng, app)
+        elif rng.random() < 0.4:
+            drawn[name]["compensate"] = "irreversible"
+    return drawn
+
+
+def undoes(name: str) -> bool:
+    return name.startswith(UNDO)
+
+
+def with_drawn_mode(rng: random.Random, apps: Mapping[str, Any], words: dict[str, Any]) -> dict[str, Any]:
+    """Where anything can be undone, half of what is asked for is a saga across apps; and some steps are to fail."""
+    drawn = dict(words)
+    if any("compensate" in app for app in apps.values()) and rng.random() < 0.5:
+        drawn["mode"] = "saga"
+    if apps[words["app"]].get("job_type") == "saga" and rng.random() < 0.3:
+        debug = rng.choice(({"restart_each_step": True}, {"fail_last": True}, {"fail_at": {0: "retry"}}))
+        drawn["policy"] = {**drawn.get("policy", {}), "debug": debug}
+    return drawn
+
+
+class Operator:
+    """Now and then he has an undo that failed tried again, or says that it is done, or calls a flight off."""
+
+    def __init__(
+        self, rng: random.Random, plain: Ledger, client: Client, send: Callable[[Message], None]
+    ) -> None:
+        self._rng = rng
+        self._plain = plain
+        self._client = client
+        self._send = send
+        self._asked = 0
+
+    def look(self) -> None:
+        fatal, living = (
+            self._plain.transact(lambda tx, sql=sql: [JobName(*row) for row in tx.rows(sql)])
+            for sql in (_FATAL, _LIVING)
+        )
+        if fatal and self._rng.random() < 0.7:
+            name = self._rng.choice(fatal)
+            if self._rng.random() < 0.5:
+                self._try_again(name)
+            else:
+                self._force_done(name)
+        elif living and self._rng.random() < 0.15:
+            name = self._rng.choice(living)
+            self._send(Cancel(app=name.app, key=name.key))
+
+    def _try_again(self, name: JobName) -> None:
+        self._asked += 1
+        words = {"app": name.app, "key": name.key, "rerun": "job"}
+        self._send(Submit(id=f"by hand {self._asked}", submission=msgspec.Raw(msgspec.json.encode(words))))
+
+    def _force_done(self, name: JobName) -> None:
+        try:
+            self._client.force_done(name, by="an operator")
+        except BadRequest:
+            # Its definition is what has failed, or somebody has had it tried again meanwhile.
+            return
+
+
+def _as_saga(rng: random.Random, app: Mapping[str, Any]) -> dict[str, Any]:
+    counted = ("max_losses", "max_timeouts", "bash_cmd")
+    return {
+        **{word: value for word, value in app.items() if word not in counted},
+        "job_type": "saga",
+        "function": drawn_function(rng),
+    }
+
+
+def _drawn_undo(rng: random.Random, app: Mapping[str, Any]) -> dict[str, Any]:
+    undo = {
+        "job_id": rng.choice(("{key}", app["job_id"])),
+        "job_type": "bash",
+        "bash_cmd": "true",
+        "max_fails": rng.choice((0, 2)),
+        "max_losses": rng.choice((0, 50)),
+    }
+    return _as_saga(rng, undo) if rng.random() < 0.2 else undo
