@@ -205,13 +205,9 @@ def _follows(calls: list[Call], call: Call, forced: set[int]) -> bool:
 
 
 def _is_retry(calls: list[Call], call: Call) -> bool:
-    """Whether the same run has just called it, and it did not work, or so somebody has it look."""
+    """Whether the same run has just called it: what it has noted since is still there."""
     last = calls[-1] if calls else None
-    return (
-        last is not None
-        and (last.claim, last.leg) == (call.claim, call.leg)
-        and not isinstance(last.answer, Rerun)
-    )
+    return last is not None and (last.claim, last.leg) == (call.claim, call.leg)
 
 
 def _told(calls: list[Call]) -> str:

@@ -122,6 +122,7 @@ class _Watched:
             *(f"not accounted for: {each}" for each in unaccounted(tx)),
             *(f"asked for, and not there: {each}" for each in world.watch.left_out(tx)),
             *world.air.unended(),
+            *world.trips.left(tx),
             *off_course(tx),
         ]
 
@@ -135,6 +136,7 @@ class _Watched:
             *(f"more than may be at once: {pool}" for pool in crowded(tx)),
             *misplaced(tx),
             *self._world.air.landed(tx, since),
+            *self._world.trips.look(tx),
         ]
 
 

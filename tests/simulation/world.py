@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 from actors.client import Client
 from actors.handlers import handle
@@ -19,6 +20,7 @@ from tests.simulation.network import Agenda
 from tests.simulation.partitions import Watch, all_landed
 from tests.simulation.pauses import drawn_pauses
 from tests.simulation.sagas import LOOK_S, Operator
+from tests.simulation.trips import Trips
 from tests.world import catalogue_of, empty
 
 #: Wishes and faults stop here; what is left to do then has to come to an end.
@@ -34,7 +36,7 @@ class World:
     """``step`` lets one thing happen. Everything random comes from one seeded source."""
 
     def __init__(
-        self, url: str, rng: random.Random, apps: dict[str, object], catalogue: Catalogue, faults: Faults
+        self, url: str, rng: random.Random, apps: dict[str, Any], catalogue: Catalogue, faults: Faults
     ) -> None:
         self.agenda = Agenda(rng)
         self.plain = Ledger(url, connections=1, clock=self.agenda.clock)
@@ -46,6 +48,7 @@ class World:
         self.catalogue = catalogue
         self.catalogues = [catalogue]
         self.watch = Watch(catalogue)
+        self.trips = Trips(apps)
         self.air = Air(rng, self.agenda, self.plain, self._send_news)
         self._operator = Operator(rng, self.plain, Client(self._ledger, self.send), self._send_news)
         self._workers: list[Worker] = []

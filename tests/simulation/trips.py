@@ -1,0 +1,122 @@
+"""Sagas across apps: what is undone when one has failed, in which order, and what may be left."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from jobs.plan import Wish
+from jobs.states import State, sql_list
+from jobs.submission import COMPENSATION, SAGA, SubmissionState
+from ledger.connection import Tx
+
+_OVER = sql_list(SubmissionState.FAILED, SubmissionState.CANCELLED)
+_COUNTS = sql_list(SubmissionState.ACTIVE, SubmissionState.SUCCEEDED)
+
+# Planned since the last look, each with the saga that it undoes.
+_PLANNED = f"""
+SELECT undo.id, undo.number, saga.id, saga.number FROM submission undo
+JOIN submission saga ON undo.id = saga.id || '{COMPENSATION}'
+WHERE undo.request ? 'compensates' AND undo.planned_at IS NOT NULL
+"""
+# What a saga has done that is its own, and stands.
+_EFFECTS = f"""
+SELECT job.id, job.app, job.key FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = %(saga)s AND job.state = '{State.SUCCEEDED}'
+  AND (SELECT max(at) FROM transition WHERE transition.job = job.id AND target = '{State.SUCCEEDED}')
+      >= (SELECT planned_at FROM submission WHERE number = %(saga)s)
+  AND EXISTS (SELECT 1 FROM round WHERE round.job = job.id)
+  AND NOT EXISTS (
+      SELECT 1 FROM wants other JOIN submission ON submission.number = other.submission
+      WHERE other.job = job.id AND other.submission <> %(saga)s AND submission.state IN ({_COUNTS}))
+"""
+_UNDOING = """
+SELECT job.undoes FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = %(undo)s
+"""
+# Whoever came of what is being undone, and is to be undone too, has been before. It came of it if it began when that
+# was there.
+_BELOW = f"""
+WITH RECURSIVE below (undo, saga, id, since) AS (
+    SELECT undo.id, saga.number, undo.undoes, done.changed_at
+    FROM job undo JOIN job done ON done.id = undo.undoes AND done.claim = undo.undoes_claim
+    JOIN wants ON wants.job = undo.id JOIN submission ON submission.number = wants.submission
+    JOIN submission saga ON submission.id = saga.id || '{COMPENSATION}'
+    WHERE undo.state = '{State.RUNNING}' AND done.state = '{State.SUCCEEDED}'
+      AND submission.state = '{SubmissionState.ACTIVE}'
+    UNION
+    SELECT below.undo, below.saga, child.id, child.changed_at
+    FROM below JOIN need ON need.parent = below.id JOIN job child ON child.id = need.child
+    JOIN wants ON wants.job = child.id AND wants.submission = below.saga
+    JOIN round ON round.job = child.id AND round.claim = child.claim
+    WHERE need.settled AND round.running_at >= below.since
+)
+SELECT undo.app || '/' || undo.key, child.app || '/' || child.key FROM below
+JOIN job undo ON undo.id = below.undo JOIN job child ON child.id = below.id JOIN job other ON other.undoes = child.id
+JOIN wants ON wants.job = other.id JOIN submission ON submission.number = wants.submission
+JOIN submission saga ON saga.number = below.saga AND submission.id = saga.id || '{COMPENSATION}'
+WHERE child.id <> undo.undoes AND child.state = '{State.SUCCEEDED}' AND child.claim = other.undoes_claim
+"""
+# Every saga that was planned and has not ended well is undone, or somebody is told why not.
+_FORGOTTEN = f"""
+SELECT saga.id FROM submission saga LEFT JOIN submission undo ON undo.id = saga.id || '{COMPENSATION}'
+WHERE saga.request ->> 'mode' = '{SAGA}' AND saga.state IN ({_OVER}) AND saga.planned_at IS NOT NULL
+  AND (undo.id IS NULL OR (undo.state = '{SubmissionState.REFUSED}' AND undo.reason IS NULL))
+"""
+_STILL_THERE = f"""
+SELECT undo.id || ': ' || done.app || '/' || done.key FROM submission undo
+JOIN wants ON wants.submission = undo.number JOIN job ON job.id = wants.job
+JOIN job done ON done.id = job.undoes AND done.claim = job.undoes_claim
+WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}'
+  AND done.state = '{State.SUCCEEDED}'
+"""
+_PARKED_BY_NOBODY = f"""
+SELECT undo.id FROM submission undo
+WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.FAILED}' AND NOT EXISTS (
+    SELECT 1 FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = undo.number
+      AND wants.wish = {Wish.ASKED:d}
+      AND job.state IN ('{State.FAILED}', '{State.FATAL}', '{State.TIMED_OUT}', '{State.CANCELLED}'))
+"""
+
+
+class _Effect(Struct, frozen=True):
+    id: int
+    app: str
+    key: str
+
+
+class Trips:
+    """Looks at each plan that undoes when it is made, and at each job that undoes while it runs."""
+
+    def __init__(self, apps: Mapping[str, Any]) -> None:
+        self._reversible = {
+            name for name, app in apps.items() if app.get("compensate") not in {None, "irreversible"}
+        }
+        self._seen: set[str] = set()
+
+    def look(self, tx: Tx) -> list[str]:
+        """What does not hold."""
+        if not self._reversible:
+            return []
+        planned = [row for row in tx.rows(_PLANNED) if row[0] not in self._seen]
+        self._seen |= {id_ for id_, *_ in planned}
+        return [
+            *(wrong for row in planned for wrong in self._look_at(tx, *row)),
+            *(f"{undo} runs before {child} is undone" for undo, child in tx.rows(_BELOW)),
+        ]
+
+    def left(self, tx: Tx) -> list[str]:
+        """At rest: what does not hold."""
+        return [
+            *(f"nobody undoes {saga}" for saga in tx.column(_FORGOTTEN)),
+            *(f"undone, and still there: {each}" for each in tx.column(_STILL_THERE)),
+            *(f"parked, and nothing has failed: {each}" for each in tx.column(_PARKED_BY_NOBODY)),
+        ]
+
+    def _look_at(self, tx: Tx, id_: str, undo: int, saga_id: str, saga: int) -> list[str]:
+        """Its jobs undo what the saga has done and nobody else relies on, all of that, and nothing else."""
+        effects = tx.structs(_Effect, _EFFECTS, saga=saga)
+        own = {each.id for each in effects if each.app in self._reversible}
+        undoing = set(tx.column(_UNDOING, undo=undo))
+        if own == undoing:
+            return []
+        return [f"{id_} undoes {sorted(undoing)}, and of {saga_id} there is {sorted(own)}"]
