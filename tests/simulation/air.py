@@ -29,6 +29,7 @@ SELECT transition.job, transition.claim, verb, target, coalesce(round.error, '')
 FROM transition JOIN round ON round.job = transition.job AND round.claim = transition.claim
 WHERE transition.id > %(since)s AND source = '{State.EXECUTED}' ORDER BY transition.id
 """
+_KEPT = "SELECT token FROM event WHERE token = ANY(%(heard)s)"
 _FORCED = f"""
 SELECT step FROM step WHERE job = %(job)s AND flight = %(flight)s AND mark = '{Mark.FORCED}'
 """
@@ -66,6 +67,7 @@ class Air:
         self._plain = plain
         self._send = send
         self._events = 0
+        self._heard: set[str] = set()
         self._fences: dict[int, int] = {}
         self._steps: dict[FlightNo, int] = {}
         self._of_claims: dict[tuple[int, int], FlightNo] = {}
@@ -108,6 +110,16 @@ class Air:
         if isinstance(call.comes_to, Exception) and self._rng.random() < 0.5:
             raise call.comes_to
         return call.comes_to
+
+    def hears(self, said: Resume) -> None:
+        """This was said to a flight, and not refused."""
+        self._heard.add(said.id)
+
+    def unheard(self, tx: Tx) -> list[str]:
+        """What was said and not refused, and is not kept."""
+        heard, self._heard = self._heard, set()
+        kept = set(tx.column(_KEPT, heard=sorted(heard))) if heard else set()
+        return [f"{each} was said to a flight, and is lost" for each in sorted(heard - kept)]
 
     def landed(self, tx: Tx, since: int) -> list[str]:
         """What is wrong with flights that have ended after this transition."""

@@ -1,6 +1,7 @@
 """Random definitions, and random wishes of users."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,7 +15,13 @@ from tests.simulation.partitions import (
     is_by_partition,
 )
 from tests.simulation.pools import with_drawn_pools
-from tests.simulation.sagas import undoes, with_drawn_mode, with_drawn_sagas
+from tests.simulation.sagas import (
+    failing_saga,
+    undoes,
+    with_drawn_mode,
+    with_drawn_sagas,
+    with_drawn_undoing,
+)
 
 KEYS = ("1", "2")
 #: Mostly long after everything has ended; now and then in the middle of it.
@@ -27,6 +34,18 @@ def drawn_apps(rng: random.Random) -> dict[str, Any]:
     return with_drawn_pools(rng, with_drawn_sagas(rng, apps) if rng.random() < 0.2 else apps)
 
 
+def drawn_templates(rng: random.Random) -> dict[str, Any]:
+    return _drawn_graph(rng, rng.randint(2, 6))
+
+
+def drawn_chunks(rng: random.Random) -> dict[str, Any]:
+    return _some(drawn_chunk_apps, rng)
+
+
+def drawn_partitions(rng: random.Random) -> dict[str, Any]:
+    return _some(drawn_partition_apps, rng)
+
+
 def drawn_sagas(rng: random.Random) -> dict[str, Any]:
     """One to four apps, most of which are sagas or can be undone."""
     return with_drawn_pools(rng, with_drawn_sagas(rng, _drawn_graph(rng, rng.randint(1, 4))))
@@ -35,6 +54,8 @@ def drawn_sagas(rng: random.Random) -> dict[str, Any]:
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     """The same apps with the same keys, but one of them needs others than it did, and does something else."""
     earlier = [name for name in apps if "job_id" in apps[name] and not undoes(name)]
+    if not earlier:
+        return apps
     name = rng.choice(earlier)
     app = {**apps[name], **({"bash_cmd": "true again"} if "bash_cmd" in apps[name] else {})}
     parents = [parent for parent in earlier[: earlier.index(name)] if rng.random() < 0.5]
@@ -87,6 +108,20 @@ def _drawn_urgency(rng: random.Random) -> dict[str, Any]:
 
 def _submit(id_: str, words: dict[str, Any]) -> Submit:
     return Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(words)))
+
+
+def drawn_trips(rng: random.Random) -> dict[str, Any]:
+    """Apps that can be undone, and one that mostly needs what they do, and fails."""
+    apps = _drawn_graph(rng, rng.randint(2, 4))
+    needs = _drawn_dependency(rng, [*apps], apps)
+    return with_drawn_undoing(rng, apps) | {"last": failing_saga(rng) | {"depends_on": needs}}
+
+
+def _some(drawn: Callable[[random.Random], dict[str, Any]], rng: random.Random) -> dict[str, Any]:
+    """Of apps of which there may be none."""
+    while not (apps := drawn(rng)):
+        pass
+    return apps
 
 
 def _drawn_graph(rng: random.Random, size: int) -> dict[str, Any]:

@@ -13,12 +13,19 @@ from ledger.connection import Tx
 from ledger.reads.check import breaches
 from planner.keyspaces import keyspace_of
 from tests.simulation.chunks import twice_at_once, unaccounted
-from tests.simulation.definitions import drawn_apps, drawn_sagas
+from tests.simulation.definitions import (
+    drawn_apps,
+    drawn_chunks,
+    drawn_partitions,
+    drawn_sagas,
+    drawn_templates,
+    drawn_trips,
+)
 from tests.simulation.faults import Faults, drawn
-from tests.simulation.journals import misplaced, off_course
+from tests.simulation.journals import misplaced, off_course, overslept
 from tests.simulation.pauses import begun, held_back
 from tests.simulation.pools import crowded, waiting_in_vain
-from tests.simulation.world import PATIENCE_S, RESUMED_S, World
+from tests.simulation.world import PATIENCE_S, RESUMED_S, STILL_S, World
 from tests.world import catalogue_of
 
 _OPEN_SUBMISSIONS = f"""
@@ -56,7 +63,14 @@ WHERE job.state IN ({_PUSHING}) AND submission.push AND submission.state <> '{Su
 
 
 #: What a world may be about.
-THEMES = {"anything": drawn_apps, "sagas": drawn_sagas}
+THEMES = {
+    "anything": drawn_apps,
+    "templates": drawn_templates,
+    "chunks": drawn_chunks,
+    "partitions": drawn_partitions,
+    "sagas": drawn_sagas,
+    "trips": drawn_trips,
+}
 
 
 class Violation(AssertionError):
@@ -91,7 +105,8 @@ def _run(world: World) -> None:
             left = world.plain.transact(watched.left)
             assert not left, left
             return
-        assert world.elapsed_s < RESUMED_S + PATIENCE_S, world.plain.transact(_left)
+        is_hopeless = world.elapsed_s > min(RESUMED_S + PATIENCE_S, watched.moved_s + STILL_S)
+        assert not is_hopeless, world.plain.transact(_left)
 
 
 class _Watched:
@@ -99,6 +114,7 @@ class _Watched:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.moved_s = RESUMED_S
         self._transition = 0
         self._moves: tuple[int, ...] = ()
         self._held: set[int] = set()
@@ -109,7 +125,10 @@ class _Watched:
         moves = tx.rows(_MOVES)[0]
         if moves != self._moves:
             wrong += self._look_at_moves(tx)
+            self.moved_s = max(self.moved_s, self._world.elapsed_s)
             self._moves, self._transition = moves, moves[0]
+        wrong += self._world.air.unheard(tx)
+        wrong += overslept(tx) if self._world.elapsed_s > RESUMED_S else []
         wrong += [f"in line for a free slot: {job}" for job in waiting_in_vain(tx)]
         self._held = held_back(tx)
         return wrong

@@ -22,19 +22,37 @@ _LIVING = "SELECT app, key FROM job WHERE flying ORDER BY id"
 
 
 def with_drawn_sagas(rng: random.Random, apps: Mapping[str, Any]) -> dict[str, Any]:
-    """The same apps, of which those that are keyed by template may be sagas, and may be undone by others."""
+    """The same apps, of which those that are keyed by template may be sagas, and some that undo others."""
     drawn: dict[str, Any] = {}
     for name, app in apps.items():
         if "job_id" not in app:
             drawn[name] = app
             continue
-        drawn[name] = _as_saga(rng, app) if rng.random() < 0.6 else dict(app)
-        if rng.random() < 0.6:
-            drawn[name]["compensate"] = f"{UNDO}{name}"
+        drawn[name] = _as_saga(rng, app) if rng.random() < 0.6 else app
+    return with_drawn_undoing(rng, drawn)
+
+
+def with_drawn_undoing(rng: random.Random, apps: Mapping[str, Any]) -> dict[str, Any]:
+    """The same apps, and some that undo others of these."""
+    drawn: dict[str, Any] = {}
+    for name, app in apps.items():
+        drawn[name] = app
+        if "job_id" in app and rng.random() < 0.6:
+            drawn[name] = app | {"compensate": f"{UNDO}{name}"}
             drawn[f"{UNDO}{name}"] = _drawn_undo(rng, app)
-        elif rng.random() < 0.4:
-            drawn[name]["compensate"] = "irreversible"
+        elif "job_id" in app and rng.random() < 0.4:
+            drawn[name] = app | {"compensate": "irreversible"}
     return drawn
+
+
+def failing_saga(rng: random.Random) -> dict[str, Any]:
+    """One whose last do fails, if not another before."""
+    return {
+        "job_id": "{x}",
+        "job_type": "saga",
+        "function": drawn_function(rng),
+        "debug": {"fail_last": True},
+    }
 
 
 def undoes(name: str) -> bool:

@@ -1,7 +1,6 @@
 """The simulation as a test, and tests of the simulation: a harness that cannot fail proves nothing."""
 
 import os
-from collections.abc import Callable
 
 import pytest
 
@@ -11,14 +10,13 @@ from ledger import claims, counts, freshness, grooming, partitions, pausing, pla
 from ledger.connection import Ledger
 from planner.partitions import Layout
 from tests.simulation.__main__ import run_seeds
-from tests.simulation.faults import NONE
+from tests.simulation.faults import NONE, Faults
+from tests.simulation.mutants import Mutant, code, sql
 from tests.simulation.run import Violation, simulate
 
 SEEDS = int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000" if os.environ.get("CI") == "true" else "200"))
 #: So many tests share them, which may run side by side.
 SHARES = 10
-#: A broken guard has to show within so many seeds.
-MUTANT_SEEDS = 250
 
 
 @pytest.mark.timeout(1800)
@@ -49,66 +47,85 @@ def test_a_seed_replays_exactly(embedded_url: str) -> None:
     assert len(first) > 10
 
 
-def _sql(module: object, name: str, old: str, new: str) -> Callable[[pytest.MonkeyPatch], None]:
-    """A mutant whose statement says something else."""
-
-    def apply(monkeypatch: pytest.MonkeyPatch) -> None:
-        sql = getattr(module, name)
-        assert old in sql, "the mutant mutates nothing"
-        monkeypatch.setattr(module, name, sql.replace(old, new))
-
-    return apply
-
-
-def _code(module: object, name: str, new: object) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda monkeypatch: monkeypatch.setattr(module, name, new)
-
+#: Processes that die, and nothing else that goes wrong.
+DEADLY = Faults(crash_before_commit=0.15)
+#: Messages that get lost, and answers.
+LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
 
 MUTANTS = {
-    "a late worker's result is taken": _sql(claims, "_RECORD", "job.claim = given.claim", "true"),
-    "lost hints are not repeated": _code(grooming, "announce_ready", lambda tx, limit: []),
-    "lost leases are not noticed": _sql(grooming, "_LOST", "worker.lease_until <", "false AND now() <"),
-    "parents' news are not owed": _code(planner.judging, "owe", lambda tx, ended: None),
-    "one parent opens the gate": _sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"),
-    "planning takes a parent's word for nothing": _code(
-        planning.counts, "recount", lambda tx, children: None
+    "a late worker's result is taken": Mutant(
+        sql(claims, "_RECORD", "job.claim = given.claim", "true"),
+        theme="templates",
+        faults=Faults(freeze_worker_every_s=6.0, delay_s_max=0.5),
     ),
-    "claims of a lost answer are nobody's": _code(workers, "strays", lambda tx, id, known, *, grace_s: []),
-    "nobody lends his urgency": _code(planning.urgency, "lend", lambda tx, jobs: None),
-    "a parent asked for late forgets what it was lent": _code(
-        planning.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"
+    "lost hints are not repeated": Mutant(
+        code(grooming, "announce_ready", lambda tx, limit: []), theme="templates", faults=LOSSES
     ),
-    "nobody cancels": _code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"),
-    "a pause leaves what is ready": _code(pausing, "_HOLD_BACK_READY", "SELECT 1 WHERE false"),
-    "a pause forgets what is pushed later": _code(pausing, "follow", lambda tx, jobs: []),
-    "nobody looks what others have under way": _code(freshness.Past, "busy", lambda past, apps: []),
-    "what succeeded is not fresh": _code(freshness, "record", lambda tx, jobs: None),
-    "whoever waits to be planned is forgotten": _sql(
-        grooming, "_UNPLANNED", "look_at <=", "false AND look_at <="
+    "lost leases are not noticed": Mutant(
+        sql(grooming, "_LOST", "worker.lease_until <", "false AND now() <"), theme="templates", faults=DEADLY
     ),
-    "halves are nobody's": _code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"),
-    "nobody splits": _code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"),
-    "nobody looks what partitions others make": _sql(
-        partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""
+    "parents' news are not owed": Mutant(
+        code(planner.judging, "owe", lambda tx, ended: None), theme="templates", faults=DEADLY
     ),
-    "what a step has made is not there": _code(partitions, "made", lambda tx, jobs: None),
-    "a landing is news to nobody": _code(partitions, "land_jobs", lambda tx, jobs: []),
-    "a plan looks for no inputs": _code(Layout, "gates", lambda layout, app, step: ()),
-    "skipped and failed parents are forgotten": _code(counts, "strand", lambda tx, jobs: []),
+    "one parent opens the gate": Mutant(
+        sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates"
+    ),
+    "planning takes a parent's word for nothing": Mutant(
+        code(planning.counts, "recount", lambda tx, children: None), theme="templates"
+    ),
+    "claims of a lost answer are nobody's": Mutant(
+        code(workers, "strays", lambda tx, id, known, *, grace_s: []),
+        theme="templates",
+        faults=Faults(repeat_commit=0.1),
+    ),
+    "nobody lends his urgency": Mutant(
+        code(planning.urgency, "lend", lambda tx, jobs: None), theme="templates"
+    ),
+    "a parent asked for late forgets what it was lent": Mutant(
+        code(planning.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates"
+    ),
+    "nobody cancels": Mutant(
+        code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates"
+    ),
+    "a pause leaves what is ready": Mutant(
+        code(pausing, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates"
+    ),
+    "a pause forgets what is pushed later": Mutant(
+        code(pausing, "follow", lambda tx, jobs: []), theme="templates"
+    ),
+    "nobody looks what others have under way": Mutant(
+        code(freshness.Past, "busy", lambda past, apps: []), theme="chunks"
+    ),
+    "what succeeded is not fresh": Mutant(code(freshness, "record", lambda tx, jobs: None), theme="chunks"),
+    "whoever waits to be planned is forgotten": Mutant(
+        sql(grooming, "_UNPLANNED", "look_at <=", "false AND look_at <="), theme="chunks"
+    ),
+    "halves are nobody's": Mutant(code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"), theme="chunks"),
+    "nobody splits": Mutant(code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks"),
+    "nobody looks what partitions others make": Mutant(
+        sql(partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""), theme="partitions"
+    ),
+    "what a step has made is not there": Mutant(
+        code(partitions, "made", lambda tx, jobs: None), theme="partitions"
+    ),
+    "a landing is news to nobody": Mutant(
+        code(partitions, "land_jobs", lambda tx, jobs: []), theme="partitions"
+    ),
+    "a plan looks for no inputs": Mutant(
+        code(Layout, "gates", lambda layout, app, step: ()), theme="partitions"
+    ),
+    "skipped and failed parents are forgotten": Mutant(
+        code(counts, "strand", lambda tx, jobs: []), theme="templates"
+    ),
 }
 
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_broken_guard_is_noticed(mutant: str, embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    MUTANTS[mutant](monkeypatch)
+    MUTANTS[mutant].apply(monkeypatch)
     with pytest.raises(Violation, match=r"replay: python -m tests\.simulation --seed"):
-        _simulate_all(embedded_url)
-
-
-def _simulate_all(url: str) -> None:
-    for seed in range(MUTANT_SEEDS):
-        simulate(url, seed)
+        MUTANTS[mutant].show(embedded_url)
 
 
 def _history(url: str) -> list[tuple[object, ...]]:

@@ -27,6 +27,8 @@ from tests.world import catalogue_of, empty
 FAULTY_S = 60.0
 #: A healed world that has not come to rest by now never will.
 PATIENCE_S = 4000.0
+#: Nor will one in which no job has moved for so long: no hint is repeated, and nothing is tried again, later than that.
+STILL_S = 1500.0
 #: Whatever was paused is resumed then; by now no pause is under way any more.
 RESUMED_S = FAULTY_S + 30.0
 TICK_S = 1.0
@@ -149,6 +151,8 @@ class World:
                     self._execute(message)
                 else:
                     self.send(handle(self._ledger, self.catalogue, message))
+                    if isinstance(message, Resume) and message.app is not None:
+                        self.air.hears(message)
             except Crash:
                 if reliably:
                     self.agenda.after(0.5, deliver)

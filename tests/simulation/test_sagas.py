@@ -1,0 +1,124 @@
+"""Worlds about sagas; and sagas whose guards are broken, which has to show."""
+
+import os
+from collections.abc import Iterable, Mapping
+
+import pytest
+from msgspec.structs import replace
+
+from jobs.sagas import course
+from jobs.sagas.course import Leg
+from jobs.sagas.entry import Direction, Failure, Mark
+from jobs.sagas.landing import Landing
+from jobs.sagas.pilot import Pilot
+from jobs.states import State
+from ledger import claims, compensating, events, grooming, journal, submissions, suspending, undoing
+from planner import compensation
+from tests.simulation.__main__ import run_seeds
+from tests.simulation.faults import NONE, Faults
+from tests.simulation.mutants import Break, Mutant, code, sql
+from tests.simulation.run import Violation
+
+SEEDS = (
+    int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000" if os.environ.get("CI") == "true" else "40")) // 2
+)
+SHARES = 4
+THEME = "sagas"
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("share", range(SHARES))
+def test_sagas_end_well_or_leave_nothing_whatever_happens(share: int) -> None:
+    _, failures = run_seeds([*range(share, SEEDS, SHARES)], THEME)
+    assert not failures, "\n".join(failures)
+
+
+_FAILED = Pilot._failed
+_SWITCH = Pilot._switch
+_BELOW = compensation._below
+
+
+def _forgiving(pilot: Pilot, leg: Leg, failure: Failure) -> Landing | None:
+    if leg.direction is Direction.DO:
+        return _FAILED(pilot, leg, failure)
+    return pilot._write(pilot._entry_of(leg))
+
+
+def _forgetful(pilot: Pilot, step: int, why: Failure) -> Landing | None:
+    """It turns back, and writes that down nowhere."""
+    pilot._failure = why
+    entry = replace(pilot._entry_of(Leg(step, Direction.DO)), direction=Direction.SWITCH, failure=why)
+    pilot._last, pilot._is_own = replace(entry, seq=entry.seq - 1), True
+    return None
+
+
+def _forward(undoing: Mapping[int, object], ties: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
+    return _BELOW(undoing, [(child, parent) for parent, child in ties])
+
+
+#: Workers that stand still until others have their jobs, and go on.
+LATE = Faults(freeze_worker_every_s=6.0, delay_s_max=0.5)
+#: Workers that die, mostly in the middle of something.
+DEADLY = Faults(crash_between=0.1, crash_before_commit=0.05, crash_after_commit=0.05, delay_s_max=0.5)
+
+
+def _of_sagas(apply: Break, first: int = 0, faults: Faults = NONE) -> Mutant:
+    return Mutant(apply, first, THEME, faults)
+
+
+def _of_trips(apply: Break, first: int = 0, faults: Faults = NONE) -> Mutant:
+    return Mutant(apply, first, "trips", faults)
+
+
+MUTANTS = {
+    "whoever comes late writes the journal": _of_sagas(
+        sql(journal, "_HOLD", "AND job.claim = %(claim)s", ""), 0, LATE
+    ),
+    "an event that comes early is lost": _of_sagas(
+        sql(
+            events,
+            "_ADD",
+            "ON CONFLICT",
+            f"WHERE (SELECT state FROM job WHERE id = %(job)s) = '{State.SUSPENDED}' ON CONFLICT",
+        )
+    ),
+    "nobody looks for events when a wait begins": _of_sagas(
+        code(claims, "resume_early", lambda tx, jobs: [])
+    ),
+    "one event ends two waits": _of_sagas(
+        sql(journal, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false")
+    ),
+    "nobody wakes who has waited for long enough": _of_sagas(
+        code(suspending, "resume_late", lambda tx, limit: None)
+    ),
+    "what has begun unseen is not undone": _of_sagas(
+        code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 0, DEADLY
+    ),
+    "the steps below an undo that failed are undone": _of_sagas(code(Pilot, "_failed", _forgiving)),
+    "an undo that failed is not tried again": _of_sagas(code(course, "_STAYS", frozenset({Mark.AGAIN}))),
+    "nobody notes that a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful)),
+    "flights are dropped half done": _of_sagas(
+        sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", "")
+    ),
+    "flights are lost with their workers": _of_sagas(
+        sql(grooming, "_REQUEUE_LOST", "(job.flying OR job.losses < job.max_losses)", "false"), 0, DEADLY
+    ),
+    "jobs are undone in the order in which they ran": _of_trips(code(compensation, "_below", _forward)),
+    "what others rely on is undone": _of_trips(
+        sql(compensating, "_EFFECTS", f"AND NOT {compensating._RELIED_ON}", "")
+    ),
+    "undoing begins while something goes on": _of_trips(
+        code(compensating, "under_way", lambda tx, number: None)
+    ),
+    "what was undone counts as done": _of_trips(code(undoing, "undo", lambda tx, jobs: {})),
+    "a saga that fails is left as it is": _of_trips(code(submissions, "_COMPENSATE", "SELECT 1 WHERE false")),
+}
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_broken_guard_is_noticed(mutant: str, embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = MUTANTS[mutant]
+    broken.apply(monkeypatch)
+    with pytest.raises(Violation, match=r"replay: python -m tests\.simulation --seed"):
+        broken.show(embedded_url)
