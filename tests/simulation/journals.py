@@ -7,9 +7,7 @@ from msgspec import Struct
 
 from jobs.sagas.course import Leg, next_leg
 from jobs.sagas.entry import Direction, Entry, Mark
-from jobs.states import State
 from ledger.connection import Tx
-from ledger.sql import NOW
 
 # An entry of one's own, under the claim that stands. What is forced is written after the last has ended.
 _LATE = f"""
@@ -31,11 +29,6 @@ ORDER BY job, flight, seq
 """
 
 
-_OVERSLEPT = f"""
-SELECT app || '/' || key FROM job WHERE state = '{State.SUSPENDED}' AND not_before < {NOW} - interval '5 s'
-"""
-
-
 class _Written(Struct, frozen=True):
     job: int
     flight: int
@@ -46,11 +39,6 @@ def misplaced(tx: Tx) -> list[str]:
     """Entries that were written under a claim that did not stand."""
     rules = {"late": _LATE, "mixed": _MIXED, "taken twice": _TAKEN_TWICE}
     return [f"{rule}: {row}" for rule, sql in rules.items() for row in tx.rows(sql)]
-
-
-def overslept(tx: Tx) -> list[str]:
-    """Who waits though his time has been up for longer than it takes the groomer, where that is not kept from it."""
-    return [f"{job} waits, and its time is up" for job in tx.column(_OVERSLEPT)]
 
 
 def off_course(tx: Tx) -> Iterator[str]:

@@ -22,10 +22,11 @@ from tests.simulation.definitions import (
     drawn_trips,
 )
 from tests.simulation.faults import Faults, drawn
-from tests.simulation.journals import misplaced, off_course, overslept
+from tests.simulation.journals import misplaced, off_course
+from tests.simulation.neglect import neglected
 from tests.simulation.pauses import begun, held_back
 from tests.simulation.pools import crowded, waiting_in_vain
-from tests.simulation.world import PATIENCE_S, RESUMED_S, STILL_S, World
+from tests.simulation.world import CALM_S, PATIENCE_S, RESUMED_S, STILL_S, World
 from tests.world import catalogue_of
 
 _OPEN_SUBMISSIONS = f"""
@@ -128,7 +129,7 @@ class _Watched:
             self.moved_s = max(self.moved_s, self._world.elapsed_s)
             self._moves, self._transition = moves, moves[0]
         wrong += self._world.air.unheard(tx)
-        wrong += overslept(tx) if self._world.elapsed_s > RESUMED_S else []
+        wrong += neglected(tx) if self._world.elapsed_s > CALM_S else []
         wrong += [f"in line for a free slot: {job}" for job in waiting_in_vain(tx)]
         self._held = held_back(tx)
         return wrong

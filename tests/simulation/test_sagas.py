@@ -27,9 +27,10 @@ THEME = "sagas"
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.parametrize("theme", ["sagas", "trips"])
 @pytest.mark.parametrize("share", range(SHARES))
-def test_sagas_end_well_or_leave_nothing_whatever_happens(share: int) -> None:
-    _, failures = run_seeds([*range(share, SEEDS, SHARES)], THEME)
+def test_sagas_end_well_or_leave_nothing_whatever_happens(theme: str, share: int) -> None:
+    _, failures = run_seeds([*range(share, SEEDS, SHARES)], theme)
     assert not failures, "\n".join(failures)
 
 
@@ -63,7 +64,7 @@ DEADLY = Faults(crash_between=0.1, crash_before_commit=0.05, crash_after_commit=
 
 
 def _of_sagas(apply: Break, first: int = 0, faults: Faults = NONE) -> Mutant:
-    return Mutant(apply, first, THEME, faults)
+    return Mutant(apply, first, "sagas", faults)
 
 
 def _of_trips(apply: Break, first: int = 0, faults: Faults = NONE) -> Mutant:
@@ -72,7 +73,7 @@ def _of_trips(apply: Break, first: int = 0, faults: Faults = NONE) -> Mutant:
 
 MUTANTS = {
     "whoever comes late writes the journal": _of_sagas(
-        sql(journal, "_HOLD", "AND job.claim = %(claim)s", ""), 0, LATE
+        sql(journal, "_HOLD", "AND job.claim = %(claim)s", ""), 1, LATE
     ),
     "an event that comes early is lost": _of_sagas(
         sql(
@@ -80,34 +81,35 @@ MUTANTS = {
             "_ADD",
             "ON CONFLICT",
             f"WHERE (SELECT state FROM job WHERE id = %(job)s) = '{State.SUSPENDED}' ON CONFLICT",
-        )
+        ),
+        4,
     ),
     "nobody looks for events when a wait begins": _of_sagas(
-        code(claims, "resume_early", lambda tx, jobs: [])
+        code(claims, "resume_early", lambda tx, jobs: []), 4
     ),
     "one event ends two waits": _of_sagas(
         sql(journal, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false")
     ),
     "nobody wakes who has waited for long enough": _of_sagas(
-        code(suspending, "resume_late", lambda tx, limit: None)
+        code(suspending, "resume_late", lambda tx, limit: None), 12
     ),
     "what has begun unseen is not undone": _of_sagas(
-        code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 0, DEADLY
+        code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 12, DEADLY
     ),
-    "the steps below an undo that failed are undone": _of_sagas(code(Pilot, "_failed", _forgiving)),
-    "an undo that failed is not tried again": _of_sagas(code(course, "_STAYS", frozenset({Mark.AGAIN}))),
-    "nobody notes that a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful)),
+    "the steps below an undo that failed are undone": _of_sagas(code(Pilot, "_failed", _forgiving), 8),
+    "an undo that failed is not tried again": _of_sagas(code(course, "_STAYS", frozenset({Mark.AGAIN})), 8),
+    "nobody notes that a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful), 7),
     "flights are dropped half done": _of_sagas(
-        sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", "")
+        sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", ""), 13
     ),
     "flights are lost with their workers": _of_sagas(
         sql(grooming, "_REQUEUE_LOST", "(job.flying OR job.losses < job.max_losses)", "false"), 0, DEADLY
     ),
-    "jobs are undone in the order in which they ran": _of_trips(code(compensation, "_below", _forward)),
+    "jobs are undone in the order in which they ran": _of_trips(code(compensation, "_below", _forward), 7),
     "what others rely on is undone": _of_trips(
-        sql(compensating, "_EFFECTS", f"AND NOT {compensating._RELIED_ON}", "")
+        sql(compensating, "_EFFECTS", f"AND NOT {compensating._RELIED_ON}", ""), 18
     ),
-    "undoing begins while something goes on": _of_trips(
+    "undoing begins while something goes on": _of_sagas(
         code(compensating, "under_way", lambda tx, number: None)
     ),
     "what was undone counts as done": _of_trips(code(undoing, "undo", lambda tx, jobs: {})),

@@ -65,10 +65,10 @@ MUTANTS = {
         sql(grooming, "_LOST", "worker.lease_until <", "false AND now() <"), theme="templates", faults=DEADLY
     ),
     "parents' news are not owed": Mutant(
-        code(planner.judging, "owe", lambda tx, ended: None), theme="templates", faults=DEADLY
+        code(planner.judging, "owe", lambda tx, ended: None), theme="templates", faults=DEADLY, first=10
     ),
     "one parent opens the gate": Mutant(
-        sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates"
+        sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=1
     ),
     "planning takes a parent's word for nothing": Mutant(
         code(planning.counts, "recount", lambda tx, children: None), theme="templates"
@@ -77,6 +77,7 @@ MUTANTS = {
         code(workers, "strays", lambda tx, id, known, *, grace_s: []),
         theme="templates",
         faults=Faults(repeat_commit=0.1),
+        first=3,
     ),
     "nobody lends his urgency": Mutant(
         code(planning.urgency, "lend", lambda tx, jobs: None), theme="templates"
@@ -85,7 +86,7 @@ MUTANTS = {
         code(planning.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates"
     ),
     "nobody cancels": Mutant(
-        code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates"
+        code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates", first=4
     ),
     "a pause leaves what is ready": Mutant(
         code(pausing, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates"

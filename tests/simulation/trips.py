@@ -69,6 +69,15 @@ JOIN job done ON done.id = job.undoes AND done.claim = job.undoes_claim
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}'
   AND done.state = '{State.SUCCEEDED}'
 """
+# What nobody else ever wanted of a saga that was undone, and what came to its end after that.
+_CAME_LATER = f"""
+SELECT undo.id, job.app, job.key FROM submission undo
+JOIN submission saga ON undo.id = saga.id || '{COMPENSATION}'
+JOIN wants ON wants.submission = saga.number JOIN job ON job.id = wants.job
+WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}'
+  AND job.state = '{State.SUCCEEDED}' AND job.changed_at >= saga.planned_at
+  AND (SELECT count(*) FROM wants own WHERE own.job = job.id) = 1
+"""
 _PARKED_BY_NOBODY = f"""
 SELECT undo.id FROM submission undo
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.FAILED}' AND NOT EXISTS (
@@ -109,6 +118,11 @@ class Trips:
         return [
             *(f"nobody undoes {saga}" for saga in tx.column(_FORGOTTEN)),
             *(f"undone, and still there: {each}" for each in tx.column(_STILL_THERE)),
+            *(
+                f"{undo} has left {app}/{key} as it is"
+                for undo, app, key in tx.rows(_CAME_LATER)
+                if app in self._reversible
+            ),
             *(f"parked, and nothing has failed: {each}" for each in tx.column(_PARKED_BY_NOBODY)),
         ]
 

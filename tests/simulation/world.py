@@ -31,6 +31,8 @@ PATIENCE_S = 4000.0
 STILL_S = 1500.0
 #: Whatever was paused is resumed then; by now no pause is under way any more.
 RESUMED_S = FAULTY_S + 30.0
+#: By then the groomer has seen to what that, and all that went before, has left to him.
+CALM_S = RESUMED_S + 10.0
 TICK_S = 1.0
 
 

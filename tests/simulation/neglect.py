@@ -1,0 +1,37 @@
+"""Who waits for the groomer for longer than that takes, once nothing is lost or late any more.
+
+All of them would show as worlds that never come to rest. Here it shows at once.
+"""
+
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger.connection import Tx
+from ledger.sql import NOW
+
+#: A tick comes every second, and what it sends arrives.
+_SOON = "interval '5 s'"
+#: A hint is repeated after this at the latest.
+_HINTED = "interval '700 s'"
+#: No job of a simulated worker takes so long, even if that stands still meanwhile; a flight may.
+_LONG = "interval '120 s'"
+
+_NEGLECTED = f"""
+SELECT app || '/' || key || ' waits, and its time is up' FROM job
+WHERE state = '{State.SUSPENDED}' AND not_before < {NOW} - {_SOON}
+UNION ALL
+SELECT app || '/' || key || ' runs, and its worker is dead' FROM job JOIN worker ON worker.id = job.worker
+WHERE state = '{State.RUNNING}' AND worker.lease_until < {NOW} - {_SOON}
+UNION ALL
+SELECT app || '/' || key || ' runs for longer than any job does' FROM job
+WHERE state = '{State.RUNNING}' AND NOT flying AND changed_at < {NOW} - {_LONG}
+UNION ALL
+SELECT app || '/' || key || ' is ' || state || ', and nobody has heard' FROM job
+WHERE state IN ('{State.READY}', '{State.EXECUTED}') AND announced_at < {NOW} - {_HINTED}
+UNION ALL
+SELECT id || ' is to be planned' FROM submission
+WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL AND look_at < {NOW} - {_SOON}
+"""
+
+
+def neglected(tx: Tx) -> list[str]:
+    return tx.column(_NEGLECTED)
