@@ -88,7 +88,8 @@ MUTANTS = {
         code(claims, "resume_early", lambda tx, jobs: []), 4
     ),
     "one event ends two waits": _of_sagas(
-        sql(journal, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false")
+        sql(journal, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false"),
+        35,
     ),
     "nobody wakes who has waited for long enough": _of_sagas(
         code(suspending, "resume_late", lambda tx, limit: None), 12
@@ -103,7 +104,7 @@ MUTANTS = {
         sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", ""), 13
     ),
     "flights are lost with their workers": _of_sagas(
-        sql(grooming, "_REQUEUE_LOST", "(job.flying OR job.losses < job.max_losses)", "false"), 0, DEADLY
+        sql(grooming, "_REQUEUE_LOST", "(job.flying OR job.losses < job.max_losses)", "false"), 1, DEADLY
     ),
     "jobs are undone in the order in which they ran": _of_trips(code(compensation, "_below", _forward), 7),
     "what others rely on is undone": _of_trips(
@@ -112,7 +113,7 @@ MUTANTS = {
     "undoing begins while something goes on": _of_sagas(
         code(compensating, "under_way", lambda tx, number: None)
     ),
-    "what was undone counts as done": _of_trips(code(undoing, "undo", lambda tx, jobs: {})),
+    "what was undone counts as done": _of_trips(code(undoing, "undo", lambda tx, jobs: {}), 7),
     "a saga that fails is left as it is": _of_trips(code(submissions, "_COMPENSATE", "SELECT 1 WHERE false")),
 }
 

@@ -89,20 +89,24 @@ MUTANTS = {
         code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates", first=4
     ),
     "a pause leaves what is ready": Mutant(
-        code(pausing, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates"
+        code(pausing, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates", first=14
     ),
     "a pause forgets what is pushed later": Mutant(
         code(pausing, "follow", lambda tx, jobs: []), theme="templates"
     ),
     "nobody looks what others have under way": Mutant(
-        code(freshness.Past, "busy", lambda past, apps: []), theme="chunks"
+        code(freshness.Past, "busy", lambda past, apps: []), theme="chunks", first=1
     ),
     "what succeeded is not fresh": Mutant(code(freshness, "record", lambda tx, jobs: None), theme="chunks"),
     "whoever waits to be planned is forgotten": Mutant(
-        sql(grooming, "_UNPLANNED", "look_at <=", "false AND look_at <="), theme="chunks"
+        sql(grooming, "_UNPLANNED", "look_at <=", "false AND look_at <="), theme="chunks", first=1
     ),
-    "halves are nobody's": Mutant(code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"), theme="chunks"),
-    "nobody splits": Mutant(code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks"),
+    "halves are nobody's": Mutant(
+        code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"), theme="chunks", first=1
+    ),
+    "nobody splits": Mutant(
+        code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks", first=20
+    ),
     "nobody looks what partitions others make": Mutant(
         sql(partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""), theme="partitions"
     ),
