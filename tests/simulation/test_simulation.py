@@ -55,7 +55,7 @@ LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
 MUTANTS = {
     "a late worker's result is taken": Mutant(
         sql(claims, "_RECORD", "job.claim = given.claim", "true"),
-        theme="templates",
+        theme="sagas",
         faults=Faults(freeze_worker_every_s=6.0, delay_s_max=0.5),
     ),
     "lost hints are not repeated": Mutant(
@@ -108,19 +108,21 @@ MUTANTS = {
         code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks", first=20
     ),
     "nobody looks what partitions others make": Mutant(
-        sql(partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""), theme="partitions"
+        sql(partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""),
+        theme="partitions",
+        first=12,
     ),
     "what a step has made is not there": Mutant(
         code(partitions, "made", lambda tx, jobs: None), theme="partitions"
     ),
     "a landing is news to nobody": Mutant(
-        code(partitions, "land_jobs", lambda tx, jobs: []), theme="partitions"
+        code(partitions, "land_jobs", lambda tx, jobs: []), theme="partitions", first=5
     ),
     "a plan looks for no inputs": Mutant(
-        code(Layout, "gates", lambda layout, app, step: ()), theme="partitions"
+        code(Layout, "gates", lambda layout, app, step: ()), theme="partitions", first=2
     ),
     "skipped and failed parents are forgotten": Mutant(
-        code(counts, "strand", lambda tx, jobs: []), theme="templates"
+        code(counts, "strand", lambda tx, jobs: []), theme="templates", first=5
     ),
 }
 

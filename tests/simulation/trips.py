@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from jobs.plan import Wish
-from jobs.states import State, sql_list
+from jobs.states import LIVE, State, sql_list
 from jobs.submission import COMPENSATION, SAGA, SubmissionState
 from ledger.connection import Tx
 
@@ -26,6 +26,13 @@ WHERE wants.submission = %(saga)s AND job.state = '{State.SUCCEEDED}'
   AND (SELECT max(at) FROM transition WHERE transition.job = job.id AND target = '{State.SUCCEEDED}')
       >= (SELECT planned_at FROM submission WHERE number = %(saga)s)
   AND EXISTS (SELECT 1 FROM round WHERE round.job = job.id)
+  AND NOT EXISTS (
+      SELECT 1 FROM wants other JOIN submission ON submission.number = other.submission
+      WHERE other.job = job.id AND other.submission <> %(saga)s AND submission.state IN ({_COUNTS}))
+"""
+_GOING_ON = f"""
+SELECT job.app || '/' || job.key FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = %(saga)s AND job.state IN ({sql_list(*sorted(LIVE - {State.EXPECTED, State.WAITING}))})
   AND NOT EXISTS (
       SELECT 1 FROM wants other JOIN submission ON submission.number = other.submission
       WHERE other.job = job.id AND other.submission <> %(saga)s AND submission.state IN ({_COUNTS}))
@@ -131,6 +138,7 @@ class Trips:
         effects = tx.structs(_Effect, _EFFECTS, saga=saga)
         own = {each.id for each in effects if each.app in self._reversible}
         undoing = set(tx.column(_UNDOING, undo=undo))
-        if own == undoing:
-            return []
-        return [f"{id_} undoes {sorted(undoing)}, and of {saga_id} there is {sorted(own)}"]
+        wrong = [f"{id_} is planned while {job} goes on" for job in tx.column(_GOING_ON, saga=saga)]
+        if own != undoing:
+            wrong.append(f"{id_} undoes {sorted(undoing)}, and of {saga_id} there is {sorted(own)}")
+        return wrong
