@@ -31,7 +31,19 @@ from ledger.reads.check import breaches
 
 LEASE_S = 15.0
 _TABLES = (
-    *("submission", "job", "wants", "need", "gate", "round", "transition", "owed", "freshness", "worker", "pace"),
+    *(
+        "submission",
+        "job",
+        "wants",
+        "need",
+        "gate",
+        "round",
+        "transition",
+        "owed",
+        "freshness",
+        "worker",
+        "pace",
+    ),
     *("pulse", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "counter"),
     *("step", "event", "early", "meter", "sweep", "litter"),
 )
