@@ -111,7 +111,8 @@ MUTANTS = {
         sql(compensating, "_EFFECTS", f"AND NOT {compensating._RELIED_ON}", ""), 18
     ),
     "undoing begins while something goes on": _of_sagas(
-        code(compensating, "under_way", lambda tx, number: None)
+        code(compensating, "under_way", lambda tx, number: None),
+        48,
     ),
     "what was undone counts as done": _of_trips(code(undoing, "undo", lambda tx, jobs: {}), 7),
     "a saga that fails is left as it is": _of_trips(code(submissions, "_COMPENSATE", "SELECT 1 WHERE false")),

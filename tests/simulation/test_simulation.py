@@ -55,8 +55,9 @@ LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
 MUTANTS = {
     "a late worker's result is taken": Mutant(
         sql(claims, "_RECORD", "job.claim = given.claim", "true"),
-        theme="sagas",
-        faults=Faults(freeze_worker_every_s=6.0, delay_s_max=0.5),
+        theme="templates",
+        faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
+        first=16,
     ),
     "lost hints are not repeated": Mutant(
         code(grooming, "announce_ready", lambda tx, limit: []), theme="templates", faults=LOSSES
