@@ -18,13 +18,11 @@ _RULES = {
         SELECT job.id FROM job WHERE state <> (
             SELECT target FROM transition WHERE transition.job = job.id ORDER BY transition.id DESC LIMIT 1)
     """,
-    "each step of a history begins where the one before it ended, and all is there but what was removed": """
+    "each step of a history begins where the one before it ended, or behind what was removed": """
         SELECT job FROM (
             SELECT job, source, lag(target) OVER (PARTITION BY job ORDER BY id) AS before FROM transition
         ) step WHERE source <> coalesce(before, (
             SELECT CASE WHEN pruned_at IS NULL THEN '-' ELSE step.source END FROM job WHERE job.id = step.job), '-')
-        UNION ALL SELECT id FROM job
-        WHERE pruned_at IS NULL AND NOT EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id)
     """,
     "a claim has at most one outcome": f"""
         SELECT job FROM transition WHERE source = '{State.RUNNING}' GROUP BY job, claim HAVING count(*) > 1

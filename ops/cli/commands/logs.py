@@ -116,7 +116,7 @@ def _job(found: Dossier) -> dict[str, object]:
         "app": found.job.app,
         "key": found.job.key,
         "state": found.job.state,
-        "pruned_at": found.job.pruned_at,
+        **({"pruned_at": found.job.pruned_at} if found.job.pruned_at else {}),
     }
 
 

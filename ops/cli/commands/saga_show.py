@@ -30,7 +30,7 @@ def run(desk: Desk, options: Options) -> int:
         "app": job.app,
         "key": job.key,
         "state": job.state,
-        "pruned_at": job.pruned_at,
+        **({"pruned_at": job.pruned_at} if job.pruned_at else {}),
         "saga": as_document(found.flight, whole=True),
     }
     desk.output.answer(document, *_page(found, traceback=options.traceback))
