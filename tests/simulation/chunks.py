@@ -21,7 +21,7 @@ CROSS JOIN LATERAL generate_series((part ->> 0)::int, (part ->> -1)::int) AS wor
 _TWICE_AT_ONCE = f"""
 WITH spared AS (
     SELECT job.id, job.app, job.key, job.mark FROM job
-    WHERE state IN ({_UNDER_WAY}) AND work_ids IS NOT NULL
+    WHERE state IN ({_UNDER_WAY}) AND work_ids IS NOT NULL AND pruned_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM wants WHERE wants.job = job.id AND wish = {Wish.ASKED:d})
       AND NOT EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id AND verb = '{REVIVE.name}')
 ), covered AS (

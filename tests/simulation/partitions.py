@@ -24,7 +24,7 @@ OUTSIDE = "outside"
 _ROWS = "SELECT place, version, partition, job, done_at IS NOT NULL FROM partition"
 _STEPS = "SELECT id, app, key, state FROM job WHERE place IS NOT NULL"
 _BEGUN = f"SELECT job FROM transition WHERE id > %(since)s AND target = '{State.RUNNING}'"
-_RAN = "SELECT DISTINCT job FROM round"
+_RAN = "SELECT id FROM job WHERE claim > 0"
 _ASKED_ANEW = """
 SELECT DISTINCT wants.job FROM wants JOIN submission ON submission.number = wants.submission
 WHERE submission.request ? 'rerun'

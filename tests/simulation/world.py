@@ -10,6 +10,7 @@ from actors.handlers import handle
 from broker.messages import Execute, Landed, Message, Resume, Tick
 from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage
+from ledger import pruning
 from ledger.connection import Ledger
 from tests.simulation.air import Air
 from tests.simulation.crashing import Crash, CrashingLedger
@@ -34,6 +35,9 @@ RESUMED_S = FAULTY_S + 30.0
 #: By then the groomer has seen to what that, and all that went before, has left to him.
 CALM_S = RESUMED_S + 10.0
 TICK_S = 1.0
+#: In a third of the worlds history is removed: so often, and once it is as old. What is told of sagas is told by theirs.
+PRUNED_EVERY_S = 3.0
+PRUNED_AT_ONCE = 5
 
 
 class World:
@@ -104,6 +108,8 @@ class World:
             self.agenda.after(at_s, lambda message=message: self.send([message], reliably=True))
         self.agenda.after(RESUMED_S, self._resume)
         self.agenda.after(TICK_S, self._tick)
+        if self._wishes % 3 == 0 and not any(app.saga or app.compensate for app in self.catalogue.values()):
+            self.agenda.after(PRUNED_EVERY_S, self._prune)
         self.agenda.after(FAULTY_S, self._heal)
         if self._rng.random() < 0.3:
             self.agenda.after(self._rng.random() * FAULTY_S, self._edit)
@@ -139,6 +145,11 @@ class World:
     def _tick(self) -> None:
         self.send([Tick()])
         self.agenda.after(TICK_S, self._tick)
+
+    def _prune(self) -> None:
+        """What happened is kept for seconds."""
+        self.agenda.after(PRUNED_EVERY_S, self._prune)
+        self._ledger.transact(lambda tx: pruning.prune(tx, keep_s=PRUNED_EVERY_S, limit=PRUNED_AT_ONCE))
 
     def _copies(self, *, reliably: bool) -> int:
         """A submit message is kept by the broker until it was understood, so it may double but not get lost."""
