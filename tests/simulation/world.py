@@ -35,7 +35,7 @@ RESUMED_S = FAULTY_S + 30.0
 #: By then the groomer has seen to what that, and all that went before, has left to him.
 CALM_S = RESUMED_S + 10.0
 TICK_S = 1.0
-#: In a third of the worlds history is removed: so often, and once it is as old. What is told of sagas is told by theirs.
+#: In a third of the worlds without sagas, whose history is looked at, it is removed: so often, and once it is as old.
 PRUNED_EVERY_S = 3.0
 PRUNED_AT_ONCE = 5
 
