@@ -24,12 +24,7 @@ def plan_together(
     """Walk and plan for these submissions: the numbers of those that were planned, and what may run at once."""
     wanted = [*wanted]
     now = _now(tx, catalogue, (submission for _, submission in wanted))
-    walks = [
-        walk
-        for number, submission in wanted
-        if (walk := _attempt(partial(Walk, catalogue, number, submission, now), number, refuse))
-    ]
-    arrived = _arrive(tx, walks, now, refuse)
+    arrived = _arrive(tx, _begun(catalogue, wanted, now, refuse), now, refuse)
     numbers = [walk.number for walk in arrived]
     submissions.activate(tx, numbers)
     told = planning.plan(tx, merge(catalogue, arrived))
@@ -48,7 +43,7 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
         seen.update(turned)
         askers = wishes.askers(tx, turned)
         now = _now(tx, catalogue, (asker.submission for asker in askers))
-        walks = [Walk(catalogue, asker.number, asker.submission, now) for asker in askers]
+        walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
         told = planning.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
         ready = ready + told.ready
         stranded |= told.stranded
@@ -60,6 +55,17 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
 def _now(tx: Tx, catalogue: Catalogue, wanted: Iterable[Submission]) -> datetime | None:
     """By which it is judged whether inputs are too old; None, and no question to the ledger, where none ever are."""
     return tx.instant() if any(catalogue.minds_age(submission.app) for submission in wanted) else None
+
+
+def _begun(
+    catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], now: datetime | None, refuse: Refuse
+) -> list[Walk]:
+    """A walk for each; definitions may have changed since somebody asked, so that there is none for him any more."""
+    return [
+        walk
+        for number, submission in wanted
+        if (walk := _attempt(partial(Walk, catalogue, number, submission, now), number, refuse))
+    ]
 
 
 def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> list[Walk]:

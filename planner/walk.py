@@ -174,7 +174,7 @@ class Walk:
         job = self._planned[name]
         if self._ages:
             job = self._planned[name] = self._ages.told(job, gates)
-        chosen = gates if self._policy(name.app).pull == "all" else (self._choose(job, gates),)
+        chosen = gates if self._policy(name.app).pull == "all" else self._choose(job, gates)
         for gate in gates:
             for need in gate.needs:
                 if gate in chosen and self._states[need.parent] not in _OVER:
@@ -203,15 +203,19 @@ class Walk:
                 self._taken_along.add(need.parent)
                 self._frontier[need.parent] = None
 
-    def _choose(self, job: PlannedJob, gates: tuple[Gate, ...]) -> Gate:
-        """The first gate that is met or under way, else the first that can still be met, else the first."""
+    def _choose(self, job: PlannedJob, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
+        """The first gate that is met or under way, else the first that can still be met, else the first.
+
+        A job that waits has a gate that can be met, whatever its parents look like: one of them may have been what was
+        needed when it was told, and have become something else. Which gate that is its parents do not tell.
+        """
         for gate in gates:
             if all(map(self._is_coming, gate.needs)) and not (job.stale and self._lacks(job, gate)):
-                return gate
+                return (gate,)
         for gate in gates:
             if all(map(self._is_possible, gate.needs)):
-                return gate
-        return gates[0]
+                return (gate,)
+        return gates if self._states[job.name] is State.WAITING else gates[:1]
 
     def _lacks(self, job: PlannedJob, gate: Gate) -> bool:
         """Whether a parent would have to run again that nobody has run again so far."""
