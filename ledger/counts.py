@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from jobs.gate import DEAD_FOR, MET
 from jobs.states import SPLIT, By, State, sql_list
+from ledger import urgency
 from ledger.connection import Tx
 from ledger.parts import divisible
 from ledger.release import Ready, release, strand
@@ -125,6 +126,18 @@ def recount(tx: Tx, children: list[int]) -> None:
     tx.write(_SETTLE_FOR_CHILDREN, jobs=children)
     tx.write(_COUNT, jobs=children)
     tx.write(_OPEN, jobs=children)
+
+
+def shut(tx: Tx, jobs: list[int]) -> dict[int, str]:
+    """Have those of the jobs that wait after a flight stand behind their gates again; those that this ends, with their
+    apps.
+
+    While they flew it did not matter what became of their parents. We hold their rows: whoever counts down a gate at
+    this moment has done so before we look, or looks at the job after us.
+    """
+    waiting = tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else []
+    urgency.lend(tx, waiting)
+    return strand(tx, waiting)
 
 
 def tell(tx: Tx, ended: list[int]) -> Told:

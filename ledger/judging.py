@@ -13,7 +13,7 @@ import msgspec
 from jobs.sagas.turn_back import TurnBack
 from jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
 from jobs.verdict import Case, Verdict
-from ledger import freshness, partitions, undoing
+from ledger import counts, freshness, partitions, undoing
 from ledger.connection import Tx, arrays
 from ledger.release import Ready, release
 from ledger.sql import NOW, guard, move
@@ -100,10 +100,12 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
         partitions.made(tx, there)
     compensations = {case.id for case in cases if case.is_compensation}
     stranded = undoing.undo(tx, [job for job in moved.get(SUCCEED, []) if job in compensations])
-    owe(tx, [*stranded])
     again = [(each.id, each.not_before, each.failing) for each in verdicts if each.verb is RETRY]
     waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before", "failing")) if again else []
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
+    flew = {case.id for case in cases if case.flying}
+    stranded = {**stranded, **counts.shut(tx, [job for job in waiting + anew if job in flew])}
+    owe(tx, [*stranded])
     ready = release(tx, By.PLANNER, waiting + anew)
     _note_pace(tx, cases)
     apps = {case.id: case.app for case in cases}

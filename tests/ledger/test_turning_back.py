@@ -233,3 +233,36 @@ def _undone_at_once(sagas: Sagas, claimed: Claimed) -> None:
 
 def _in_10_s(sagas: Sagas) -> str:
     return (sagas.world.now + timedelta(seconds=10)).isoformat()
+
+
+@pytest.fixture
+def child(world: World) -> Sagas:
+    """``b`` could not be undone; its parent ``a`` is run again, and so is ``b``, which goes on with what is left to undo
+    without waiting for ``a``. It may try again after that."""
+    world.apps("a -> b", max_fails=1)
+    world.submit("b")
+    world.finish("a")
+    sagas = Sagas(world)
+    claimed = sagas.claim("b")
+    sagas.write(claimed, switched(1, 0))
+    sagas.end(claimed, Ending.DISMAL)
+    world.submit("a", rerun="job")
+    world.submit("b", rerun="job", policy={"priority": 7})
+    return sagas
+
+
+def test_whose_parent_is_run_again_while_it_flies_waits_for_that_before_its_next_flight(child: Sagas) -> None:
+    child.end(child.claim("b"), Ending.ERROR)
+    assert child.world.state("b") is State.WAITING
+    assert child.world.field("a", "priority") == 7
+    child.world.finish("a")
+    assert child.world.state("b") is State.READY
+
+
+def test_whose_parent_has_failed_while_it_flew_is_not_tried_again(child: Sagas) -> None:
+    claimed = child.claim("b")
+    child.world.finish("a", Ending.ERROR)
+    child.world.finish("a", Ending.ERROR)
+    assert child.world.state("a") is State.FAILED
+    child.end(claimed, Ending.ERROR)
+    assert child.world.state("b") is State.UPSTREAM_FAILED
