@@ -105,6 +105,11 @@ _HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UP
 _SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
 
 
+_HOLD_WAITING = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER BY id FOR UPDATE
+"""
+
+
 class Told(NamedTuple):
     """``ready`` may run now; ``turned`` lost a gate and still have another, whose parents somebody must ask for.
 
@@ -126,6 +131,12 @@ def recount(tx: Tx, children: list[int]) -> None:
     tx.write(_SETTLE_FOR_CHILDREN, jobs=children)
     tx.write(_COUNT, jobs=children)
     tx.write(_OPEN, jobs=children)
+
+
+def waiting(tx: Tx, children: list[int]) -> list[int]:
+    """Those of the children that wait; nobody lets them begin before this transaction ends."""
+    tx.rows(_HOLD_GATES, jobs=children)
+    return tx.column(_HOLD_WAITING, jobs=children)
 
 
 def shut(tx: Tx, jobs: list[int]) -> dict[int, str]:

@@ -2,8 +2,8 @@
 
 It is part of the compensation's judgement, in the same transaction. The job may have been run again since it was to be
 undone: then it has another claim, and its success stands. Its children have had what they needed of it. So nobody tells
-them that it was cancelled; but who waits for others too does not begin with what is undone, and who is run again needs
-it made anew.
+them that it was cancelled; but who waits for others too does not begin with what is undone. Who may begin, or has
+begun, goes on; run again, he needs it made anew.
 """
 
 from collections.abc import Mapping
@@ -33,6 +33,6 @@ def undo(tx: Tx, compensations: list[int]) -> Mapping[int, str]:
         return {}
     freshness.withdraw(tx, undone)
     partitions.withdraw(tx, undone)
-    children = tx.column(_CHILDREN, jobs=undone)
-    counts.recount(tx, children)
-    return strand(tx, children)
+    waiting = counts.waiting(tx, tx.column(_CHILDREN, jobs=undone))
+    counts.recount(tx, waiting)
+    return strand(tx, waiting)

@@ -3,6 +3,7 @@
 from jobs.outcome import Ending
 from jobs.states import State
 from jobs.submission import SubmissionState
+from ledger.reads.check import breaches
 from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.world import World
 
@@ -73,6 +74,17 @@ def test_who_still_waits_for_others_does_not_begin_with_what_is_undone(world: Wo
     assert world.state("both") is State.WAITING, "it was pushed, and nobody asked for the other"
     world.finish("unbook")
     assert world.state("both") is State.UPSTREAM_FAILED
+
+
+def test_who_may_begin_already_goes_on_though_what_he_needed_is_undone(world: World) -> None:
+    chain(world)
+    fail(world, "book", at="pay")
+    world.submit("pay", id="again", rerun="job")
+    world.finish("unbook")
+    assert (world.state("book"), world.state("pay")) == (State.CANCELLED, State.READY)
+    assert world.ledger.transact(breaches) == []
+    world.finish("pay")
+    assert world.state("pay") is State.SUCCEEDED
 
 
 def test_what_is_run_again_has_made_anew_what_was_undone(world: World) -> None:

@@ -237,8 +237,8 @@ def _in_10_s(sagas: Sagas) -> str:
 
 @pytest.fixture
 def child(world: World) -> Sagas:
-    """``b`` could not be undone; its parent ``a`` is run again, and so is ``b``, which goes on with what is left to undo
-    without waiting for ``a``. It may try again after that."""
+    """``b`` could not be undone; its parent ``a`` is run again, and so is ``b``, which goes on with what is left to
+    undo without waiting for ``a``. It may try again after that."""
     world.apps("a -> b", max_fails=1)
     world.submit("b")
     world.finish("a")
