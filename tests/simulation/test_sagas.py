@@ -20,7 +20,7 @@ from tests.simulation.mutants import Break, Mutant, code, sql
 from tests.simulation.run import Violation
 
 SEEDS = (
-    int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000" if os.environ.get("CI") == "true" else "40")) // 2
+    int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000" if os.environ.get("CI") == "true" else "40")) // 4
 )
 SHARES = 4
 THEME = "sagas"
@@ -73,7 +73,7 @@ def _of_trips(apply: Break, first: int = 0, faults: Faults = NONE) -> Mutant:
 
 MUTANTS = {
     "whoever comes late writes the journal": _of_sagas(
-        sql(journal, "_HOLD", "AND job.claim = %(claim)s", ""), 1, LATE
+        sql(journal, "_WRITE", "AND job.claim = %(claim)s", ""), 1, LATE
     ),
     "an event that comes early is lost": _of_sagas(
         sql(
