@@ -1,9 +1,10 @@
 """Planning what undoes a saga across apps that has failed or was cancelled: each in a transaction of its own.
 
-It waits until nothing goes on that only the saga wants, for what succeeds in the end is to be undone too.
+It waits until nothing goes on that only the saga wants, for what succeeds in the end is to be undone too. Sagas
+that have done some of the same are undone by one plan, each by its own submission.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from actors.announce import announce
@@ -14,7 +15,7 @@ from jobs.submission import COMPENSATION, Submission
 from ledger import compensating, planning, submissions
 from ledger.connection import Ledger, Tx
 from ledger.submissions import Received
-from planner.compensation import Compensation, lay_out, plan_of
+from planner.compensation import lay_out, plan_of
 
 #: So long it waits at the most for a job of the saga's before it looks again.
 PATIENCE_S = 60.0
@@ -29,28 +30,33 @@ def plan_compensation(
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> Sequence[Message]:
-    held = submissions.hold_received(tx, [id], anyway=True)
-    if not held:
+    of = submission.compensates or ""
+    saga = compensating.failed(tx, of)
+    fellows = {id: saga} if saga is None else {id: saga, **compensating.fellows(tx, saga)}
+    held = {each.id: each.number for each in submissions.hold_received(tx, [*fellows], anyway=True)}
+    if id not in held:
         return []
-    number, of = held[0].number, submission.compensates
-    saga = compensating.failed(tx, of or "")
+    number = held[id]
     if saga is None or id != f"{of}{COMPENSATION}":
         submissions.refuse(
             tx, number, f"There is no saga {of} that has failed; nobody asks for this by hand."
         )
         return []
-    if live := compensating.under_way(tx, saga):
-        _wait(tx, number, live.id, f"{live.name} of {of} has not ended")
+    askers = {of_id: held[undo] for undo, of_id in fellows.items() if undo in held and of_id is not None}
+    if live := compensating.under_way(tx, askers):
+        _wait(tx, number, live.id, f"{live.name} of {live.saga} has not ended")
         return []
     try:
-        laid_out = lay_out(catalogue, compensating.effects(tx, saga))
-        return _enter(tx, catalogue, number, saga, laid_out)
+        return _enter(tx, catalogue, number, askers)
     except BadRequest as error:
         submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
         return []
 
 
-def _enter(tx: Tx, catalogue: Catalogue, number: int, saga: int, laid_out: Compensation) -> Sequence[Message]:
+def _enter(tx: Tx, catalogue: Catalogue, number: int, askers: Mapping[int, int]) -> Sequence[Message]:
+    """Plan what undoes these sagas, each of which is undone by somebody."""
+    effects = compensating.effects(tx, askers)
+    laid_out = lay_out(catalogue, effects)
     earlier = compensating.earlier(tx, set(laid_out.undoing.values()))
     for done, name in laid_out.undoing.items():
         known = earlier.get(name)
@@ -58,13 +64,15 @@ def _enter(tx: Tx, catalogue: Catalogue, number: int, saga: int, laid_out: Compe
         if known and known.is_live and known.undoes_claim not in (None, claim):
             _wait(tx, number, known.id, f"{name} undoes an earlier run of {laid_out.effects[done].name}")
             return []
-    submissions.activate(tx, [number])
-    plan = plan_of(catalogue, number, laid_out, compensating.ties(tx, saga), earlier)
+    ties, behind = compensating.ties(tx, askers), compensating.behind(tx, laid_out.undoing)
+    plan = plan_of(catalogue, number, laid_out, ties, earlier, askers=askers, behind=behind)
+    submissions.activate(tx, [*askers.values()])
     told = planning.plan(tx, plan)
     compensating.mark(tx, laid_out.undoing)
-    if laid_out.reason:
-        compensating.note(tx, number, laid_out.reason)
-    submissions.settle(tx, [number])
+    for saga, asker in askers.items():
+        if reason := lay_out(catalogue, [each for each in effects if saga in each.sagas]).reason:
+            compensating.note(tx, asker, reason)
+    submissions.settle(tx, [*askers.values()])
     return announce(tx, told.ready)
 
 

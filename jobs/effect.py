@@ -10,13 +10,14 @@ from jobs.submission import JSON
 
 
 class Effect(Struct, frozen=True, gc=False):
-    """A job that has succeeded for a submission, under this claim, and for no other that may rely on it."""
+    """A job that has succeeded for some ``sagas``, by their numbers, under this claim; nobody else may rely on it."""
 
     id: int
     app: str
     key: str
     claim: int
     kwargs: Mapping[str, JSON] | None
+    sagas: tuple[int, ...] = ()
 
     @property
     def name(self) -> JobName:

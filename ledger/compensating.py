@@ -4,6 +4,9 @@ What holds when it is planned: the submission has failed or was cancelled, so no
 job that it alone wants is under way (``under_way``). Who races whom: another submission that wants one of the jobs at
 this moment. Whoever plans that locks the jobs first, and so do we: either it is active when we look who relies on them,
 or it finds them about to be undone, and its jobs wait no more than any others whose input is run again later.
+
+Sagas that have done some of the same and have all failed are undone together (``fellows``): what one of them came to by
+the other's jobs goes first.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +17,7 @@ from jobs.effect import Earlier, Effect
 from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.states import LIVE, State, sql_list
-from jobs.submission import SAGA, SubmissionState
+from jobs.submission import COMPENSATION, SAGA, SubmissionState
 from ledger.connection import Tx, arrays
 
 _LIVE = sql_list(*sorted(LIVE))
@@ -24,39 +27,63 @@ SELECT number FROM submission
 WHERE id = %(id)s AND request ->> 'mode' = '{SAGA}'
   AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
 """
+_FELLOWS = f"""
+WITH RECURSIVE fellow (number) AS (
+    SELECT %(number)s::bigint
+    UNION
+    SELECT saga.number FROM fellow
+    JOIN wants own ON own.submission = fellow.number
+    JOIN job ON job.id = own.job AND job.state = '{State.SUCCEEDED}' AND job.claim > 0
+    JOIN wants other ON other.job = job.id JOIN submission saga ON saga.number = other.submission
+    JOIN submission undo ON undo.id = saga.id || '{COMPENSATION}' AND undo.state = '{SubmissionState.RECEIVED}'
+    WHERE saga.request ->> 'mode' = '{SAGA}'
+      AND saga.state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
+)
+SELECT saga.id || '{COMPENSATION}', saga.number FROM fellow JOIN submission saga USING (number)
+"""
 _RELIED_ON = f"""
 EXISTS (SELECT 1 FROM wants other JOIN submission ON submission.number = other.submission
-        WHERE other.job = job.id AND other.submission <> %(number)s
+        WHERE other.job = job.id
           AND submission.state IN ('{SubmissionState.ACTIVE}', '{SubmissionState.SUCCEEDED}'))
 """
 # One that was only pushed, and waits for parents that nobody asked for, goes on when somebody does.
 _UNDER_WAY = f"""
-SELECT job.id, job.app, job.key FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(number)s AND job.state IN ({_LIVE})
+SELECT job.id, job.app, job.key, saga.id AS saga FROM wants JOIN job ON job.id = wants.job
+JOIN submission saga ON saga.number = wants.submission
+WHERE wants.submission = ANY(%(sagas)s) AND job.state IN ({_LIVE})
   AND NOT (wants.wish = {Wish.PUSHED:d} AND job.state = '{State.WAITING}' AND NOT job.open)
   AND NOT {_RELIED_ON}
 ORDER BY job.id LIMIT 1
 """
 _HOLD = f"""
 SELECT job.id FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(number)s AND job.state = '{State.SUCCEEDED}' ORDER BY job.id FOR UPDATE OF job
+WHERE wants.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' ORDER BY job.id FOR UPDATE OF job
 """
 # What had succeeded before the submission was planned was not its effect.
 _EFFECTS = f"""
-SELECT job.id, job.app, job.key, job.claim, job.kwargs
+SELECT job.id, job.app, job.key, job.claim, job.kwargs, array_agg(asked.number ORDER BY asked.number) AS sagas
 FROM wants JOIN job ON job.id = wants.job JOIN submission asked ON asked.number = wants.submission
-WHERE wants.submission = %(number)s AND job.state = '{State.SUCCEEDED}' AND job.claim > 0
+WHERE wants.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' AND job.claim > 0
   AND job.changed_at >= asked.planned_at AND NOT {_RELIED_ON}
-ORDER BY job.id
+GROUP BY job.id ORDER BY job.id
 """
 # Only where the child began after the parent had come to its end: needs of runs before that are of another life.
 _TIES = """
 SELECT DISTINCT need.parent, need.child
 FROM wants JOIN need ON need.child = wants.job
-JOIN wants of_parent ON of_parent.submission = wants.submission AND of_parent.job = need.parent
+JOIN wants of_parent ON of_parent.submission = ANY(%(sagas)s) AND of_parent.job = need.parent
 JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
 JOIN round ON round.job = child.id AND round.claim = child.claim
-WHERE wants.submission = %(number)s AND need.settled AND round.running_at >= parent.changed_at
+WHERE wants.submission = ANY(%(sagas)s) AND need.settled AND round.running_at >= parent.changed_at
+"""
+# What came of it for a saga that failed before, and is about to be undone or could not be.
+_BEHIND = f"""
+SELECT DISTINCT parent.id, undo.app, undo.key
+FROM job parent JOIN need ON need.parent = parent.id JOIN job child ON child.id = need.child
+JOIN round ON round.job = child.id AND round.claim = child.claim
+JOIN job undo ON undo.undoes = child.id AND undo.undoes_claim = child.claim
+WHERE parent.id = ANY(%(effects)s) AND need.settled AND round.running_at >= parent.changed_at
+  AND child.state = '{State.SUCCEEDED}' AND undo.state <> '{State.SUCCEEDED}'
 """
 _EARLIER = """
 SELECT job.id, job.app, job.key, job.state, job.undoes_claim
@@ -71,9 +98,12 @@ _NOTE = "UPDATE submission SET reason = %(reason)s WHERE number = %(number)s"
 
 
 class Live(Struct, frozen=True):
+    """A job that a ``saga`` wants."""
+
     id: int
     app: str
     key: str
+    saga: str
 
     @property
     def name(self) -> JobName:
@@ -85,20 +115,30 @@ def failed(tx: Tx, id: str) -> int | None:
     return next(iter(tx.column(_FAILED, id=id)), None)
 
 
-def under_way(tx: Tx, number: int) -> Live | None:
-    """One job that only this submission wants and that has not ended."""
-    return next(iter(tx.structs(Live, _UNDER_WAY, number=number)), None)
+def fellows(tx: Tx, number: int) -> dict[str, int]:
+    """The saga, and all that have failed too and have done some of the same, by what is yet to undo each."""
+    return dict(tx.rows(_FELLOWS, number=number))
 
 
-def effects(tx: Tx, number: int) -> list[Effect]:
-    """What it has done and nobody else relies on. The rows are held."""
-    tx.rows(_HOLD, number=number)
-    return tx.structs(Effect, _EFFECTS, number=number)
+def under_way(tx: Tx, sagas: Collection[int]) -> Live | None:
+    """One job that only these want and that has not ended."""
+    return next(iter(tx.structs(Live, _UNDER_WAY, sagas=[*sagas])), None)
 
 
-def ties(tx: Tx, number: int) -> list[tuple[int, int]]:
-    """Who came of whom, among all that it wanted: parent and child."""
-    return [(parent, child) for parent, child in tx.rows(_TIES, number=number)]
+def effects(tx: Tx, sagas: Collection[int]) -> list[Effect]:
+    """What they have done and nobody else relies on. The rows are held."""
+    tx.rows(_HOLD, sagas=[*sagas])
+    return tx.structs(Effect, _EFFECTS, sagas=[*sagas])
+
+
+def ties(tx: Tx, sagas: Collection[int]) -> list[tuple[int, int]]:
+    """Who came of whom, among all that they wanted: parent and child."""
+    return [(parent, child) for parent, child in tx.rows(_TIES, sagas=[*sagas])]
+
+
+def behind(tx: Tx, effects: Collection[int]) -> list[tuple[int, JobName]]:
+    """Those of the effects that something came of for others, each with what undoes that."""
+    return [(id, JobName(app, key)) for id, app, key in tx.rows(_BEHIND, effects=[*effects])]
 
 
 def earlier(tx: Tx, names: Collection[JobName]) -> dict[JobName, Earlier]:

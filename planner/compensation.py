@@ -81,25 +81,48 @@ def plan_of(
     laid_out: Compensation,
     ties: Iterable[tuple[int, int]],
     earlier: Mapping[JobName, Earlier],
+    *,
+    askers: Mapping[int, int] | None = None,
+    behind: Iterable[tuple[int, JobName]] = (),
 ) -> Plan:
     """The jobs that undo, each after those that undo what came of it.
 
-    ``ties`` are (parent, child) of all that the saga wanted, by their ids. What undid an ``earlier`` success, or failed
-    to, is run again; one that is under way for this very success keeps what it waits for.
+    ``ties`` are (parent, child) of all that the sagas wanted, by their ids. What undid an ``earlier`` success, or
+    failed to, is run again; one that is under way for this very success keeps what it waits for. ``askers`` has, by a
+    saga, what undoes it, if that is not all ``number``. ``behind`` are compensations planned before, of what came of
+    these effects.
     """
-    below = _below(laid_out.undoing, ties)
-    needs = {id: sorted(laid_out.undoing[each] for each in below.get(id, ())) for id in laid_out.undoing}
+    undoing, own = laid_out.undoing, set(laid_out.undoing.values())
+    below = _below(undoing, ties)
+    needs = {id: {undoing[each] for each in below.get(id, ())} for id in undoing}
+    known = [(id, name) for id, name in behind if id in undoing and name not in own]
+    for id, name in known:
+        needs[id].add(name)
     planned = [
-        _planned(catalogue, number, name, laid_out.effects[id].kwargs or {}, needs[id])
-        for id, name in laid_out.undoing.items()
+        _planned(catalogue, number, name, laid_out.effects[id].kwargs or {}, sorted(needs[id]))
+        for id, name in undoing.items()
     ]
     jobs = [_as_it_is(job) if job.name in earlier and earlier[job.name].is_live else job for job in planned]
     again = tuple(job.name for job in jobs if job.name in earlier and not earlier[job.name].is_live)
+    named = [_named(catalogue, name) for name in sorted({name for _, name in known})]
     return Plan(
-        jobs=in_order(catalogue, jobs),
-        wants=tuple((number, job.name, Wish.ASKED) for job in jobs),
+        jobs=in_order(catalogue, [*jobs, *named]),
+        wants=tuple(
+            (asker, name, Wish.ASKED)
+            for id, name in undoing.items()
+            for asker in _askers(laid_out.effects[id], askers) or (number,)
+        ),
         reruns=(Rerun(number, again),) if again else (),
     )
+
+
+def _askers(effect: Effect, askers: Mapping[int, int] | None) -> tuple[int, ...]:
+    return tuple(askers[saga] for saga in effect.sagas) if askers else ()
+
+
+def _named(catalogue: Catalogue, name: JobName) -> PlannedJob:
+    """One that is there already; whoever needs it waits for it as it is."""
+    return PlannedJob(name=name, standing=Standing.EXPECTED, policy=catalogue.app(name.app).policy)
 
 
 def _planned(

@@ -176,6 +176,51 @@ def test_two_sagas_that_share_a_job_undo_it_once(world: World) -> None:
     assert world.state("book") is State.CANCELLED
 
 
+def _two_that_share(world: World) -> None:
+    """Two sagas that came of one booking, each by a job of its own, as far as their last."""
+    define(
+        world,
+        book=undone(by="unbook"),
+        pay=undone("book", by="refund"),
+        send=undone("pay"),
+        rent=undone("book", by="return"),
+        drive=undone("rent"),
+    )
+    world.submit("send", id="one", mode="saga", push="wanted")
+    world.submit("drive", id="two", mode="saga", push="wanted")
+    for job in ("book", "pay", "rent"):
+        world.finish(job)
+
+
+def test_what_two_sagas_share_is_undone_after_what_each_of_them_came_to_by_it(world: World) -> None:
+    _two_that_share(world)
+    world.finish("send", Ending.ERROR)
+    world.finish("drive", Ending.ERROR)
+    world.tick()
+    assert world.ready() == {"refund", "return"}
+    world.finish("refund")
+    assert world.ready() == {"return"}
+    world.finish("return")
+    world.finish("unbook")
+    assert {world.state(job) for job in ("book", "pay", "rent")} == {State.CANCELLED}
+    for saga in ("one", "two"):
+        assert world.submission(f"{saga}/compensation") is SubmissionState.SUCCEEDED
+
+
+def test_what_a_saga_shared_that_failed_before_is_undone_after_what_that_one_came_to(world: World) -> None:
+    _two_that_share(world)
+    world.finish("send", Ending.ERROR)
+    world.tick()
+    world.finish("drive", Ending.ERROR)
+    world.tick()
+    assert world.ready() == {"refund", "return"}
+    world.finish("return")
+    assert world.ready() == {"refund"}
+    world.finish("refund")
+    world.finish("unbook")
+    assert {world.state(job) for job in ("book", "pay", "rent")} == {State.CANCELLED}
+
+
 def test_a_saga_that_is_cancelled_is_undone(world: World) -> None:
     chain(world)
     world.submit("send", id="s", mode="saga")
