@@ -1,11 +1,36 @@
-"""``python -m ops.bench.once WORKLOAD LEDGER_URL``: one run, in a process of its own. Prints its figures."""
+"""``python -m ops.bench.once RUN``: one run, in a process of its own, as JSON says which. Prints its figures."""
 
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
+from msgspec import Struct
 
+from ops.bench.contest import CONTENDERS
+from ops.bench.ground import Ground
+from ops.bench.sample import Figures
 from ops.bench.workloads import WORKLOADS
 
+
+class Run(Struct, frozen=True):
+    """``contender`` None: what is measured is no course."""
+
+    name: str
+    contender: str | None
+    ledger_url: str
+    broker_url: str
+    results_url: str
+
+
+def figures(run: Run) -> Figures:
+    if run.contender is None:
+        return WORKLOADS[run.name].run(run.ledger_url)
+    with TemporaryDirectory() as folder:
+        ground = Ground(run.ledger_url, run.broker_url, run.results_url, Path(folder))
+        return CONTENDERS[run.contender].courses[run.name](ground)
+
+
 if __name__ == "__main__":
-    name, ledger_url = sys.argv[1:]
-    sys.stdout.write(msgspec.json.encode(WORKLOADS[name].run(ledger_url)).decode() + "\n")
+    run = msgspec.json.decode(sys.argv[1], type=Run)
+    sys.stdout.write(msgspec.json.encode(figures(run)).decode() + "\n")

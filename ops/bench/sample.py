@@ -10,9 +10,10 @@ Figures = Mapping[str, float]
 
 
 class Summary(Struct, frozen=True):
-    """One figure over all runs of one workload."""
+    """One figure over all runs of one workload, by one contender where there are several."""
 
     workload: str
+    contender: str | None
     figure: str
     median: float
     least: float
@@ -20,10 +21,16 @@ class Summary(Struct, frozen=True):
     runs: tuple[float, ...]
 
 
-def summaries(workload: str, runs: Sequence[Figures]) -> list[Summary]:
+def summaries(workload: str, contender: str | None, runs: Sequence[Figures]) -> list[Summary]:
     """One for each figure, in the order of the first run."""
-    return [_summary(workload, figure, tuple(run[figure] for run in runs)) for figure in runs[0]]
+    return [_summary(workload, contender, figure, tuple(run[figure] for run in runs)) for figure in runs[0]]
 
 
-def _summary(workload: str, figure: str, values: tuple[float, ...]) -> Summary:
-    return Summary(workload, figure, median(values), min(values), max(values), values)
+def ratio(ours: Sequence[Summary], theirs: Summary) -> float | None:
+    """How many times theirs the same figure of ours is, median by median; None where we have no such figure."""
+    same = [each for each in ours if (each.workload, each.figure) == (theirs.workload, theirs.figure)]
+    return same[0].median / theirs.median if same and theirs.median else None
+
+
+def _summary(workload: str, contender: str | None, figure: str, values: tuple[float, ...]) -> Summary:
+    return Summary(workload, contender, figure, median(values), min(values), max(values), values)

@@ -1,33 +1,74 @@
-"""One sitting: all workloads in turn, several times."""
+"""One sitting: all workloads and courses in turn, several times."""
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec import Struct
 
 from jobs.errors import SluiceError
 from ledger.scratch import scratch_ledger
+from ops.bench.contest import CONTENDERS, OURS
+from ops.bench.courses import COURSES
+from ops.bench.once import Run
 from ops.bench.sample import Figures, Summary, summaries
 
 
+class Servers(Struct, frozen=True):
+    """Where runs are: a scratch database for each beside the ledger, and the broker's and Redis's own."""
+
+    ledger_url: str
+    broker_url: str
+    results_url: str
+
+
+class Entry(Struct, frozen=True):
+    """What takes turns. Workloads that are no course are Sluice's alone, and have no contender."""
+
+    workload: str
+    contender: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.workload} by {self.contender}" if self.contender else self.workload
+
+
+def entries(workloads: Iterable[str], against: Sequence[str]) -> list[Entry]:
+    """Contenders of one course are neighbours, Sluice first. One that cannot run a course at all is not entered."""
+    return [entry for name in workloads for entry in _entries(name, against)]
+
+
+def _entries(name: str, against: Sequence[str]) -> list[Entry]:
+    if name not in COURSES:
+        return [Entry(name)]
+    return [Entry(name, each) for each in dict.fromkeys([OURS, *against]) if name in CONTENDERS[each].courses]
+
+
 def sit(
-    workloads: Iterable[str], *, runs: int, ledger_url: str, began: Callable[[str, int], None]
+    entered: Iterable[Entry], servers: Servers, *, runs: int, began: Callable[[Entry, int], None]
 ) -> list[Summary]:
-    """Every workload ``runs`` times, A B A B, each run on an empty ledger on the server at ``ledger_url``."""
-    found: dict[str, list[Figures]] = {name: [] for name in workloads}
+    """Every entry ``runs`` times, A B A B, each run on an empty ledger."""
+    found: dict[Entry, list[Figures]] = {entry: [] for entry in entered}
     for turn in range(runs):
-        for name, figures in found.items():
-            began(name, turn)
-            with scratch_ledger(ledger_url) as url:
-                figures.append(_run(name, url))
-    return [summary for name, figures in found.items() for summary in summaries(name, figures)]
+        for entry, figures in found.items():
+            began(entry, turn)
+            with scratch_ledger(servers.ledger_url) as url:
+                figures.append(
+                    _run(Run(entry.workload, entry.contender, url, servers.broker_url, servers.results_url))
+                )
+    return [
+        summary
+        for entry, figures in found.items()
+        for summary in summaries(entry.workload, entry.contender, figures)
+    ]
 
 
-def _run(name: str, ledger_url: str) -> Figures:
-    command = [sys.executable, "-m", "ops.bench.once", name, ledger_url]
+def _run(run: Run) -> Figures:
+    command = [sys.executable, "-m", "ops.bench.once", msgspec.json.encode(run).decode()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SluiceError(f"The workload {name} broke off.", where=done.stderr.strip().rpartition("\n")[2])
+        raise SluiceError(
+            f"The workload {run.name} broke off.", where=done.stderr.strip().rpartition("\n")[2]
+        )
     figures: Figures = msgspec.json.decode(done.stdout, type=dict[str, float])
     return figures

@@ -57,7 +57,7 @@ def test_chunks_are_measured_with_what_they_came_to(
 
 
 def test_all_runs_are_told_with_their_median_and_their_spread() -> None:
-    [took] = summaries("plan", [{"wall_s": 3.0}, {"wall_s": 1.0}, {"wall_s": 7.0}])
+    [took] = summaries("plan", None, [{"wall_s": 3.0}, {"wall_s": 1.0}, {"wall_s": 7.0}])
     assert (took.median, took.least, took.most, took.runs) == (3.0, 1.0, 7.0, (3.0, 1.0, 7.0))
 
 

@@ -1,12 +1,17 @@
-"""``sluice bench``: what things cost on this machine."""
+"""``sluice bench``: what things cost on this machine, and what they cost others."""
 
 import argparse
 import os
 import platform
+from typing import Any
+
+from msgspec.structs import asdict
 
 from jobs.errors import BadRequest
-from ops.bench.sample import Summary
-from ops.bench.sitting import sit
+from ops.bench.contest import CONTENDERS, OURS, check
+from ops.bench.courses import COURSES, SCALE
+from ops.bench.sample import Summary, ratio
+from ops.bench.sitting import Entry, Servers, entries, sit
 from ops.bench.workloads import WORKLOADS
 from ops.cli.command import Options
 from ops.cli.desk import Desk
@@ -16,8 +21,23 @@ from ops.cli.page import Line, Table
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    told = "; ".join(f"{name}: {workload.what}" for name, workload in WORKLOADS.items())
-    parser.add_argument("workload", nargs="*", metavar="WORKLOAD", help=f"all, or some of: {told}")
+    told = {**{name: workload.what for name, workload in WORKLOADS.items()}, **COURSES}
+    listed = "; ".join(f"{name}: {what}" for name, what in told.items())
+    others = "; ".join(f"{name}: {each.what}" for name, each in CONTENDERS.items() if name != OURS)
+    parser.add_argument("workload", nargs="*", metavar="WORKLOAD", help=f"all, or some of: {listed}")
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        default=[],
+        metavar="OTHER",
+        help=f"on the courses, {', '.join(COURSES)}: in turn with others on the same servers. {others}",
+    )
+    parser.add_argument(
+        "--results",
+        default="redis://127.0.0.1:6379/9",
+        metavar="URL",
+        help="a Redis database for others that keep results; %(default)s if not given",
+    )
     parser.add_argument(
         "--runs",
         type=int,
@@ -29,35 +49,64 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk, options: Options) -> int:
-    """A scratch database is made beside the ledger for each run; the ledger itself is not touched."""
-    for name in options.workload:
-        if name not in WORKLOADS:
-            raise BadRequest(f"There is no workload {name!r}; there are {', '.join(WORKLOADS)}.")
+    """A scratch database is made beside the ledger for each run; the ledger itself is not touched. The broker should
+    be one that nobody else uses: its queues are."""
+    check(options.against)
+    wanted = options.workload or list(WORKLOADS)
+    for name in wanted:
+        if name not in WORKLOADS and name not in COURSES:
+            raise BadRequest(f"There is no workload {name!r}; there are {', '.join([*WORKLOADS, *COURSES])}.")
+    here = Installation(desk)
+    if not here.shares_a_broker and any(name in COURSES for name in wanted):
+        raise BadRequest(
+            "The courses are for workers that share a broker.",
+            advice="Give one that nobody uses: --broker URL.",
+        )
     found = sit(
-        options.workload or WORKLOADS,
+        entries(wanted, options.against),
+        Servers(here.ledger_url, desk.settings.broker_url, options.results),
         runs=options.runs,
-        ledger_url=Installation(desk).ledger_url,
-        began=lambda name, turn: desk.output.aside.print(Line(f"{name}, run {turn + 1} of {options.runs}")),
+        began=lambda entry, turn: _tell(desk, entry, turn, options.runs),
     )
-    settings = {"cpus": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
-    desk.output.answer({"settings": settings, "summaries": found}, _table(found))
+    settings = {
+        "cpus": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "scale": SCALE,
+    }
+    ours = [each for each in found if each.contender == OURS]
+    desk.output.answer(
+        {"settings": settings, "summaries": [_document(each, ours) for each in found]}, _table(found, ours)
+    )
     return DONE
 
 
-def _table(found: list[Summary]) -> Table:
+def _tell(desk: Desk, entry: Entry, turn: int, runs: int) -> None:
+    desk.output.aside.print(Line(f"{entry}, run {turn + 1} of {runs}"))
+
+
+def _document(each: Summary, ours: list[Summary]) -> dict[str, Any]:
+    return {**asdict(each), "ours_to_this": ratio(ours, each)}
+
+
+def _table(found: list[Summary], ours: list[Summary]) -> Table:
     return Table(
-        ("workload", "figure", "median", "least", "most"),
+        ("workload", "by", "figure", "median", "least", "most", "Sluice's to this"),
         [
             (
                 each.workload,
+                each.contender or "",
                 each.figure,
-                _number(each.median),
-                _number(each.least),
-                _number(each.most),
+                *map(_number, (each.median, each.least, each.most)),
+                "" if (to_this := _to_others(ours, each)) is None else f"{to_this:.3g}",
             )
             for each in found
         ],
     )
+
+
+def _to_others(ours: list[Summary], each: Summary) -> float | None:
+    return None if each.contender in (None, OURS) else ratio(ours, each)
 
 
 def _number(value: float) -> str:

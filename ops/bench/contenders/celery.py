@@ -1,0 +1,78 @@
+"""Celery with its canvas: results and barriers in Redis; messages on the same broker, confirmed, acknowledged late."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import ModuleType
+
+from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
+from ops.bench.crew import PROCESSES, THREADS, Crew
+from ops.bench.ground import Contender, Ground, timed
+from ops.bench.marks import Marks
+from ops.bench.sample import Figures
+
+_TASKS = "ops.bench.contenders.celery_tasks"
+Ask = Callable[[ModuleType], None]
+
+
+def _flat(tasks: ModuleType) -> None:
+    for n in range(FLAT):
+        tasks.flat.delay(n)
+
+
+def _chain(tasks: ModuleType) -> None:
+    tasks.hop.delay(0)
+
+
+def _fan(tasks: ModuleType) -> None:
+    for number in range(FANS):
+        tasks.fan(number).apply_async()
+
+
+def _layers(tasks: ModuleType) -> None:
+    tasks.layers().apply_async()
+
+
+def _run(
+    ground: Ground,
+    ask: Ask,
+    jobs: int,
+    *,
+    processes: int = PROCESSES,
+    told: Callable[..., Figures] = whole,
+) -> Figures:
+    with _crew(ground, processes) as (crew, marks, tasks):
+        cpu_s = crew.cpu_s()
+        given = timed(marks, jobs, lambda: ask(tasks))
+        return {**told(given), "workers_us_a_job": (crew.cpu_s() - cpu_s) / jobs * 1e6}
+
+
+@contextmanager
+def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, ModuleType]]:
+    """Its workers, warm, and the tasks as this process knows them."""
+    environment = {"BENCH_BROKER_URL": ground.broker_url, "BENCH_RESULTS_URL": ground.results_url}
+    os.environ.update(environment)
+    command = [sys.executable, "-m", "celery", "-A", _TASKS, "worker", "--pool", "threads"]
+    words = ["--concurrency", str(THREADS), "--loglevel", "WARNING", "--without-gossip", "--without-mingle"]
+    commands = [[*command, *words, "--hostname", f"bench{n}@localhost"] for n in range(processes)]
+    with ground.crew(commands, environment) as (crew, marks):
+        from ops.bench.contenders import celery_tasks as tasks  # noqa: PLC0415 - importing it connects it
+
+        try:
+            timed(marks, WARM_UP, lambda: [tasks.flat.delay(FLAT + n) for n in range(WARM_UP)])
+            yield crew, marks, tasks
+        finally:
+            tasks.app.close()
+
+
+COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+    "flat": partial(_run, ask=_flat, jobs=FLAT),
+    "flat-singly": partial(_run, ask=_flat, jobs=FLAT),
+    "chain": partial(_run, ask=_chain, jobs=CHAIN, told=hops),
+    "chain-in-one": partial(_run, ask=_chain, jobs=CHAIN, processes=1, told=hops),
+    "fan": partial(_run, ask=_fan, jobs=FANS * (CHILDREN + 2)),
+    "layers": partial(_run, ask=_layers, jobs=LAYERS * WIDTH),
+}
+CELERY = Contender("Celery, with its canvas and Redis for its results", COURSES, ["celery", "redis"])

@@ -1,0 +1,90 @@
+"""dramatiq as it is, on the same broker: what a queue costs that keeps no history and knows no graph.
+
+Its actors are imported when a run begins, since they connect to the broker of that run.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import ModuleType
+
+from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
+from ops.bench.crew import PROCESSES, THREADS, Crew
+from ops.bench.ground import Contender, Ground, timed
+from ops.bench.marks import Marks
+from ops.bench.sample import Figures
+
+_ACTORS = "ops.bench.contenders.dramatiq_actors"
+Ask = Callable[[ModuleType], None]
+
+
+def _flat(actors: ModuleType) -> None:
+    for n in range(FLAT):
+        actors.flat.send(n)
+
+
+def _chain(actors: ModuleType) -> None:
+    actors.chain.send(0)
+
+
+def _fan(actors: ModuleType) -> None:
+    for fan in range(FANS):
+        actors.root.send(fan)
+
+
+def _layers(actors: ModuleType) -> None:
+    actors.layer.send(0)
+
+
+def _run(
+    ground: Ground,
+    ask: Ask,
+    jobs: int,
+    *,
+    confirmed: bool,
+    processes: int = PROCESSES,
+    told: Callable[..., Figures] = whole,
+) -> Figures:
+    with _crew(ground, processes, confirmed=confirmed) as (crew, marks, actors):
+        cpu_s = crew.cpu_s()
+        given = timed(marks, jobs, lambda: ask(actors))
+        return {**told(given), "workers_us_a_job": (crew.cpu_s() - cpu_s) / jobs * 1e6}
+
+
+@contextmanager
+def _crew(ground: Ground, processes: int, *, confirmed: bool) -> Iterator[tuple[Crew, Marks, ModuleType]]:
+    """Its workers, warm, and the actors as this process knows them."""
+    environment = {
+        "BENCH_BROKER_URL": ground.broker_url,
+        "BENCH_RESULTS_URL": ground.results_url,
+        "BENCH_CONFIRMED": "yes" if confirmed else "no",
+    }
+    os.environ.update(environment)
+    words = ["--processes", str(processes), "--threads", str(THREADS), "--skip-logging"]
+    with ground.crew([[sys.executable, "-m", "dramatiq", _ACTORS, *words]], environment) as (crew, marks):
+        from ops.bench.contenders import dramatiq_actors as actors  # noqa: PLC0415 - importing it connects it
+
+        try:
+            timed(marks, WARM_UP, lambda: [actors.flat.send(FLAT + n) for n in range(WARM_UP)])
+            yield crew, marks, actors
+        finally:
+            actors.broker.close()
+
+
+def _courses(*, confirmed: bool) -> Mapping[str, Callable[[Ground], Figures]]:
+    run = partial(_run, confirmed=confirmed)
+    return {
+        "flat": partial(run, ask=_flat, jobs=FLAT),
+        "flat-singly": partial(run, ask=_flat, jobs=FLAT),
+        "chain": partial(run, ask=_chain, jobs=CHAIN, told=hops),
+        "chain-in-one": partial(run, ask=_chain, jobs=CHAIN, processes=1, told=hops),
+        "fan": partial(run, ask=_fan, jobs=FANS * (CHILDREN + 2)),
+        "layers": partial(run, ask=_layers, jobs=LAYERS * WIDTH),
+    }
+
+
+COURSES = _courses(confirmed=True)
+CONFIRMED = Contender("dramatiq, each message confirmed by the broker", COURSES, ["dramatiq"])
+UNCONFIRMED = Contender("dramatiq, messages that may be lost", _courses(confirmed=False), ["dramatiq"])

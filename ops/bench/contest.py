@@ -1,0 +1,26 @@
+"""Who can take part."""
+
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+
+from jobs.errors import BadRequest
+from ops.bench.contenders import celery, dramatiq
+from ops.bench.contenders.sluice import SLUICE
+from ops.bench.ground import Contender
+
+OURS = "sluice"
+CONTENDERS: Mapping[str, Contender] = {
+    OURS: SLUICE,
+    "dramatiq": dramatiq.CONFIRMED,
+    "dramatiq-unconfirmed": dramatiq.UNCONFIRMED,
+    "celery": celery.CELERY,
+}
+
+
+def check(against: Iterable[str]) -> None:
+    """BadRequest for a contender that there is not, or that is not installed."""
+    for name in against:
+        if name not in CONTENDERS:
+            raise BadRequest(f"There is no contender {name!r}; there are {', '.join(CONTENDERS)}.")
+        if missing := [module for module in CONTENDERS[name].modules if find_spec(module) is None]:
+            raise BadRequest(f"{name} needs {', '.join(missing)}.", advice="pip install 'sluice[bench]'")

@@ -1,0 +1,79 @@
+"""What contenders are given to do: the shapes, and what is read off the moments at which their jobs began.
+
+A number names a job in all contenders alike, so that the marks can be told apart.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from statistics import median, quantiles
+
+from msgspec import Struct
+
+from ops.bench.marks import Mark
+from ops.bench.sample import Figures
+
+#: Names a fraction of the jobs to be content with, for whoever wants to see that a course can be run at all.
+VARIABLE = "SLUICE_BENCH_SCALE"
+SCALE = float(os.environ.get(VARIABLE, "1"))
+
+
+def _scaled(count: int) -> int:
+    return max(3, int(count * SCALE))
+
+
+#: Jobs of ``flat``: independent of each other.
+FLAT = _scaled(10_000)
+#: Jobs of ``chain``: each needs the one before.
+CHAIN = _scaled(200)
+#: Fans of ``fan``, and the children that each has between its root and the job that needs all of them.
+FANS, CHILDREN = _scaled(5), _scaled(1_000)
+#: Layers of ``layers``, jobs in each, and how many of the layer before each of them needs.
+LAYERS, WIDTH, NEEDS = _scaled(20), _scaled(50), 3
+#: Diamonds of ``diamonds``: a root, two that need it, one that needs both.
+DIAMONDS = _scaled(1_000)
+#: Before anything is measured each contender runs so many jobs of the kind that follows.
+WARM_UP = _scaled(200)
+COURSES: Mapping[str, str] = {
+    "flat": f"{FLAT:,} independent jobs, asked for at once",
+    "flat-singly": "the same, asked for one by one",
+    "chain": f"{CHAIN:,} jobs, each needing the one before; two processes",
+    "chain-in-one": "the same; one process",
+    "fan": f"{FANS:,} times one job, {CHILDREN:,} that need it, and one that needs these",
+    "layers": f"{LAYERS:,} layers of {WIDTH:,} jobs, each needing {NEEDS} of the layer before",
+    "diamonds": f"{DIAMONDS:,} small diamonds at once",
+}
+#: The longest that a course may take before it is broken off.
+WITHIN_S = 300.0
+
+
+class Given(Struct, frozen=True):
+    """What a run of a course came to: when it was asked for, and when each job began."""
+
+    asked_at_s: float
+    accepted_at_s: float
+    marks: Sequence[Mark]
+
+    @property
+    def rate(self) -> float:
+        return len(self.marks) / (self.marks[-1].at_s - self.asked_at_s)
+
+
+def whole(given: Given) -> Figures:
+    """Of a course that is measured from the asking to the beginning of its last job."""
+    return {
+        "jobs_per_s": given.rate,
+        "accepted_per_s": len(given.marks) / (given.accepted_at_s - given.asked_at_s),
+    }
+
+
+def hops(given: Given) -> Figures:
+    """Of a chain: from the beginning of a job to the beginning of the next."""
+    gaps_ms = [
+        (mark.at_s - before.at_s) * 1000 for before, mark in zip(given.marks, given.marks[1:], strict=False)
+    ]
+    return {"hop_ms": median(gaps_ms), "hop_p95_ms": quantiles(gaps_ms, n=20)[-1]}
+
+
+def needs_of(place: int) -> list[int]:
+    """Of the job at a place in its layer: the places in the layer before, neighbours in a ring."""
+    return [(place + shift) % WIDTH for shift in range(NEEDS)]

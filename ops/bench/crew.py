@@ -1,0 +1,88 @@
+"""The worker processes of one contender, and what they cost."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+#: All contenders work with this: as many processes as the reference machine has cores.
+PROCESSES = 2
+THREADS = 4
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+_ENDS_WITHIN_S = 10.0
+
+
+class Crew:
+    """Commands that go on until they are ended, each in a process group of its own."""
+
+    def __init__(self, leaders: Sequence[subprocess.Popen[bytes]], log: Path) -> None:
+        self._leaders = leaders
+        self._log = log
+
+    def cpu_s(self) -> float:
+        """What they and all of their children have used so far."""
+        return sum(_cpu_s(pid) for pid in _with_children({leader.pid for leader in self._leaders}))
+
+    def said(self) -> str:
+        """The end of what they have written."""
+        return self._log.read_text(errors="replace")[-2000:]
+
+    def end(self) -> None:
+        for leader in self._leaders:
+            leader.send_signal(signal.SIGTERM)
+        for leader in self._leaders:
+            try:
+                leader.wait(_ENDS_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(leader.pid, signal.SIGKILL)
+                leader.wait()
+
+
+@contextmanager
+def crew(commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[str, str]) -> Iterator[Crew]:
+    log = folder / "workers.log"
+    with log.open("ab") as out:
+        leaders = [
+            subprocess.Popen(
+                command, env=os.environ | environment, stdout=out, stderr=out, start_new_session=True
+            )
+            for command in commands
+        ]
+    made = Crew(leaders, log)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def _with_children(pids: set[int]) -> set[int]:
+    parents = {
+        int(entry.name): parent
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and (parent := _parent(int(entry.name))) is not None
+    }
+    found = set(pids)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def _parent(pid: int) -> int | None:
+    fields = _stat(pid)
+    return int(fields[1]) if fields else None
+
+
+def _cpu_s(pid: int) -> float:
+    """With those of its children that have ended."""
+    fields = _stat(pid)
+    return sum(map(int, fields[11:15])) / _TICKS_A_SECOND if fields else 0.0
+
+
+def _stat(pid: int) -> list[str]:
+    """From the state on: what stands before it has the command's name, which may have spaces. Empty: it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []

@@ -1,0 +1,56 @@
+"""What a run of a course has for itself: servers, a folder, and the file of marks."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from ops.bench.courses import WITHIN_S, Given
+from ops.bench.crew import Crew, crew
+from ops.bench.marks import VARIABLE, Marks
+from ops.bench.sample import Figures
+
+
+class Ground(Struct, frozen=True):
+    """The ledger is empty, and a database like any other to those that keep their own things in Postgres.
+    ``results_url`` is a Redis for those that keep results, or the state of groups, in one."""
+
+    ledger_url: str
+    broker_url: str
+    results_url: str
+    folder: Path
+
+    @contextmanager
+    def crew(
+        self, commands: Sequence[Sequence[str]], environment: Mapping[str, str]
+    ) -> Iterator[tuple[Crew, Marks]]:
+        """Workers that leave marks; so does what this process itself imports from now on."""
+        marks = Marks(self.folder / "marks")
+        os.environ[VARIABLE] = str(marks.path)
+        with crew(commands, self.folder, {VARIABLE: str(marks.path), **environment}) as workers:
+            yield workers, marks
+
+
+#: One run of a course by one contender.
+Course: TypeAlias = Callable[[Ground], Figures]
+
+
+class Contender(Struct, frozen=True):
+    """``courses`` has those that it can run at all; ``modules`` are what must be installed for it."""
+
+    what: str
+    courses: Mapping[str, Course]
+    modules: Sequence[str] = ()
+
+
+def timed(marks: Marks, count: int, ask: Callable[[], object]) -> Given:
+    """Ask, and wait until so many jobs have begun."""
+    marks.forget()
+    asked_at_s = time.monotonic()
+    ask()
+    accepted_at_s = time.monotonic()
+    return Given(asked_at_s, accepted_at_s, marks.wait_for(count, within_s=WITHIN_S))

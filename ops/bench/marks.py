@@ -1,0 +1,65 @@
+"""When jobs began. Every process that runs them appends to one file, at a cost of about a microsecond each.
+
+The clock is the machine's own, which all of its processes share.
+"""
+
+import os
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from jobs.errors import SluiceError
+
+#: Names the file, for the processes that run the jobs.
+VARIABLE = "SLUICE_BENCH_MARKS"
+_MARK = struct.Struct("=qq")
+_LOOK_EVERY_S = 0.005
+
+
+def marker() -> Callable[[int], None]:
+    """What a job calls with its number when it begins. The file is opened once, while the job's module is loaded."""
+    file = os.open(os.environ[VARIABLE], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def mark(number: int) -> None:
+        os.write(file, _MARK.pack(number, time.monotonic_ns()))
+
+    return mark
+
+
+class Mark(NamedTuple):
+    number: int
+    at_s: float
+
+
+class Marks:
+    """The file, for whoever waits until all have begun."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.touch()
+
+    def forget(self) -> None:
+        """Begin with an empty file; nothing may be running."""
+        os.truncate(self.path, 0)
+
+    def count(self) -> int:
+        return self.path.stat().st_size // _MARK.size
+
+    def read(self) -> list[Mark]:
+        """In the order of time."""
+        marks = (Mark(number, ns / 1e9) for number, ns in _MARK.iter_unpack(self.path.read_bytes()))
+        return sorted(marks, key=lambda mark: mark.at_s)
+
+    def wait_for(self, count: int, *, within_s: float) -> list[Mark]:
+        """Until so many have begun. Each must have begun once: a contender that runs a job twice is not measured."""
+        deadline = time.monotonic() + within_s
+        while self.count() < count:
+            if time.monotonic() > deadline:
+                raise SluiceError(f"After {within_s:g} s only {self.count()} of {count} jobs had begun.")
+            time.sleep(_LOOK_EVERY_S)
+        found = self.read()
+        if len({mark.number for mark in found}) != count or len(found) != count:
+            raise SluiceError(f"{len(found)} jobs have begun in place of {count}, and some of them again.")
+        return found

@@ -1,0 +1,107 @@
+"""``sluice bench --against``: that courses are run by all who take part, and told side by side."""
+
+import struct
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.errors import SluiceError
+from ops.bench import courses
+from ops.bench.contest import CONTENDERS, OURS
+from ops.bench.courses import COURSES
+from ops.bench.marks import Marks
+from ops.bench.sample import ratio, summaries
+from ops.bench.sitting import Entry, entries
+from tests.ops.typist import Typist
+from tests.servers import rabbitmq_url, redis_url
+
+SCALE = "0.004"
+
+
+@pytest.fixture(scope="module")
+def rabbitmq() -> Iterator[str]:
+    with rabbitmq_url() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[str]:
+    with redis_url() as url:
+        yield url
+
+
+#: Courses that show all of what a contender's module has.
+RUN = [("dramatiq", "chain-in-one"), ("dramatiq", "fan"), ("dramatiq", "layers"), ("celery", "fan")]
+
+
+@pytest.mark.parametrize(("other", "course"), RUN)
+def test_a_course_is_run_by_two(
+    other: str, course: str, desk_of_module: Typist, rabbitmq: str, redis: str
+) -> None:
+    if missing := [module for module in CONTENDERS[other].modules if find_spec(module) is None]:
+        pytest.skip(f"pip install 'sluice[bench]' for {', '.join(missing)}")
+    found = _run(desk_of_module, course, rabbitmq, "--against", other, "--results", redis)
+    figure = "hop_ms" if course.startswith("chain") else "jobs_per_s"
+    ours, theirs = found[OURS, figure], found[other, figure]
+    assert theirs["ours_to_this"] == pytest.approx(ours["median"] / theirs["median"])
+
+
+@pytest.mark.parametrize("course", [course for course in COURSES if course not in {run[1] for run in RUN}])
+def test_a_course_is_run_by_sluice_alone(course: str, desk_of_module: Typist, rabbitmq: str) -> None:
+    found = _run(desk_of_module, course, rabbitmq)
+    assert {contender for contender, _ in found} == {OURS}
+
+
+def _run(desk: Typist, course: str, broker: str, *words: str) -> Mapping[tuple[str, str], Any]:
+    """Each figure, by whose it is, and what it is called."""
+    answer = desk.asks(
+        "--broker", broker, "bench", course, *words, "--runs", "1", **{courses.VARIABLE: SCALE}
+    )
+    assert answer["settings"]["scale"] == float(SCALE)
+    assert all(each["median"] > 0 for each in answer["summaries"] if not each["figure"].endswith("_a_job"))
+    return {(each["contender"], each["figure"]): each for each in answer["summaries"]}
+
+
+def test_courses_need_workers_and_contenders_have_to_be_known(desk_of_module: Typist) -> None:
+    said = desk_of_module.types("bench", "flat")
+    assert (said.code, "--broker" in said.err) == (2, True)
+    said = desk_of_module.types("bench", "flat", "--against", "nobody")
+    assert (said.code, "There is no contender 'nobody'" in said.err) == (2, True)
+
+
+def test_whoever_cannot_run_a_course_is_not_entered() -> None:
+    entered = entries(["load", "flat", "diamonds"], ["dramatiq"])
+    assert entered == [Entry("load"), Entry("flat", OURS), Entry("flat", "dramatiq"), Entry("diamonds", OURS)]
+
+
+def test_a_ratio_is_of_the_same_figure_of_the_same_course() -> None:
+    ours = [*summaries("flat", OURS, [{"jobs_per_s": 60.0}]), *summaries("fan", OURS, [{"jobs_per_s": 5.0}])]
+    [flat] = summaries("flat", "other", [{"jobs_per_s": 20.0}])
+    [unknown] = summaries("flat", "other", [{"cost": 20.0}])
+    assert (ratio(ours, flat), ratio(ours, unknown)) == (3.0, None)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ([1], "only 1 of 2 jobs had begun"),
+        ([1, 1], "2 jobs have begun in place of 2, and some of them again"),
+    ],
+)
+def test_jobs_that_do_not_begin_or_begin_twice_are_not_measured(
+    numbers: list[int], told: str, tmp_path: Path
+) -> None:
+    marks = Marks(tmp_path / "marks")
+    marks.path.write_bytes(b"".join(struct.pack("=qq", number, 0) for number in numbers))
+    with pytest.raises(SluiceError, match=told):
+        marks.wait_for(2, within_s=0.01)
+
+
+def test_marks_are_told_in_the_order_of_time(tmp_path: Path) -> None:
+    marks = Marks(tmp_path / "marks")
+    given: list[Any] = [(7, 2_000_000_000), (3, 1_000_000_000)]
+    marks.path.write_bytes(b"".join(struct.pack("=qq", *mark) for mark in given))
+    assert [tuple(mark) for mark in marks.wait_for(2, within_s=1)] == [(3, 1.0), (7, 2.0)]
