@@ -19,9 +19,10 @@ from ledger.connection import Ledger, Tx
 
 
 def claim(
-    ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID
+    ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID, *, at_once: int = 1
 ) -> tuple[list[Claimed], Sequence[Message]]:
-    """The jobs that are this worker's to run for a hint, the most urgent first, and what waited for them to run.
+    """The jobs that are this worker's to run for a hint, the most urgent first, and what waited for them to run. It
+    takes on so many ``at_once``, or as many as the hint names.
 
     The message has done its work once this returns.
     """
@@ -30,7 +31,9 @@ def claim(
     digest, unbounded, saga = (app.digest, app.unbounded, app.saga is not None) if app else ("", False, False)
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
-        taken = claims.claim(tx, message.app, turns, worker, digest, unbounded=unbounded, saga=saga)
+        taken = claims.claim(
+            tx, message.app, turns, worker, digest, at_once=at_once, unbounded=unbounded, saga=saga
+        )
         return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready, By.EXECUTOR)
 
     return ledger.transact(work)

@@ -14,6 +14,7 @@ from actors.assign import assign
 from actors.attaching import Attaching
 from actors.holdings import Holdings
 from actors.journaling import Journaling
+from actors.paces import Paces
 from actors.transacting import Transacting
 from actors.versions import NotHere, Versions
 from broker.delivery import Delivery
@@ -66,6 +67,7 @@ class Running:
         self._worker = worker
         self._send = send
         self._stores = stores
+        self._paces = Paces()
         self._ending = Event()
         self._left_alone: set[str] = set()
 
@@ -79,7 +81,9 @@ class Running:
             self._leave_alone(message.app)
             delivery.acknowledge()
             return
-        claimed, messages = executor.claim(self._ledger, catalogue, message, self._worker)
+        claimed, messages = executor.claim(
+            self._ledger, catalogue, message, self._worker, at_once=self._paces.at_once(message.app)
+        )
         delivery.acknowledge()
         self._send(messages)
         stops = self._holdings.take(job.right for job in claimed)
@@ -154,10 +158,13 @@ class Running:
             return Outcome(ending=Ending.NOT_HERE, error=error.what)
         except SluiceError as error:
             return _not_taken_up(journal, f"{error.what} {error.advice}".strip())
+        took_s = time.monotonic() - began
+        if outcome.ending is not Ending.GOES_ON:
+            self._paces.note(job.app, took_s)
         if transacting.committed:
             self._send(transacting.messages)
             return None
-        return msgspec.structs.replace(outcome, took_s=time.monotonic() - began)
+        return msgspec.structs.replace(outcome, took_s=took_s)
 
     def _acknowledge(self, assignment: Assignment, job: Claimed, stop: Event) -> Acknowledge | None:
         partitioning = assignment.app.partitioning

@@ -1,13 +1,14 @@
-"""Which jobs a hint is for: as many as it names, of the same app, but the most urgent there are.
+"""Which jobs a hint is for: as many as it names, of the same app, but the most urgent there are. Whoever knows that
+they take next to nothing may take more.
 
 A queue hands its messages out in the order they came. So a job that is more urgent than others that were announced
 before it *overtakes*: the next hint for any job of its app takes it. So does one whose time to start came before that
 of another, of two that have such a time and are equally urgent. The job that had to give way stays ready,
 and the hint of the one that overtook, which will not find that any more, takes whoever is the most urgent then.
 
-What holds: a hint for n jobs takes n wherever so many are to be had. So the hints that were sent suffice for the jobs
-that are ready, in whatever order they arrive; one too many costs a look-up. A job that is ``alone``
-is apart: it takes no place in a hint for several, and its own hint is for nobody else while it is ready.
+What holds: a hint for n jobs takes n at least wherever so many are to be had. So the hints that were sent suffice for
+the jobs that are ready, in whatever order they arrive; one too many costs a look-up. A job that is ``alone`` is apart:
+it takes no place where several are taken, and its own hint is for nobody else while it is ready.
 
 Who races whom: two hints for jobs of one app. Each locks those it names, in id order, and waits for them. It takes
 others only after that, and passes over the locked ones: whoever holds one is about to take it. So two hints never
@@ -78,16 +79,17 @@ class Candidate(NamedTuple):
         return self.not_before < other.not_before
 
 
-def choose(tx: Tx, app: str, turns: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The turns to take for a hint that names these: locked, the most urgent first."""
+def choose(tx: Tx, app: str, turns: Sequence[tuple[int, int]], at_once: int = 1) -> list[tuple[int, int]]:
+    """The turns to take for a hint that names these, or for so many ``at_once``: locked, the most urgent first."""
+    most = max(len(turns), at_once)
     named = [Candidate(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
     if len(turns) == 1 and any(job.alone for job in named):
         return _turns(named)
-    among = {"app": app, "held": [job.id for job in named], "alone": len(turns) == 1}
-    others = _look(tx, named, len(turns), among)
-    places = _open_places(named, others, len(turns))
+    among = {"app": app, "held": [job.id for job in named], "alone": most == 1}
+    others = _look(tx, named, most, among)
+    places = _open_places(named, others, most)
     taken = [Candidate(*row) for row in tx.rows(_TAKE, **among, most=places)] if places else []
-    return _turns(sorted([*named, *taken], key=_place)[: len(turns)])
+    return _turns(sorted([*named, *taken], key=_place)[:most])
 
 
 def _look(tx: Tx, named: list[Candidate], most: int, among: Mapping[str, object]) -> list[Candidate]:

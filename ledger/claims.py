@@ -188,10 +188,12 @@ def claim(
     worker: UUID,
     digest: str = "",
     *,
+    at_once: int = 1,
     unbounded: bool = False,
     saga: bool = False,
 ) -> Taken:
-    """Take as many jobs of this app as there are (job, round) pairs: the most urgent ones, which mostly are these.
+    """Take as many jobs of this app as there are (job, round) pairs: the most urgent ones, which mostly are these. More
+    are taken where so many ``at_once`` are.
 
     One of them that is not to be had any more, or less urgent than others that are, leaves its place to another
     (see ``choosing``). Fewer are taken where there are no more, none where the worker has no lease. They come
@@ -199,7 +201,7 @@ def claim(
     work may be ``unbounded``, and then whoever waits for it to run is told once it is started (``watching``). A
     ``saga`` flies from then on: what it has begun is brought to an end, or undone, and has no deadline.
     """
-    chosen = choose(tx, app, turns)
+    chosen = choose(tx, app, turns, at_once)
     if not chosen:
         return Taken([], [])
     claimed = tx.structs(

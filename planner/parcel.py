@@ -53,11 +53,12 @@ def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel
             groups.setdefault(job.app, []).append(job)
     for app, jobs in groups.items():
         rest = iter(jobs)
-        while chunk := tuple(islice(rest, _size(paces_s.get(app)))):
+        while chunk := tuple(islice(rest, jobs_at_once(paces_s.get(app)))):
             yield Parcel(app, chunk)
 
 
-def _size(pace_s: float | None) -> int:
+def jobs_at_once(pace_s: float | None) -> int:
+    """How many jobs of this pace one worker takes on together; one where it is not known."""
     if pace_s is None:
         return 1
     return max(1, min(JOBS_MAX, int(WORK_S / max(pace_s, 1e-6))))

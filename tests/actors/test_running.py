@@ -113,6 +113,17 @@ def test_a_parcel_is_acknowledged_once_and_its_outcome_is_sent(bench: Bench) -> 
     assert [type(message) for message in bench.sent] == [Executed]
 
 
+def test_whoever_has_seen_that_an_apps_jobs_are_short_takes_on_more_than_a_hint_names(bench: Bench) -> None:
+    for key in "123":
+        bench.world.submit("later", key)
+    bench.hint("later", "1")
+    assert [bench.world.state(f"later/{key}") for key in "123"] == [State.EXECUTED, State.READY, State.READY]
+    bench.hint("later", "2")
+    assert {bench.world.state(f"later/{key}") for key in "123"} == {State.EXECUTED}
+    bench.hint("later", "3")
+    assert [len(message.jobs) for message in bench.sent if isinstance(message, Executed)] == [1, 2]
+
+
 def test_users_writes_and_the_jobs_success_commit_together(bench: Bench) -> None:
     bench.run("transfer")
     assert bench.effects() == 1

@@ -19,9 +19,9 @@ def hint(world: World, *jobs: str) -> Execute:
     return Execute(app=world.known(jobs[0]).app, jobs=turns)
 
 
-def takes(world: World, message: Execute) -> str:
+def takes(world: World, message: Execute, at_once: int = 1) -> str:
     """The keys of the jobs that a worker with this message claims, in the order he would run them in."""
-    taken, _ = executor.claim(world.ledger, world.catalogue, message, world.worker)
+    taken, _ = executor.claim(world.ledger, world.catalogue, message, world.worker, at_once=at_once)
     return " ".join(job.key for job in taken)
 
 
@@ -73,6 +73,30 @@ def test_a_doubled_hint_takes_another_job_whose_own_hint_then_finds_nothing(worl
     queued(world, "1", "2")
     world.offered.insert(0, world.offered[0])
     assert [takes(world, message) for message in world.offered] == ["1", "2", ""]
+
+
+def test_who_takes_on_several_at_once_leaves_the_hints_of_others_nothing(world: World) -> None:
+    world.apps("a")
+    queued(world, "1", "2", "3", "4")
+    queued(world, "urgent", priority=1)
+    taken = [takes(world, message, at_once=3) for message in world.offered]
+    assert taken == ["urgent 1 2", "3 4", "", "", ""]
+
+
+def test_who_takes_on_several_at_once_takes_all_that_a_hint_names(world: World) -> None:
+    world.apps("a")
+    queued(world, "1", "2", "3")
+    assert takes(world, hint(world, "a/1", "a/2", "a/3"), at_once=2) == "1 2 3"
+
+
+def test_who_took_a_worker_down_is_not_among_those_that_are_taken_on_at_once(world: World) -> None:
+    world.apps("a")
+    queued(world, "1")
+    lost(world, "a/1")
+    queued(world, "2", "3")
+    assert takes(world, hint(world, "a/2"), at_once=5) == "2 3"
+    queued(world, "4")
+    assert takes(world, hint(world, "a/1"), at_once=5) == "1"
 
 
 def test_the_urgent_take_the_places_of_the_least_urgent_of_a_parcel(world: World) -> None:
