@@ -21,6 +21,10 @@ from tests.simulation.network import Agenda
 LEASE_S = 15.0
 
 
+#: Each takes on one job for a hint that names one, or two, or so many.
+AT_ONCE_MAX = 3
+
+
 class Worker:
     """One process. Killed, it does nothing any more; frozen, it goes on later as if nothing had been."""
 
@@ -56,7 +60,8 @@ class Worker:
 
     def execute(self, message: Execute) -> None:
         """Claim what can be had, and end each job some time later."""
-        taken, messages = executor.claim(self._ledger, self._catalogue, message, self._id)
+        at_once = 1 + self.name % AT_ONCE_MAX
+        taken, messages = executor.claim(self._ledger, self._catalogue, message, self._id, at_once=at_once)
         for told in messages:
             self._send(told)
         for claimed in taken:
