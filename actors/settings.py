@@ -44,6 +44,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     broker_namespace: str = _NAMESPACE
     blobs_url: str | None = None
     keep_history_s: float | None = 90 * 86400.0
+    console_token: str | None = None
     programs: Path | None = None
     program_rules: Rules = Rules()
 
@@ -84,6 +85,7 @@ def read_settings(
         broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, _NAMESPACE),
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
         keep_history_s=take("KEEP_HISTORY", keep_s, defaults.keep_history_s, "30d"),
+        console_token=take("CONSOLE_TOKEN", str, None, "a long word that nobody guesses"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
     )

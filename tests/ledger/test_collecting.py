@@ -14,7 +14,7 @@ from ledger.reads import dossier
 from ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm
 from tests.ledger.results import PAGE, archive, finished, keys, one_done, uncollected
-from tests.world import World
+from tests.world import World, cut_off
 
 
 def test_what_has_ended_is_uncollected_until_it_is_archived_and_keeps_its_outcome(world: World) -> None:
@@ -205,6 +205,8 @@ def test_the_ledger_notices_what_was_archived_wrongly(world: World) -> None:
 
 def test_what_is_collected_already_costs_nothing_to_read(world: World) -> None:
     """Statistics are as they were when the ledger was small and most of it uncollected."""
+    world.ledger.transact(cut_off)
+    world.worker = world.hire()
     world.apps("a", archive="manual")
     for key in range(20):
         world.submit("a", str(key))

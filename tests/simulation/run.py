@@ -33,10 +33,11 @@ _OPEN_SUBMISSIONS = f"""
 SELECT count(*) FROM submission
 WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
 """
-# A step that moved no job, was told nothing and wrote no entry of a journal broke no rule of those that take long.
+# A step that moved no job, planned and was told nothing and wrote no entry of a journal broke no rule of those that
+# take long.
 _MOVES = (
-    "SELECT transition.last_value, event.last_value, (SELECT count(*) FROM step)"
-    " FROM transition_id_seq transition, event_id_seq event"
+    "SELECT transition.last_value, event.last_value, (SELECT count(*) FROM step),"
+    " (SELECT count(planned_at) FROM submission) FROM transition_id_seq transition, event_id_seq event"
 )
 # I5 and I4: what is wanted ends, and nothing that could run is left waiting. A pushed job may wait for ever
 # for a parent that nobody asked for, and so may those behind it.

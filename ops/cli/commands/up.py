@@ -2,10 +2,6 @@
 
 import argparse
 import logging
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Event
 
 from jobs.address import without_password
 from jobs.errors import Unreachable
@@ -15,6 +11,7 @@ from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line
+from ops.cli.stopping import told_to_stop
 from ops.cli.working import threads_option, working
 from ops.times import span
 
@@ -36,7 +33,7 @@ def run(desk: Desk, options: Options) -> int:
     )
     installation = Installation(desk)
     with (
-        _told_to_stop() as stop,
+        told_to_stop() as stop,
         working(desk.settings, desk.definitions, installation.ledger, threads=options.threads),
     ):
         while not stop.wait(LOOK_EVERY_S):
@@ -59,26 +56,6 @@ def _is_idle(desk: Desk, installation: Installation) -> bool:
     except Unreachable as error:
         _LOG.warning("whether anything is left to do cannot be told: %s", error)
         return False
-
-
-@contextmanager
-def _told_to_stop() -> Iterator[Event]:
-    """Set by the first signal, so that what runs gets its grace time; the next one interrupts that."""
-    stop = Event()
-    before = {}
-
-    def hear(number: int, _: object) -> None:
-        stop.set()
-        signal.signal(number, signal.default_int_handler)
-
-    hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
-    for number in (signal.SIGINT, signal.SIGTERM, *hangup):
-        before[number] = signal.signal(number, hear)
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _ledger(desk: Desk) -> str:
