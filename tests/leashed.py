@@ -33,7 +33,8 @@ class Program:
                 stderr=log,
                 start_new_session=True,
             )
-        # ``cat`` ends when the last holder of the pipe's other end does, which is this process.
+        # ``cat`` ends when the last holder of the pipe's other end does, which is this process. That it has ended is
+        # heard by the pipe that it would write to, for it is no child of ours.
         self._leash = subprocess.Popen(
             [
                 "/bin/sh",
@@ -43,7 +44,7 @@ class Program:
                 self._folder,
             ],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
