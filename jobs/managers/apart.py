@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -20,6 +21,9 @@ from jobs.job import Claimed, Job
 from jobs.managed import Status
 from jobs.runners.call import account, settled
 from jobs.runners.joblog import job_log
+
+#: So long a killed group has to be gone.
+GONE_S = 2.0
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -95,12 +99,25 @@ def _asked(question: bytes, within_s: float) -> bytes:
                 _kill(child)
         finally:
             watch.cancel()
+    _until_gone(child.pid)
     return answer
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
     """It leads its group and is not reaped yet, so the number is its own."""
     os.killpg(child.pid, signal.SIGKILL)
+
+
+def _until_gone(group: int) -> None:
+    """What was killed ends a moment later, and is not to be taken for what outlives it. One that its new parent never
+    reaps is not waited for any longer than that."""
+    until = time.monotonic() + GONE_S
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except (ProcessLookupError, PermissionError):
+            return
+        time.sleep(0.001)
 
 
 def main() -> None:
