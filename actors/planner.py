@@ -10,6 +10,7 @@ from typing import TypeGuard
 import msgspec
 
 from actors.announce import announce, tell
+from actors.asked import NOT_ASKED_FOR
 from actors.bubble import may_push, push_children
 from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
 from actors.compensating import plan_compensation
@@ -129,9 +130,7 @@ def _read(id_: str, raw: msgspec.Raw) -> tuple[Submission, str]:
     except msgspec.MsgspecError as error:
         return _stand_in(id_, raw), f"The submission cannot be read: {error}"
     if submission.compensates is not None:
-        return _stand_in(
-            id_, raw
-        ), "compensates: a saga that fails is undone by itself; nobody asks for that."
+        return _stand_in(id_, raw), NOT_ASKED_FOR
     return (submission if submission.id else msgspec.structs.replace(submission, id=id_)), ""
 
 
