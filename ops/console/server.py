@@ -1,11 +1,13 @@
 """The sockets: requests are read within bounds, answered, and written."""
 
 import logging
+import re
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Timer
 from typing import Any, NamedTuple
 
 from jobs.errors import BadSetting
@@ -14,12 +16,18 @@ from ops.console.gate import LOOPBACK
 
 _LOG = logging.getLogger("sluice.console")
 
-#: So many requests are seen to at once; who comes meanwhile is told to come again.
+#: So many connections are seen to at once; who comes meanwhile is told to come again.
 PLACES = 32
-#: A request that says nothing for so long is given up.
+#: A connection that says nothing for so long is given up, and one that takes so long to say all of a request.
 PATIENCE_S = 10.0
+REQUEST_S_MAX = 30.0
 BODY_BYTES_MAX = 1024 * 1024
 PORT_MAX = 65535
+
+
+_COME_AGAIN = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+)
 
 
 class Place(NamedTuple):
@@ -40,7 +48,7 @@ def read_place(text: str) -> Place:
     """BadSetting for what is no ``HOST:PORT``."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or int(port) > PORT_MAX:
+    if not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > PORT_MAX:
         raise BadSetting(
             f"--listen {text!r} is no place to listen at.", advice="For example --listen 127.0.0.1:8484"
         )
@@ -66,10 +74,12 @@ class Server(ThreadingHTTPServer):
         self.place = Place(place.host, self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._places.acquire(blocking=False):
-            self.shutdown_request(request)
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
             return
-        super().process_request(request, client_address)
+        with suppress(OSError):
+            request.sendall(_COME_AGAIN)
+        self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
@@ -89,9 +99,19 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE_S
     server: Server
 
+    def handle_one_request(self) -> None:
+        self._watch = Timer(REQUEST_S_MAX, self._give_up)
+        self._watch.daemon = True
+        self._watch.start()
+        try:
+            super().handle_one_request()
+        finally:
+            self._watch.cancel()
+
     def see_to(self) -> None:
         """Read the request, and write what it comes to."""
         body, refused = self._body()
+        self._watch.cancel()
         if refused is not None:
             # What it has still to say is not listened to, so nothing else can come this way.
             self.close_connection = True
@@ -117,11 +137,16 @@ class _Handler(BaseHTTPRequestHandler):
         """By our own log; who asks has a place there, and no more."""
         _LOG.debug("%s: %s", self.address_string(), format % args)
 
+    def _give_up(self) -> None:
+        """Whoever sends a byte now and then would keep a place for ever."""
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
     def _body(self) -> tuple[bytes, Answer | None]:
         if "transfer-encoding" in self.headers:
             return b"", problem(HTTPStatus.LENGTH_REQUIRED, "A body has to say how long it is.")
-        text = self.headers.get("content-length", "0")
-        if not text.isdigit():
+        text, *more = self.headers.get_all("content-length", ["0"])
+        if more or not re.fullmatch("[0-9]{1,18}", text):
             return b"", problem(HTTPStatus.BAD_REQUEST, "Its length is no number.")
         if int(text) > BODY_BYTES_MAX:
             return b"", problem(

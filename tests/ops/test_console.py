@@ -6,7 +6,7 @@ import re
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
 from threading import Thread
@@ -18,6 +18,7 @@ from actors.client import Client
 from jobs.errors import BadSetting
 from jobs.states import State
 from jobs.submission import SubmissionState
+from ops.console import server as server_module
 from ops.console.calls import answer
 from ops.console.exchange import Answer, Request, problem
 from ops.console.server import BODY_BYTES_MAX, Place, Server, read_place
@@ -199,6 +200,9 @@ def test_several_requests_come_on_one_connection(world: World) -> None:
     [
         (b"nothing of the kind\r\n\r\n", 400),
         (b"POST /api/submissions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \xb2\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nContent-Length: 9\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n", 400),
         (
             f"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {BODY_BYTES_MAX + 1}\r\n\r\n".encode(),
             413,
@@ -207,7 +211,17 @@ def test_several_requests_come_on_one_connection(world: World) -> None:
         (b"FETCH /api/submissions HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 405),
         (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
     ],
-    ids=["no request", "negative", "too long", "chunked", "unknown method", "long path"],
+    ids=[
+        "no request",
+        "negative",
+        "no digit",
+        "two lengths",
+        "many digits",
+        "too long",
+        "chunked",
+        "unknown method",
+        "long path",
+    ],
 )
 def test_what_is_no_request_is_answered_and_the_next_is_seen_to(
     sent: bytes, status: int, world: World
@@ -215,6 +229,30 @@ def test_what_is_no_request_is_answered_and_the_next_is_seen_to(
     with _served(world) as place:
         assert _answers(place, sent)[0].status == status
         assert _answers(place, _post("/api/unknown"))[0].status == HTTPStatus.NOT_FOUND
+
+
+def test_who_takes_too_long_to_ask_loses_his_place(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "REQUEST_S_MAX", 0.2)
+    with _served(world) as place, socket.create_connection(place, timeout=20) as connection:
+        with suppress(OSError):
+            while True:
+                connection.sendall(b"x")
+                connection.settimeout(0.02)
+                try:
+                    if not connection.recv(1):
+                        break
+                except TimeoutError:
+                    continue
+        assert _answers(place, _post("/api/unknown"))[0].status == HTTPStatus.NOT_FOUND
+
+
+def test_who_finds_no_place_is_told_to_come_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "PLACES", 1)
+    with _served(world) as place, socket.create_connection(place, timeout=20) as first:
+        first.sendall(_post("/api/unknown"))
+        assert first.recv(12) == b"HTTP/1.1 404"
+        (second,) = _answers(place, b"")
+        assert (second.status, second.getheader("Retry-After")) == (503, "1")
 
 
 @pytest.mark.parametrize("text", ["8484", ":8484", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:70000"])
