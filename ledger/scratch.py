@@ -9,6 +9,7 @@ import psycopg
 
 from jobs.address import without_password
 from jobs.errors import Unreachable
+from jobs.submission import SubmissionState
 from ledger import migrate
 from ledger.connection import Tx
 
@@ -19,7 +20,10 @@ FROM unnest(%(apps)s::text[]) AS apps (app), unnest(%(ids)s::bigint[]) AS ids (i
 """
 # The least that a transaction can write down.
 _TOUCH = "UPDATE submission SET look_at = clock_timestamp()"
-_COMMITS = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+_WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+_OPEN = f"""
+SELECT 1 FROM submission WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') LIMIT 1
+"""
 
 
 @contextmanager
@@ -55,8 +59,11 @@ def touch(tx: Tx) -> None:
     tx.write(_TOUCH)
 
 
-def commits(url: str) -> int:
-    """How many transactions the database has ended so far. Those of a connection count within a second of its last."""
-    with psycopg.connect(url, autocommit=True) as server:
-        found = server.execute(_COMMITS).fetchone()
-    return int(found[0]) if found else 0
+def written(tx: Tx) -> int:
+    """How many transactions the server has had that wrote anything; those of other databases count too."""
+    return int(tx.column(_WRITTEN)[0])
+
+
+def has_work(tx: Tx) -> bool:
+    """Whether a submission has not ended."""
+    return bool(tx.rows(_OPEN))

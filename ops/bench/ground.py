@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from ops.bench.courses import WITHIN_S, Given
+from ops.bench.courses import WITHIN_S, Given, whole
 from ops.bench.crew import Crew, crew
 from ops.bench.marks import VARIABLE, Marks
 from ops.bench.sample import Figures
@@ -45,6 +45,15 @@ class Contender(Struct, frozen=True):
     what: str
     courses: Mapping[str, Course]
     modules: Sequence[str] = ()
+
+
+def measured(
+    crew: Crew, marks: Marks, count: int, ask: Callable[[], object], told: Callable[[Given], Figures] = whole
+) -> Figures:
+    """What is told of a course that is over when its last job has begun, and what that has cost the workers."""
+    cpu_s = crew.cpu_s()
+    figures = told(timed(marks, count, ask))
+    return {**figures, "workers_us_a_job": (crew.cpu_s() - cpu_s) / count * 1e6}
 
 
 def timed(marks: Marks, count: int, ask: Callable[[], object]) -> Given:

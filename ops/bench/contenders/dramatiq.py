@@ -12,7 +12,7 @@ from types import ModuleType
 
 from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
 from ops.bench.crew import PROCESSES, THREADS, Crew
-from ops.bench.ground import Contender, Ground, timed
+from ops.bench.ground import Contender, Ground, measured, timed
 from ops.bench.marks import Marks
 from ops.bench.sample import Figures
 
@@ -48,9 +48,7 @@ def _run(
     told: Callable[..., Figures] = whole,
 ) -> Figures:
     with _crew(ground, processes, confirmed=confirmed) as (crew, marks, actors):
-        cpu_s = crew.cpu_s()
-        given = timed(marks, jobs, lambda: ask(actors))
-        return {**told(given), "workers_us_a_job": (crew.cpu_s() - cpu_s) / jobs * 1e6}
+        return measured(crew, marks, jobs, lambda: ask(actors), told)
 
 
 @contextmanager

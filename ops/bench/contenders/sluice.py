@@ -11,10 +11,9 @@ from msgspec import Struct
 from actors.client import Client
 from broker.connect import connect
 from jobs.errors import SluiceError
-from jobs.submission import Submission, SubmissionState
+from jobs.submission import Submission
 from ledger import scratch
 from ledger.connection import Ledger
-from ledger.reads import progress
 from ops.bench.courses import (
     CHAIN,
     CHILDREN,
@@ -45,18 +44,14 @@ class _Desk(Struct, frozen=True):
     crew: Crew
     marks: Marks
 
-    def settled(self, ids: Sequence[str]) -> float:
+    def settled(self) -> float:
         """When the ledger had all of it, by this machine's clock."""
         deadline = time.monotonic() + WITHIN_S
-        while any(self._is_open(id) for id in ids[-1:]) or any(self._is_open(id) for id in ids):
+        while self.ledger.transact(scratch.has_work):
             if time.monotonic() > deadline:
                 raise SluiceError("Not all jobs have succeeded.", where=self.crew.said())
             time.sleep(_LOOK_EVERY_S)
         return time.monotonic()
-
-    def _is_open(self, id: str) -> bool:
-        found = self.ledger.transact(partial(progress.status, id=id))
-        return found is None or found.state in (SubmissionState.RECEIVED, SubmissionState.ACTIVE)
 
 
 @contextmanager
@@ -83,7 +78,7 @@ def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
         desk = _Desk(ledger, Client(ledger, broker.publish), crew, marks)
         keys = tuple(str(FLAT + n) for n in range(WARM_UP))
         timed(marks, WARM_UP, lambda: desk.client.submit(Submission(app="bench_flat", keys=keys, id="warm")))
-        desk.settled(["warm"])
+        desk.settled()
         yield desk
 
 
@@ -97,14 +92,14 @@ def _run(
     told: Callable[..., Figures] = whole,
 ) -> Figures:
     with _desk(ground, processes) as desk:
-        cpu_s, commits = desk.crew.cpu_s(), scratch.commits(ground.ledger_url)
+        cpu_s, commits = desk.crew.cpu_s(), desk.ledger.transact(scratch.written)
         given = timed(desk.marks, jobs, partial(_submit, desk.client, wanted, one_by_one=one_by_one))
-        settled_at_s = desk.settled([each.require_id() for each in wanted])
+        settled_at_s = desk.settled()
         return {
             **told(given),
             "settled_per_s": jobs / (settled_at_s - given.asked_at_s),
             "workers_us_a_job": (desk.crew.cpu_s() - cpu_s) / jobs * 1e6,
-            "commits_a_job": (scratch.commits(ground.ledger_url) - commits) / jobs,
+            "commits_a_job": (desk.ledger.transact(scratch.written) - commits) / jobs,
         }
 
 
