@@ -2,14 +2,16 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import psycopg
 
 from ledger.connection import Ledger, Row, Tx
+from ledger.reads.check import breaches
+from tests.world import World
 
 T = TypeVar("T")
 
@@ -85,6 +87,48 @@ def race(
     assert results.keys() == {"first", "second"}, "one of the two raised"
     assert stop_before or stopping.reached.is_set(), "a transaction begins before its first statement"
     return stopping.reached.is_set(), results["first"], results["second"]
+
+
+def at_each_statement(meet: Callable[[int], bool], *, most: int) -> None:
+    """Have two meet with the one stopped before each of its statements in turn; ``meet`` says whether it has so many.
+    It has no more than ``most``."""
+    for stop_before in range(most):
+        if not meet(stop_before):
+            return
+    raise AssertionError("a handler has more statements than it should")
+
+
+class Meeting(Protocol):
+    """A world, as two who are about to meet find it."""
+
+    @property
+    def world(self) -> World: ...
+
+
+M = TypeVar("M", bound=Meeting)
+
+
+def meet(
+    make: Callable[[], M],
+    arrange: Callable[[M], Sequence[Callable[[Ledger], Any]]],
+    check: Callable[[M, Any, Any], None],
+    *,
+    swapped: bool,
+    most: int,
+) -> None:
+    """Stop the one before each of its statements in turn, and let the other run into it."""
+
+    def meet_at(stop_before: int) -> bool:
+        meeting = make()
+        with meeting.world as world:
+            acts = arrange(meeting)
+            first, second = reversed(acts) if swapped else acts
+            stopped, one, two = race(world.url, lambda: world.now, first, second, stop_before)
+            assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
+            check(meeting, *((two, one) if swapped else (one, two)))
+        return stopped
+
+    at_each_statement(meet_at, most=most)
 
 
 def _until_ended_or_waiting(url: str, thread: threading.Thread) -> None:

@@ -15,9 +15,8 @@ from jobs.states import State
 from ledger import forcing
 from ledger.claims import Claimed
 from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from tests.ledger import races
 from tests.ledger.flights import Sagas, awaits, did
-from tests.ledger.races import race
 from tests.world import World
 
 #: No handler here has more statements than this.
@@ -113,15 +112,5 @@ Check = Callable[[Meeting, Any, Any], None]
 
 
 def meet(url: str, arrange: Arrange, check: Check, *, swapped: bool) -> None:
-    """Stop the one before each of its statements in turn, and let the other run into it."""
-    for stop_before in range(STATEMENTS_MAX):
-        meeting = Meeting(url)
-        with meeting.world as world:
-            acts = arrange(meeting)
-            first, second = reversed(acts) if swapped else acts
-            stopped, one, two = race(url, lambda world=world: world.now, first, second, stop_before)
-            assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
-            check(meeting, *((two, one) if swapped else (one, two)))
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+    """See ``races.meet``."""
+    races.meet(lambda: Meeting(url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)

@@ -14,7 +14,7 @@ from ledger import splitting
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm
-from tests.ledger.races import race
+from tests.ledger.races import at_each_statement, race
 from tests.world import LEASE_S, World
 
 #: No handler here has more statements than this.
@@ -130,19 +130,20 @@ def test_without_its_locks_a_split_goes_wrong(
 
 
 def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         meeting = Meeting(url)
         world = meeting.world
         first, second = reversed(pair(meeting)) if swapped else pair(meeting)
-        stopped, one, two = race(url, lambda world=world: world.now, first, second, stop_before)
+        stopped, one, two = race(url, lambda: world.now, first, second, stop_before)
         world.queue.extend([*(one or []), *(two or [])])
         assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
         world.deliver()
         _finish(meeting)
         world.ledger.close()
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)
 
 
 def _finish(meeting: Meeting) -> None:

@@ -13,7 +13,7 @@ from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.connection import Ledger
-from tests.ledger.races import race
+from tests.ledger.races import at_each_statement, race
 from tests.world import World
 
 Act = Callable[[Ledger], Any]
@@ -63,7 +63,8 @@ def _meet(world: World, url: str, acts: tuple[Act, Act], stop_before: int) -> bo
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_who_cancels_a_saga_meets_its_last_judgement(embedded_url: str, swapped: bool) -> None:
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         with World(embedded_url) as world:
             _begun(world)
             judging = _handling(world, _executed(world, "pay", Ending.ERROR))
@@ -75,29 +76,31 @@ def test_who_cancels_a_saga_meets_its_last_judgement(embedded_url: str, swapped:
             world.finish("unbook")
             assert world.history("book")[-2:] == ["succeeded", "cancelled"]
             assert world.submission("s/compensation") is SubmissionState.SUCCEEDED
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)
 
 
 def test_of_two_who_plan_it_one_does(embedded_url: str) -> None:
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         with World(embedded_url) as world:
             _begun(world)
             world.cancel("s")
             act = _handling(world, Plan(submissions=("s/compensation",)))
             stopped = _meet(world, embedded_url, (act, act), stop_before)
             assert world.history("unbook") == ["waiting", "ready"]
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_who_plans_it_meets_another_who_relies_on_what_it_undoes(embedded_url: str, swapped: bool) -> None:
     """Either it is left alone, or it was to be undone before the other came."""
     raw = msgspec.Raw(msgspec.json.encode({"app": "stay", "key": "1", "push": "wanted"}))
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         with World(embedded_url) as world:
             _begun(world)
             world.cancel("s")
@@ -108,15 +111,16 @@ def test_who_plans_it_meets_another_who_relies_on_what_it_undoes(embedded_url: s
             assert world.submission("other") is SubmissionState.ACTIVE
             assert world.state("stay") is State.READY
             assert world.submission("s/compensation") in (SubmissionState.ACTIVE, SubmissionState.SUCCEEDED)
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_who_undoes_a_job_meets_who_runs_it_again(embedded_url: str, swapped: bool) -> None:
     raw = msgspec.Raw(msgspec.json.encode({"app": "book", "key": "1", "rerun": "job", "push": "wanted"}))
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         with World(embedded_url) as world:
             _begun(world)
             world.cancel("s")
@@ -128,6 +132,6 @@ def test_who_undoes_a_job_meets_who_runs_it_again(embedded_url: str, swapped: bo
             assert world.state("unbook") is State.SUCCEEDED
             world.finish("book")
             assert world.state("book") is State.SUCCEEDED
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)

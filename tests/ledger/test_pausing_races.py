@@ -13,7 +13,7 @@ from ledger import pausing as ledger_pausing
 from ledger.claims import Claimed
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
-from tests.ledger.races import race
+from tests.ledger.races import at_each_statement, race
 from tests.world import World
 
 #: No handler here has more statements than this.
@@ -191,20 +191,21 @@ def test_without_its_locks_a_pause_misses_something(
 
 
 def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         meeting = Meeting(url)
         world = meeting.world
         first, second = reversed(pair(meeting)) if swapped else pair(meeting)
-        stopped, one, two = race(url, lambda world=world: world.now, first, second, stop_before)
+        stopped, one, two = race(url, lambda: world.now, first, second, stop_before)
         world.queue.extend([*(one or []), *(two or [])])
         assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
         world.deliver()
         _finish(meeting)
         assert world.ledger.transact(breaches) == []
         world.ledger.close()
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)
 
 
 def _finish(meeting: Meeting) -> None:

@@ -13,7 +13,7 @@ from jobs.states import State
 from ledger import collecting, pruning
 from ledger.connection import Ledger
 from tests.ledger.ages import KEEP_S, later, pruned
-from tests.ledger.races import race
+from tests.ledger.races import at_each_statement, race
 from tests.ledger.results import finished
 from tests.world import World
 
@@ -90,26 +90,28 @@ def _old(world: World) -> dict[str, State]:
 def test_pruning_changes_nothing_for_whoever_comes_meanwhile(
     embedded_url: str, other: str, swapped: bool
 ) -> None:
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         with World(embedded_url) as world:
             there = _old(world)
             acts = [_pruning, _OTHERS[other](world)]
             first, second = reversed(acts) if swapped else acts
-            stopped, one, two = race(embedded_url, lambda world=world: world.now, first, second, stop_before)
+            stopped, one, two = race(embedded_url, lambda: world.now, first, second, stop_before)
             world.queue.extend((one if swapped else two) or [])
             world.deliver()
             assert world.states() == there | _STATES[other]
             if "rerun" not in other:
                 _pruning(world.ledger)
                 assert "a" in pruned(world)
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["prune stops", "archive stops"])
 def test_a_result_is_pruned_only_once_it_is_archived(embedded_url: str, swapped: bool) -> None:
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         with World(embedded_url) as world:
             world.apps("a", archive="manual")
             world.submit("a")
@@ -117,26 +119,25 @@ def test_a_result_is_pruned_only_once_it_is_archived(embedded_url: str, swapped:
             later(world)
             acts: list[Act] = [_pruning, _archiving(world)]
             first, second = reversed(acts) if swapped else acts
-            stopped, _, _ = race(embedded_url, lambda world=world: world.now, first, second, stop_before)
+            stopped, _, _ = race(embedded_url, lambda: world.now, first, second, stop_before)
             assert finished(world) == []
             _pruning(world.ledger)
             assert pruned(world) == {"a"}
-        if not stopped:
-            return
-    raise AssertionError("a verb has more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)
 
 
 def test_of_two_who_prune_one_job_one_does(embedded_url: str) -> None:
-    for stop_before in range(STATEMENTS_MAX):
+
+    def meet_at(stop_before: int) -> bool:
         with World(embedded_url) as world:
             world.apps("a")
             world.submit("a")
             world.finish("a")
             later(world)
-            stopped, one, two = race(
-                embedded_url, lambda world=world: world.now, _pruning, _pruning, stop_before
-            )
+            stopped, one, two = race(embedded_url, lambda: world.now, _pruning, _pruning, stop_before)
             assert sorted(each.jobs for each in (one, two)) == [0, 1]
-        if not stopped:
-            return
-    raise AssertionError("to prune takes more statements than it should")
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)

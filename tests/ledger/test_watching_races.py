@@ -13,9 +13,8 @@ from jobs.states import State
 from ledger import handles, watching
 from ledger.claims import Claimed
 from ledger.connection import Ledger
-from ledger.reads.check import breaches
 from ledger.watching import Seen, Watched
-from tests.ledger.races import race
+from tests.ledger import races
 from tests.world import LEASE_S, World
 
 #: No handler here has more statements than this.
@@ -117,18 +116,8 @@ def meet(
     swapped: bool,
     left: bool = True,
 ) -> None:
-    """Stop the one before each of its statements in turn, and let the other run into it."""
-    for stop_before in range(STATEMENTS_MAX):
-        meeting = Meeting(url, left=left)
-        with meeting.world as world:
-            acts = arrange(meeting)
-            first, second = reversed(acts) if swapped else acts
-            stopped, one, two = race(url, lambda world=world: world.now, first, second, stop_before)
-            assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
-            check(meeting, *((two, one) if swapped else (one, two)))
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+    """See ``races.meet``."""
+    races.meet(lambda: Meeting(url, left=left), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
 
 
 swapped = pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
