@@ -2,7 +2,7 @@
 
 from broker.messages import Ended, Execute, Message, Turn
 from jobs.states import By
-from ledger import judging, pools
+from ledger import paces, pools
 from ledger.connection import Tx
 from ledger.release import Ready
 from planner.parcel import parcels
@@ -18,11 +18,13 @@ def announce(tx: Tx, ready: list[Ready], by: By = By.PLANNER) -> list[Execute]:
 
     Whatever the transaction has left free in pools is given away first: this is the last that one does.
     """
-    ready = ready + pools.admit(tx, by)
-    if not ready:
-        return []
-    paces_s = judging.paces_s(tx, [job.app for job in ready])
+    return hints(tx, ready + pools.admit(tx, by))
+
+
+def hints(tx: Tx, ready: list[Ready]) -> list[Execute]:
+    """The messages for these alone, the most urgent of each app first."""
+    known_s = paces.known_s(tx, [job.app for job in ready]) if len(ready) > 1 else {}
     return [
         Execute(app=parcel.app, jobs=tuple(Turn(job.job, job.round) for job in parcel.jobs))
-        for parcel in parcels(ready, paces_s)
+        for parcel in parcels(ready, known_s)
     ]

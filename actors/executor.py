@@ -3,19 +3,25 @@
 A third takes the place of the second where the work goes on until it is stopped: the claim stands, without a worker.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
-from actors.announce import announce
-from broker.messages import Ended, Execute, Executed, Message
+from msgspec import Struct
+
+from actors.announce import announce, hints, tell
+from actors.bubble import may_push
+from actors.walking import follow_turns
+from broker.messages import Execute, Executed, Message
 from jobs.catalogue import Catalogue
 from jobs.outcome import Outcome
 from jobs.ref import Claim
 from jobs.states import By
 from jobs.submission import JSON
-from ledger import claims, counts, watching
-from ledger.claims import Claimed
+from ledger import claims, counts, finishing, paces, submissions, watching, wishes
+from ledger.claims import Claimed, Taken
 from ledger.connection import Ledger, Tx
+from ledger.release import Ready
 
 
 def claim(
@@ -26,14 +32,9 @@ def claim(
 
     The message has done its work once this returns.
     """
-    turns = [(turn.job, turn.round) for turn in message.jobs]
-    app = catalogue.get(message.app)
-    digest, unbounded, saga = (app.digest, app.unbounded, app.saga is not None) if app else ("", False, False)
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
-        taken = claims.claim(
-            tx, message.app, turns, worker, digest, at_once=at_once, unbounded=unbounded, saga=saga
-        )
+        taken = _claim(tx, catalogue, message, worker, at_once)
         return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready, By.EXECUTOR)
 
     return ledger.transact(work)
@@ -57,15 +58,85 @@ def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[
 
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
         recorded = claims.record(tx, outcomes)
-        return _news(tx, recorded), recorded.refused
+        return [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)], recorded.refused
 
     return ledger.transact(work)
 
 
-def _news(tx: Tx, recorded: claims.Recorded) -> Sequence[Message]:
-    messages: list[Message] = [*announce(tx, recorded.ready, By.EXECUTOR)]
-    if recorded.executed:
-        messages.append(Executed(jobs=tuple(recorded.executed)))
-    if recorded.ended:
-        messages.append(Ended(jobs=tuple(recorded.ended)))
-    return messages
+class Appetite(Struct, frozen=True):
+    """What a worker that has just ended jobs would take on next, without a message about it: jobs of apps that it
+    ``serves``, so many ``at_once``."""
+
+    worker: UUID
+    serves: Callable[[str], bool]
+    at_once: Callable[[str], int]
+
+
+class Settled(NamedTuple):
+    """``refused`` are the claims that were no longer ours to end, ``taken`` the jobs that are ours to run now, by these
+    definitions."""
+
+    messages: Sequence[Message]
+    refused: list[Claim]
+    taken: list[Claimed]
+
+
+def settle(
+    ledger: Ledger,
+    catalogue: Catalogue,
+    outcomes: Mapping[Claim, Outcome],
+    appetite: Appetite | None = None,
+    *,
+    paces_s: Mapping[str, float] | None = None,
+) -> Settled:
+    """Write the outcomes down. What has succeeded by that has its children told here and now, and some of those that
+    may begin then are taken on at once; the planner hears of whatever there is to judge, or to plan.
+
+    One commit takes the place of the three that record, judge and claim take apart, and no message lies between.
+    ``paces_s`` is what runs of these apps take by now.
+    """
+
+    def work(tx: Tx) -> Settled:
+        finished = finishing.finish(tx, outcomes)
+        rest = {right: outcome for right, outcome in outcomes.items() if right.job not in finished}
+        recorded = claims.record(tx, rest) if rest else claims.NOTHING
+        paces.note(tx, [*(paces_s or {}).items()])
+        ready = _tell(tx, catalogue, finished)
+        pushing = wishes.pushing(tx, [job for job, app in finished.items() if may_push(catalogue, app)])
+        submissions.owe(tx, pushing)
+        submissions.settle_watchers(tx, [job for job in finished if job not in pushing])
+        hinted = hints(tx, ready)
+        mine = next((each for each in hinted if appetite and appetite.serves(each.app)), None)
+        taken, awaited = _take_on(tx, catalogue, mine, appetite)
+        messages = [*(each for each in hinted if each is not mine), *tell(pushing)]
+        messages += [*announce(tx, awaited + recorded.ready, By.EXECUTOR), *_news(recorded)]
+        return Settled(messages, recorded.refused, taken)
+
+    return ledger.transact(work)
+
+
+def _tell(tx: Tx, catalogue: Catalogue, finished: Mapping[int, str]) -> list[Ready]:
+    """What may begin by that."""
+    return follow_turns(tx, catalogue, counts.tell(tx, list(finished))) if finished else []
+
+
+def _take_on(
+    tx: Tx, catalogue: Catalogue, hint: Execute | None, appetite: Appetite | None
+) -> tuple[list[Claimed], list[Ready]]:
+    """As if the hint had come by the broker: the jobs, and what waited for them to run."""
+    if hint is None or appetite is None:
+        return [], []
+    taken = _claim(tx, catalogue, hint, appetite.worker, appetite.at_once(hint.app))
+    return taken.jobs, counts.tell(tx, taken.awaited).ready
+
+
+def _news(recorded: claims.Recorded) -> list[Message]:
+    executed = [Executed(jobs=tuple(recorded.executed))] if recorded.executed else []
+    return [*executed, *tell(recorded.ended)]
+
+
+def _claim(tx: Tx, catalogue: Catalogue, hint: Execute, worker: UUID, at_once: int) -> Taken:
+    turns = [(turn.job, turn.round) for turn in hint.jobs]
+    app = catalogue.get(hint.app)
+    digest, unbounded, saga = (app.digest, app.unbounded, app.saga is not None) if app else ("", False, False)
+    return claims.claim(tx, hint.app, turns, worker, digest, at_once=at_once, unbounded=unbounded, saga=saga)

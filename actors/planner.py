@@ -91,6 +91,7 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
         halved = splitting.split(tx, list(message.jobs))
+        counts.hold(tx, list(message.jobs))
         ended = [*message.jobs, *halved.cancelled]
         ready = follow_turns(tx, catalogue, counts.tell(tx, ended))
         return ended, [*announce(tx, halved.ready + ready)]

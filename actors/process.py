@@ -64,7 +64,13 @@ class Process:
         worker = uuid4()
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
         self._running = Running(
-            ledger, lambda: definitions.current, self._holdings, worker, self._send, stores=stores(settings)
+            ledger,
+            lambda: definitions.current,
+            self._holdings,
+            worker,
+            self._send,
+            stores=stores(settings),
+            serves=self._serves,
         )
         self._watching = Watching(ledger, lambda: definitions.current, self._holdings, self._send)
         self._lifeline = Lifeline(
@@ -142,6 +148,9 @@ class Process:
         self._send(handle(self._ledger, self._definitions.current, message))
         if isinstance(message, Tick):
             self._retention.tick()
+
+    def _serves(self, app: str) -> bool:
+        return self._service.serves(app)
 
     def _execute(self, message: Message, delivery: Delivery) -> None:
         if isinstance(message, Execute):

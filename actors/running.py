@@ -12,6 +12,7 @@ from actors import executor
 from actors.acknowledging import Acknowledging
 from actors.assign import assign
 from actors.attaching import Attaching
+from actors.executor import Appetite
 from actors.holdings import Holdings
 from actors.journaling import Journaling
 from actors.paces import Paces
@@ -34,6 +35,8 @@ _LOG = logging.getLogger("sluice.executor")
 
 #: Outcomes of a parcel are recorded together, but none waits longer than this for the others.
 RECORD_WITHIN_S = 0.1
+#: A thread goes on with what follows from its own jobs for so long. Then it is the turn of the messages that wait.
+TURN_S = 0.5
 #: While the ledger is away an outcome is offered again this often, until the process has to end.
 OFFER_AGAIN_S = 1.0
 
@@ -47,7 +50,7 @@ _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped be
 class Running:
     """``catalogue`` gives the definitions of the moment; a parcel keeps those that it was claimed by.
 
-    ``send`` publishes hints; it may fail without harm.
+    ``send`` publishes hints; it may fail without harm. ``serves`` tells whether hints for an app come to this process.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Running:
         send: Callable[[Sequence[Message]], None],
         *,
         stores: Stores,
+        serves: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._ledger = ledger
         self._versions = Versions(ledger)
@@ -68,6 +72,7 @@ class Running:
         self._send = send
         self._stores = stores
         self._paces = Paces()
+        self._appetite = Appetite(worker, serves, self._paces.at_once)
         self._ending = Event()
         self._left_alone: set[str] = set()
 
@@ -86,11 +91,7 @@ class Running:
         )
         delivery.acknowledge()
         self._send(messages)
-        stops = self._holdings.take(job.right for job in claimed)
-        try:
-            self._run_all(catalogue, claimed, stops)
-        finally:
-            self._holdings.forget(stops)
+        self._run_on(catalogue, claimed)
 
     def give_back(self, strays: list[Claim]) -> None:
         """Return claims that nobody in this process knows of (see ``ledger.workers.strays``)."""
@@ -107,7 +108,17 @@ class Running:
         """
         self._ending.set()
         if left := self._holdings.claims():
-            self._record(dict.fromkeys(left, _NOT_ENDED))
+            self._settle(self._catalogue(), dict.fromkeys(left, _NOT_ENDED))
+
+    def _run_on(self, catalogue: Catalogue, claimed: list[Claimed]) -> None:
+        """Run these, and what follows from them for as long as it is this thread's turn."""
+        over_at = time.monotonic() + TURN_S
+        while claimed:
+            stops = self._holdings.take(job.right for job in claimed)
+            try:
+                claimed = self._run_all(catalogue, claimed, stops, over_at)
+            finally:
+                self._holdings.forget(stops)
 
     def _leave_alone(self, app: str) -> None:
         """Its jobs stay ready: the groomer repeats the hint, for when the app is back or another worker has it."""
@@ -115,20 +126,24 @@ class Running:
             self._left_alone.add(app)
             _LOG.warning("%s has left the definitions; its jobs are not claimed here and stay ready", app)
 
-    def _run_all(self, catalogue: Catalogue, claimed: list[Claimed], stops: dict[Claim, Event]) -> None:
+    def _run_all(
+        self, catalogue: Catalogue, claimed: list[Claimed], stops: dict[Claim, Event], over_at: float
+    ) -> list[Claimed]:
+        """Those that are to be run next: none after this time."""
         outcomes: dict[Claim, Outcome] = {}
         recorded_at = time.monotonic()
         for job in claimed:
+            if time.monotonic() - recorded_at > RECORD_WITHIN_S:
+                self._settle(catalogue, outcomes)
+                outcomes, recorded_at = {}, time.monotonic()
             outcome = self._run(catalogue, job, stops[job.right])
             self._holdings.release([job.right])
             if outcome is None:
                 self._send([Executed(jobs=(job.id,))])
             elif outcome.ending is not Ending.GOES_ON:
                 outcomes[job.right] = outcome
-            if time.monotonic() - recorded_at > RECORD_WITHIN_S:
-                self._record(outcomes)
-                outcomes, recorded_at = {}, time.monotonic()
-        self._record(outcomes)
+        goes_on = time.monotonic() < over_at and not self._holdings.draining
+        return self._settle(catalogue, outcomes, self._appetite if goes_on else None)
 
     def _run(self, catalogue: Catalogue, job: Claimed, stop: Event) -> Outcome | None:
         """What came of it; None where the run committed its own success."""
@@ -172,20 +187,25 @@ class Running:
             return None
         return Acknowledging(self._ledger, job.right, partitioning.calendar, stop).acknowledge
 
-    def _record(self, outcomes: dict[Claim, Outcome]) -> None:
+    def _settle(
+        self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], appetite: Appetite | None = None
+    ) -> list[Claimed]:
+        """Those that are ours to run next."""
         if not outcomes:
-            return
+            return []
+        news = self._paces.news()
         while True:
             try:
-                messages, refused = executor.record(self._ledger, outcomes)
+                settled = executor.settle(self._ledger, catalogue, outcomes, appetite, paces_s=news)
                 break
             except Unreachable as error:
                 _LOG.warning("the outcomes of %d jobs wait for the ledger: %s", len(outcomes), error)
                 if self._ending.wait(OFFER_AGAIN_S):
-                    return
-        for claim in self._holdings.note_gone(refused):
+                    return []
+        for claim in self._holdings.note_gone(settled.refused):
             _LOG.warning("claim %d of job %d came too late; its result is dropped", claim.number, claim.job)
-        self._send(messages)
+        self._send(settled.messages)
+        return settled.taken
 
 
 def _not_taken_up(journal: Journal | None, why: str) -> Outcome:

@@ -115,6 +115,10 @@ class Service:
                 self._intake.also_take(queue)
                 self._broker.declare_queue(queue)
 
+    def serves(self, queue: str) -> bool:
+        """Whether messages of this queue are taken here."""
+        return queue in self._reception.queues
+
     def stop(self, *, grace_s: float) -> None:
         """Takes nothing more, gives back what has not started, and waits for what runs.
 

@@ -39,47 +39,44 @@ _CLAIM = move(
     f"deadline = CASE WHEN NOT (job.flying OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END",
     returning=f"id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle, {LEFT} AS partitions, "
     "flight, flying",
+    also="opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)"
+    " SELECT id, claim, round, worker, changed_at, %(digest)s FROM moved)",
 )
-# It also looks for those whose children wait for them to run: in a statement after the claim's own, for a
-# plan that locked the parent before us has written its need by now (see ``counts``).
-_OPEN_ROUNDS = """
-WITH opened AS (
-    INSERT INTO round (job, claim, round, worker, running_at, digest)
-    SELECT id, claim, round, worker, changed_at, %(digest)s FROM job WHERE id = ANY(%(jobs)s)
-)
+# Those whose children wait for them to run: looked for in a statement after the claim's own, for a plan that locked the
+# parent before us has written its need by now (see ``counts``).
+_AWAITED = """
 SELECT DISTINCT parent FROM need
 WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER BY parent
 """
 
-_CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
-_HELD = "job.claim = given.claim"
+#: What a worker tells of its claims.
+CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
+HELD = "job.claim = given.claim"
 _RECORD = move(
     RECORD,
     By.EXECUTOR,
-    given=_CLAIMS,
-    condition=_HELD,
+    given=CLAIMS,
+    condition=HELD,
     sets=f"announced_at = {NOW}, announcements = 0",
     forgets_work=True,
 )
 _HAND_BACK = move(
     HAND_BACK,
     By.EXECUTOR,
-    given=_CLAIMS,
-    condition=f"{_HELD} AND NOT job.paused",
+    given=CLAIMS,
+    condition=f"{HELD} AND NOT job.paused",
     sets=f"announced_at = {NOW}, announcements = 0",
     returning=READY_COLUMNS,
 )
 # What was paused meanwhile waits. One that was resumed between these two statements does for a moment, and the
 # groomer finds it due.
-_HAND_BACK_PAUSED = move(
-    REQUEUE, By.EXECUTOR, given=_CLAIMS, condition=_HELD, note="'handed back, and paused'"
-)
+_HAND_BACK_PAUSED = move(REQUEUE, By.EXECUTOR, given=CLAIMS, condition=HELD, note="'handed back, and paused'")
 # Whoever has the version may be there by then; nobody is to take it up in vain all the time.
 _SET_ASIDE = move(
     REQUEUE,
     By.EXECUTOR,
-    given=_CLAIMS,
-    condition=_HELD,
+    given=CLAIMS,
+    condition=HELD,
     sets=f"not_before = {NOW} + make_interval(secs => {LOOK_AGAIN_S})",
     note="'its worker has no such version'",
 )
@@ -89,7 +86,7 @@ _SUSPEND = move(
     By.EXECUTOR,
     given="unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(events)s::text[], %(waits_s)s::float8[])"
     " AS given (id, claim, event, waits_s)",
-    condition=_HELD,
+    condition=HELD,
     sets=f"event = given.event, not_before = coalesce((SELECT at FROM ({LAST}) last), {NOW})"
     f" + {interval('given.waits_s')}",
 )
@@ -97,15 +94,15 @@ _SUSPEND = move(
 _EXPIRE = move(
     EXPIRE,
     By.EXECUTOR,
-    given=_CLAIMS,
-    condition=f"{_HELD} AND job.end_before <= {NOW}",
+    given=CLAIMS,
+    condition=f"{HELD} AND job.end_before <= {NOW}",
     forgets_work=True,
 )
 _REQUEUE_TIMED_OUT = move(
     REQUEUE,
     By.EXECUTOR,
-    given=_CLAIMS,
-    condition=f"{_HELD} AND job.timeouts < job.max_timeouts",
+    given=CLAIMS,
+    condition=f"{HELD} AND job.timeouts < job.max_timeouts",
     sets="timeouts = job.timeouts + 1, round = job.round + 1",
     note=f"'{Lost.TIMED_OUT}'",
     forgets_work=True,
@@ -113,26 +110,34 @@ _REQUEUE_TIMED_OUT = move(
 _TIME_OUT = move(
     TIME_OUT,
     By.EXECUTOR,
-    given=_CLAIMS,
-    condition=f"{_HELD} AND job.timeouts >= job.max_timeouts",
+    given=CLAIMS,
+    condition=f"{HELD} AND job.timeouts >= job.max_timeouts",
     sets="timeouts = job.timeouts + 1",
     forgets_work=True,
 )
-_CLOSE_ROUNDS = f"""
-UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
-                 exit_code = given.exit_code, error = given.error, stderr = given.stderr,
-                 output = concat(round.output, given.output), log = given.log,
-                 output_blob = given.output_blob, stderr_blob = given.stderr_blob
-FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
+_ROUNDS = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
             %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
             %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[])
-     AS given (job, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob)
-WHERE round.job = given.job AND round.claim = given.claim AND round.ending IS NULL
-"""
+     AS ended (job, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob)"""
 _OF_ROUNDS = (
     *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
     *("logs", "output_blobs", "stderr_blobs"),
 )
+
+
+def close_rounds(of: str = "") -> str:
+    """The statement that ends the rounds of these claims; ``of`` those that have their job in this table alone."""
+    return f"""
+    UPDATE round SET executed_at = {NOW}, ending = ended.ending, took_s = ended.took_s,
+                     exit_code = ended.exit_code, error = ended.error, stderr = ended.stderr,
+                     output = concat(round.output, ended.output), log = ended.log,
+                     output_blob = ended.output_blob, stderr_blob = ended.stderr_blob
+    FROM {_ROUNDS}{f" JOIN {of} ON {of}.id = ended.job" if of else ""}
+    WHERE round.job = ended.job AND round.claim = ended.claim AND round.ending IS NULL
+    """
+
+
+_CLOSE_ROUNDS = close_rounds()
 
 
 class Claimed(Struct, frozen=True):
@@ -174,6 +179,9 @@ class Recorded(Struct, frozen=True):
     refused: list[Claim]
 
 
+NOTHING = Recorded([], [], [], [], [])
+
+
 class Taken(Struct, frozen=True):
     """What a hint came to: ``jobs`` are this worker's; the children of those ``awaited`` want to hear that they run."""
 
@@ -204,14 +212,13 @@ def claim(
     chosen = choose(tx, app, turns, at_once)
     if not chosen:
         return Taken([], [])
-    claimed = tx.structs(
-        Claimed, _CLAIM, **arrays(chosen, "jobs", "rounds"), worker=worker, unbounded=unbounded, saga=saga
-    )
+    terms = {"worker": worker, "unbounded": unbounded, "saga": saga, "digest": digest}
+    claimed = tx.structs(Claimed, _CLAIM, **arrays(chosen, "jobs", "rounds"), **terms)
     if not claimed:
         return Taken([], [])
     places = {job: place for place, (job, _) in enumerate(chosen)}
     claimed.sort(key=lambda job: places[job.id])
-    return Taken(claimed, tx.column(_OPEN_ROUNDS, jobs=[job.id for job in claimed], digest=digest))
+    return Taken(claimed, tx.column(_AWAITED, jobs=[job.id for job in claimed]))
 
 
 def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
@@ -227,7 +234,8 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
     done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
     accepted = [right for right in outcomes if right.job in done]
-    _close_rounds(tx, {right: outcomes[right] for right in accepted})
+    if accepted:
+        tx.write(_CLOSE_ROUNDS, **of_rounds({right: outcomes[right] for right in accepted}))
     return Recorded(
         executed=executed,
         ended=ended,
@@ -275,9 +283,8 @@ def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
     return requeued, ended
 
 
-def _close_rounds(tx: Tx, accepted: Mapping[Claim, Outcome]) -> None:
-    if not accepted:
-        return
+def of_rounds(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
+    """What the ledger keeps of rounds that have ended."""
     rows = [
         (
             *right,
@@ -291,6 +298,6 @@ def _close_rounds(tx: Tx, accepted: Mapping[Claim, Outcome]) -> None:
             outcome.output_blob,
             outcome.stderr_blob,
         )
-        for right, outcome in accepted.items()
+        for right, outcome in outcomes.items()
     ]
-    tx.write(_CLOSE_ROUNDS, **arrays(rows, *_OF_ROUNDS))
+    return arrays(rows, *_OF_ROUNDS)

@@ -23,7 +23,7 @@ from jobs.states import SPLIT, By, State, sql_list
 from ledger import urgency
 from ledger.connection import Tx
 from ledger.parts import divisible
-from ledger.release import Ready, release, strand
+from ledger.release import Ready, open_gates, strand
 
 _MET, _DEAD = (
     " OR ".join(
@@ -76,35 +76,31 @@ FROM (
 WHERE job.id = counted.child AND job.open <> counted.open AND job.state = '{State.WAITING}' AND NOT job.flying
 """
 
-_HOLD_NEEDS = """
-SELECT child FROM need WHERE parent = ANY(%(jobs)s) AND settled IS NULL ORDER BY child, gate, parent FOR UPDATE
-"""
-_SETTLE_FOR_PARENTS = f"""
-WITH settled AS (
+# The parents' rows are held, so nothing that this reads of them is older than what it waited for. Needs, then gates,
+# each in its order.
+_COUNT_DOWN = f"""
+WITH held_need AS MATERIALIZED (
+    SELECT child, gate, parent FROM need
+    WHERE parent = ANY(%(jobs)s) AND settled IS NULL ORDER BY child, gate, parent FOR UPDATE
+), settled AS (
     UPDATE need SET settled = {VERDICT}
-    FROM job parent
-    WHERE need.parent = ANY(%(jobs)s) AND parent.id = need.parent
+    FROM held_need held JOIN job parent ON parent.id = held.parent
+    WHERE need.child = held.child AND need.gate = held.gate AND need.parent = held.parent
       AND need.settled IS NULL AND {VERDICT} IS NOT NULL
     RETURNING need.child, need.gate, need.settled
+), touched AS MATERIALIZED (
+    SELECT child, gate, count(*) FILTER (WHERE settled) AS met, count(*) FILTER (WHERE NOT settled) AS died
+    FROM settled GROUP BY child, gate
+), held_gate AS MATERIALIZED (
+    SELECT gate.child, gate.gate, touched.met, touched.died FROM gate JOIN touched USING (child, gate)
+    ORDER BY gate.child, gate.gate FOR UPDATE OF gate
 )
-SELECT child, gate, count(*) FILTER (WHERE settled), count(*) FILTER (WHERE NOT settled)
-FROM settled GROUP BY child, gate ORDER BY child, gate
+UPDATE gate SET unmet = gate.unmet - held.met, dead = gate.dead + held.died
+FROM held_gate held WHERE gate.child = held.child AND gate.gate = held.gate
+RETURNING gate.child, gate.unmet = 0, held.died > 0
 """
-_HOLD_TOUCHED = """
-SELECT gate.child FROM gate JOIN unnest(%(child)s::bigint[], %(gate)s::int[]) AS touched (child, gate)
-USING (child, gate) ORDER BY gate.child, gate.gate FOR UPDATE OF gate
-"""
-_COUNT_DOWN = """
-UPDATE gate SET unmet = gate.unmet - touched.met, dead = gate.dead + touched.died
-FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(met)s::int[], %(died)s::int[])
-     AS touched (child, gate, met, died)
-WHERE gate.child = touched.child AND gate.gate = touched.gate
-RETURNING gate.child, gate.unmet = 0, touched.died > 0
-"""
+_HOLD_ENDED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 _HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
-_SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
-
-
 _HOLD_WAITING = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER BY id FOR UPDATE
 """
@@ -134,7 +130,11 @@ def recount(tx: Tx, children: list[int]) -> None:
 
 
 def waiting(tx: Tx, children: list[int]) -> list[int]:
-    """Those of the children that wait; nobody lets them begin before this transaction ends."""
+    """Those of the children that wait; nobody lets them begin before this transaction ends. Whoever is about to tell
+    them of another parent has done so before we look, or does after us."""
+    if not children:
+        return []
+    tx.rows(_HOLD_PARENTS, jobs=children)
     tx.rows(_HOLD_GATES, jobs=children)
     return tx.column(_HOLD_WAITING, jobs=children)
 
@@ -151,34 +151,28 @@ def shut(tx: Tx, jobs: list[int]) -> dict[int, str]:
     return strand(tx, waiting)
 
 
+def hold(tx: Tx, ended: list[int]) -> None:
+    """Whoever tells what others have ended holds it first, so that nobody has it run again meanwhile."""
+    tx.rows(_HOLD_ENDED, jobs=ended)
+
+
 def tell(tx: Tx, ended: list[int]) -> Told:
-    """Tell the children of ended jobs, and the children of those that this ends, to any depth.
+    """Tell the children of ended jobs, which this transaction holds, and the children of those that this ends, to any
+    depth.
 
     Each turn of the loop ends jobs that had not ended before, so it is bounded by the graph.
     """
     ready: list[Ready] = []
     turned: list[int] = []
     stranded: dict[int, str] = {}
-    while ended:
-        if not tx.rows(_HOLD_NEEDS, jobs=ended):
-            break
-        opened, died = _count_down(tx, tx.rows(_SETTLE_FOR_PARENTS, jobs=ended))
-        tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
-        tx.write(_SET_OPEN, jobs=opened)
-        ready += release(tx, By.PLANNER, opened)
+    while ended and (touched := tx.rows(_COUNT_DOWN, jobs=ended)):
+        opened = sorted({child for child, is_open, _ in touched if is_open})
+        died = sorted({child for child, _, has_lost in touched if has_lost})
+        if opened and died:
+            tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
+        ready += open_gates(tx, By.PLANNER, opened)
         last = strand(tx, died)
         stranded |= last
         ended = list(last)
         turned += sorted(set(died) - set(ended) - set(opened))
     return Told(ready, turned, stranded)
-
-
-def _count_down(tx: Tx, settled: list[tuple[int, int, int, int]]) -> tuple[list[int], list[int]]:
-    """Bring the counters of the touched gates up to date: the children that opened, and those that lost a gate."""
-    if not settled:
-        return [], []
-    child, gate, met, died = (list(column) for column in zip(*settled, strict=True))
-    tx.rows(_HOLD_TOUCHED, child=child, gate=gate)
-    touched = tx.rows(_COUNT_DOWN, child=child, gate=gate, met=met, died=died)
-    opened = sorted({row[0] for row in touched if row[1]})
-    return opened, sorted({row[0] for row in touched if row[2]})

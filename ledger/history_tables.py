@@ -16,10 +16,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import UUID
 
 from jobs.states import VERBS
-from ledger.schema import metadata
+from ledger.schema import metadata, one_of
 
-_LEGAL = sorted({(source or "-", verb.target) for verb in VERBS for source in verb.sources})
-_LEGAL_SQL = ", ".join(f"('{source}', '{target}')" for source, target in _LEGAL)
+_LEGAL = sorted({f"{source or '-'} {verb.target}" for verb in VERBS for source in verb.sources})
 
 round_ = Table(
     "round",
@@ -60,6 +59,6 @@ transition = Table(
     Column("round", Integer, nullable=False),
     Column("claim", BigInteger, nullable=False),
     Column("note", Text),
-    CheckConstraint(f"(source, target) IN ({_LEGAL_SQL})", name="transition_legal"),
+    CheckConstraint(one_of("source || ' ' || target", _LEGAL), name="transition_legal"),
     Index("transition_job", "job", "id"),
 )

@@ -6,14 +6,14 @@ nothing. A crash before the commit leaves everything to the next judge; after it
 children were not told, and the groomer has them told.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from jobs.sagas.turn_back import TurnBack
 from jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
 from jobs.verdict import Case, Verdict
-from ledger import counts, freshness, partitions, undoing
+from ledger import counts, freshness, paces, partitions, undoing
 from ledger.connection import Tx, arrays
 from ledger.release import Ready, release
 from ledger.sql import NOW, guard, move
@@ -56,22 +56,6 @@ _BEGIN_ANEW = move(
     sets=f"not_before = {NOW}, {_NEXT_FLIGHT}",
     note="'undone, and wanted again'",
 )
-# A busy row is skipped: a mean does not need every sample, and judges must not queue for it.
-_PACE = """
-WITH seen AS (
-    SELECT app, avg(seconds) AS mean_s FROM unnest(%(app)s::text[], %(seconds)s::float8[]) AS run (app, seconds)
-    GROUP BY app
-), free AS (
-    SELECT app FROM pace WHERE app IN (SELECT app FROM seen) ORDER BY app FOR UPDATE SKIP LOCKED
-), updated AS (
-    UPDATE pace SET mean_s = 0.8 * pace.mean_s + 0.2 * seen.mean_s
-    FROM seen JOIN free USING (app) WHERE pace.app = seen.app
-)
-INSERT INTO pace (app, mean_s)
-SELECT app, mean_s FROM seen WHERE NOT EXISTS (SELECT 1 FROM pace WHERE pace.app = seen.app)
-ON CONFLICT (app) DO NOTHING
-"""
-_PACES = "SELECT app, mean_s FROM pace WHERE app = ANY(%(apps)s)"
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -107,23 +91,12 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
     stranded = {**stranded, **counts.shut(tx, [job for job in waiting + anew if job in flew])}
     owe(tx, [*stranded])
     ready = release(tx, By.PLANNER, waiting + anew)
-    _note_pace(tx, cases)
+    paces.note(tx, [(case.app, case.took_s) for case in cases if case.took_s is not None])
     apps = {case.id: case.app for case in cases}
     return Judged(
         {**stranded, **{job: apps[job] for job in [*ended, *cancelled]}}, moved.get(FAIL, []), ready
     )
 
 
-def paces_s(tx: Tx, apps: Sequence[str]) -> dict[str, float]:
-    """What one job of each app takes, where that is known."""
-    return dict(tx.rows(_PACES, apps=sorted(set(apps))))
-
-
 def _cases(tx: Tx, jobs: list[int]) -> list[Case]:
     return tx.structs(Case, _CASES, jobs=jobs)
-
-
-def _note_pace(tx: Tx, cases: list[Case]) -> None:
-    runs = [(case.app, case.took_s) for case in cases if case.took_s is not None]
-    if runs:
-        tx.write(_PACE, **arrays(runs, "app", "seconds"))

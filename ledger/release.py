@@ -33,8 +33,9 @@ READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}"
 #: A job that has passed its ``end_before`` is the groomer's to end, not a worker's to begin; a saga that has begun is
 #: a worker's all the same, to be undone.
 UNEXPIRED = f"(job.flying OR coalesce(job.end_before > {NOW}, true))"
+_HAS_COME = f"coalesce(job.not_before <= {NOW}, true) AND {UNEXPIRED}"
 #: Whether nothing keeps a waiting job but a pause.
-MAY_RUN = f"job.open AND coalesce(job.not_before <= {NOW}, true) AND {UNEXPIRED}"
+MAY_RUN = f"job.open AND {_HAS_COME}"
 #: Whoever releases sends the word.
 ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
 #: What becomes of a job of a pool instead.
@@ -50,6 +51,19 @@ _RELEASE = {
     )
     for by in sorted(RELEASE.by)
 }
+# Of those behind a gate that has just opened.
+_RELEASE_OPENED = {
+    by: move(
+        RELEASE,
+        by,
+        condition=f"{_HAS_COME} AND NOT job.paused",
+        sets=f"open = true, {ANNOUNCED}",
+        returning=READY_COLUMNS,
+        in_line=f"open = true, {IN_LINE}",
+    )
+    for by in sorted(RELEASE.by)
+}
+_SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
 
 # What has begun has its inputs: what becomes of the parents after that is none of its business.
 _EVERY_GATE_DEAD = """
@@ -77,6 +91,17 @@ def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
     Those of a pool stand in its line: whoever asked lets them in before his transaction ends.
     """
     return [Ready(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
+
+
+def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
+    """The same of jobs of which a gate has opened. Those of them that may not run yet are open from now on."""
+    if not jobs:
+        return []
+    released = line_up(tx, tx.rows(_RELEASE_OPENED[by], jobs=jobs))
+    ready = [Ready(*row) for row in released.ready]
+    if kept := sorted({*jobs}.difference(released.in_line, (job.job for job in ready))):
+        tx.write(_SET_OPEN, jobs=kept)
+    return ready
 
 
 def strand(tx: Tx, jobs: list[int]) -> dict[int, str]:

@@ -123,6 +123,7 @@ def _revive(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | N
     repay(tx, revived)
     forget_ended(tx, revived)
     tx.rows(_HOLD_OPEN_CHILDREN, jobs=revived)
-    touched = sorted({*revived, *tx.column(_WAITING_CHILDREN, jobs=revived)})
+    # One of them may begin by another gate, or by the last of its other parents, while we wait for these.
+    touched = sorted({*revived, *counts.waiting(tx, tx.column(_WAITING_CHILDREN, jobs=revived))})
     counts.recount(tx, touched)
     return Revived(revived, touched)

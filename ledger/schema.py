@@ -4,6 +4,8 @@ There are no foreign keys on the hot tables: rows of one job are written togethe
 transaction and removed together by retention, and `sluice db check` looks for strays.
 """
 
+from collections.abc import Iterable
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -28,12 +30,17 @@ from jobs.submission import SubmissionState
 
 metadata = MetaData()
 
-_STATES = sql_list(*State)
 _SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
-_ENDED = sql_list(*(state for state in State if state in TERMINAL))
-_FLYING = sql_list(*FLYING)
+_ENDED_STATES = tuple(state for state in State if state in TERMINAL)
+_ENDED = sql_list(*_ENDED_STATES)
 _COLLECTED = sql_list(*(state for state in State if state in REVIVABLE))
+
+
+def one_of(value: str, words: Iterable[str]) -> str:
+    """As ``value IN (…)``. Postgres makes a CHECK ready again for each statement, and a list takes it longer the longer
+    that is: of 50 pairs 130 µs, where an insertion takes 40; one text takes it 7."""
+    return f"strpos('|{'|'.join(words)}|', '|' || {value} || '|') > 0"
 
 
 def _moment(name: str, *, nullable: bool = True, comment: str | None = None) -> Column[object]:
@@ -153,9 +160,11 @@ job = Table(
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
     UniqueConstraint("app", "key", name="job_name"),
-    CheckConstraint(f"state IN ({_STATES})", name="job_state"),
+    CheckConstraint(one_of("state", State), name="job_state"),
     CheckConstraint("fails >= 0 AND timeouts >= 0 AND losses >= 0", name="job_counts"),
-    CheckConstraint(f"state IN ({_ENDED}) OR round = fails + timeouts + losses", name="job_round"),
+    CheckConstraint(
+        f"round = fails + timeouts + losses OR {one_of('state', _ENDED_STATES)}", name="job_round"
+    ),
     CheckConstraint(f"worker IS NULL OR state = '{State.RUNNING}'", name="job_worker"),
     CheckConstraint(
         f"state <> '{State.RUNNING}' OR worker IS NOT NULL OR watch_at IS NOT NULL", name="job_looked_after"
@@ -168,7 +177,7 @@ job = Table(
         f"NOT queued OR state = '{State.WAITING}' AND open AND NOT paused AND pool IS NOT NULL",
         name="job_queued",
     ),
-    CheckConstraint(f"NOT flying OR open AND state IN ({_FLYING})", name="job_flying"),
+    CheckConstraint(f"NOT flying OR open AND {one_of('state', FLYING)}", name="job_flying"),
     CheckConstraint("(undoes IS NULL) = (undoes_claim IS NULL)", name="job_undoes"),
     Index(
         "job_suspended",

@@ -1,5 +1,7 @@
 """The shape that every transition shares, and the clock that every statement reads."""
 
+from typing import NamedTuple
+
 from jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
 
 #: The database's own clock, unless a simulation or a test passes an instant.
@@ -23,6 +25,13 @@ _GIVEN_UP = f"CASE WHEN source IN ({sql_list(*sorted(DISPATCHED))}) THEN pool EN
 ENDS_ITSELF_S = 10.0
 
 
+class Step(NamedTuple):
+    """A verb, and who carries it out."""
+
+    verb: Verb
+    by: By
+
+
 def interval(seconds: str) -> str:
     """So many seconds, of which there may be more than a timestamp can tell, or null."""
     return f"CASE WHEN {seconds} IS NOT NULL THEN make_interval(secs => least({seconds}, {LONGEST_S})) END"
@@ -39,6 +48,8 @@ def move(
     returning: str = "",
     forgets_work: bool = False,
     in_line: str = "",
+    then: Step | None = None,
+    also: str = "",
 ) -> str:
     """The one statement by which jobs change state: hold, guard, write, log.
 
@@ -48,12 +59,15 @@ def move(
     ``returning`` read the row as moved: its id, and the pool whose slot it gives up (``slots.move_out``).
     ``forgets_work``: what the job had started elsewhere is over, or is to be found by its token alone.
     ``in_line``: a job of a pool stays as it is and is set like that instead; each row says last which pool that is of.
+    ``then``: at the same moment they go one step on, which nobody can see them before. ``also``: another common table
+    expression, with its name, that reads the rows as ``moved``.
     """
-    if by not in verb.by:
-        raise ValueError(f"{by} does not {verb.name}")
+    if by not in verb.by or (then and (then.by not in then.verb.by or verb.target not in then.verb.sources)):
+        raise ValueError(f"{by} does not {verb.name}, or not so")
+    target = then.verb.target if then else verb.target
     work = "handle = NULL, watch_at = NULL, misses = 0" if forgets_work else _work(verb)
     assignments = ", ".join(
-        filter(None, (f"state = '{verb.target}'", f"changed_at = {NOW}", _leaving(verb), work, sets))
+        filter(None, (f"state = '{target}'", f"changed_at = {NOW}", _leaving(verb), work, sets))
     )
     returning = returning or (f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id")
     return f"""
@@ -68,9 +82,8 @@ def move(
         RETURNING job.*, held.source
     ), logged AS (
         INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
-        SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {note}
-        FROM moved ORDER BY id
-    ){_lined_up(in_line)}
+        {_history(verb, by, note, then)}
+    ){_lined_up(in_line)}{f", {also}" if also else ""}
     SELECT {_answer(returning) if in_line else f"{returning} FROM moved"} ORDER BY id
     """
 
@@ -87,6 +100,19 @@ def guard(verb: Verb) -> str:
 def gives_up_a_slot(verb: Verb) -> bool:
     """Whether a job that it moves may have been dispatched, and is not after that."""
     return verb.target not in DISPATCHED and not DISPATCHED.isdisjoint(verb.sources)
+
+
+def _history(verb: Verb, by: By, note: str, then: Step | None) -> str:
+    """The rows for the log: one of each job, or two that follow each other."""
+    if then is None:
+        return f"""SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {note}
+        FROM moved ORDER BY id"""
+    return f"""SELECT id, changed_at, CASE step.nth WHEN 1 THEN moved.source ELSE '{verb.target}' END,
+               step.target, step.verb, step.by, round, claim, {note}
+        FROM moved CROSS JOIN (VALUES (1, '{verb.target}', '{verb.name}', '{by}'),
+                                      (2, '{then.verb.target}', '{then.verb.name}', '{then.by}'))
+             AS step (nth, target, verb, by)
+        ORDER BY id, nth"""
 
 
 def _leaving(verb: Verb) -> str:

@@ -3,7 +3,8 @@
 A submission in state ``received`` is its own outbox: the groomer has it planned, however it came here
 (a message, the command line, the SQL function). ``sentinel`` is one job that an active submission still
 waits for; only when that one ends is another looked for, so that settling costs little
-however many jobs a submission has.
+however many jobs a submission has. It is the one that was planned last: parents are planned before their children, and
+who was first to come is first to go, so there is little left to look for when it ends.
 """
 
 from collections.abc import Iterable, Mapping
@@ -79,7 +80,7 @@ WITH candidate AS (
         WHERE wants.submission = candidate.number
           AND (job.state IN ({_LIVE}) OR EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id))
           AND NOT (wants.wish = {Wish.PUSHED:d} AND job.state = '{State.WAITING}' AND NOT job.open)
-        LIMIT 1) AS open
+        ORDER BY wants.job DESC LIMIT 1) AS open
     FROM candidate
 ), bad AS (
     SELECT looked.number FROM looked WHERE open IS NULL AND EXISTS (

@@ -41,6 +41,11 @@ WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING})
   AND {STILL_WANTS} AND submission.push
 GROUP BY job.id ORDER BY job.id
 """
+_PUSHING_JOBS = f"""
+SELECT DISTINCT job.id FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
+ORDER BY job.id
+"""
 # Those who asked for a job that waits, or for one that does, and what they asked for it under.
 _ASKERS = f"""
 SELECT submission.number, submission.request, job.app, job.key
@@ -74,6 +79,11 @@ class Pusher(Struct, frozen=True):
 def pushers(tx: Tx, jobs: list[int]) -> list[Pusher]:
     """Those of the jobs whose children are to be planned though nobody asked for them."""
     return tx.structs(Pusher, _PUSHERS, jobs=jobs)
+
+
+def pushing(tx: Tx, jobs: list[int]) -> list[int]:
+    """Of which jobs that is so."""
+    return tx.column(_PUSHING_JOBS, jobs=jobs) if jobs else []
 
 
 class Asker(NamedTuple):

@@ -9,7 +9,7 @@ from jobs.known import Known
 from jobs.ref import JobName
 from jobs.selecting import Selected
 from jobs.submission import Submission
-from ledger import freshness, judging, partitions, planning
+from ledger import freshness, paces, partitions, planning
 from ledger.connection import Tx
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
@@ -31,7 +31,7 @@ def known_preview(
     at = now or installation.ask(Tx.instant)
     found = preview(desk.catalogue, submission, look_up, at)
     apps = sorted({job.name.app for job in found.jobs})
-    return found, installation.ask(lambda tx: judging.paces_s(tx, apps)), at
+    return found, installation.ask(lambda tx: paces.known_s(tx, apps)), at
 
 
 def known_chunks(
@@ -43,7 +43,7 @@ def known_chunks(
         past = freshness.Past(tx, now or tx.instant(), number=0)
         found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
         apps = sorted({job.name.app for job in found.jobs})
-        return found, judging.paces_s(tx, apps), past.now
+        return found, paces.known_s(tx, apps), past.now
 
     return Installation(desk).ask(look)
 
@@ -61,6 +61,6 @@ def known_partitions(
     def look(tx: Tx) -> tuple[Layout, Mapping[str, float], datetime]:
         layout = Layout(catalogue, submission, partitions.Tables(tx))
         apps = [supply.app.name for supply in layout.supplies if supply.app]
-        return layout, judging.paces_s(tx, apps), now or tx.instant()
+        return layout, paces.known_s(tx, apps), now or tx.instant()
 
     return Installation(desk).ask(look)

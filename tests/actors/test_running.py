@@ -12,7 +12,7 @@ from actors.assembly import stores
 from actors.holdings import Holdings
 from actors.running import Running
 from actors.settings import Settings
-from broker.messages import Execute, Executed, Message, Turn
+from broker.messages import Execute, Message, Turn
 from jobs.catalogue import load
 from jobs.ref import Claim
 from jobs.states import State
@@ -107,21 +107,20 @@ def bench(world: World, tmp_path: Path) -> Iterator[Bench]:
     world.ledger.transact(lambda tx: tx.write("DROP TABLE effect"))
 
 
-def test_a_parcel_is_acknowledged_once_and_its_outcome_is_sent(bench: Bench) -> None:
+def test_a_parcel_is_acknowledged_once_and_a_success_needs_no_judge(bench: Bench) -> None:
     assert bench.run("later").verdicts == ["acknowledged"]
-    assert bench.world.state("later") is State.EXECUTED
-    assert [type(message) for message in bench.sent] == [Executed]
+    assert bench.world.state("later") is State.SUCCEEDED
+    assert bench.world.history("later") == ["waiting", "ready", "running", "executed", "succeeded"]
+    assert bench.sent == []
 
 
 def test_whoever_has_seen_that_an_apps_jobs_are_short_takes_on_more_than_a_hint_names(bench: Bench) -> None:
     for key in "123":
         bench.world.submit("later", key)
     bench.hint("later", "1")
-    assert [bench.world.state(f"later/{key}") for key in "123"] == [State.EXECUTED, State.READY, State.READY]
+    assert [bench.world.state(f"later/{key}") for key in "123"] == [State.SUCCEEDED, State.READY, State.READY]
     bench.hint("later", "2")
-    assert {bench.world.state(f"later/{key}") for key in "123"} == {State.EXECUTED}
-    bench.hint("later", "3")
-    assert [len(message.jobs) for message in bench.sent if isinstance(message, Executed)] == [1, 2]
+    assert {bench.world.state(f"later/{key}") for key in "123"} == {State.SUCCEEDED}
 
 
 def test_users_writes_and_the_jobs_success_commit_together(bench: Bench) -> None:
@@ -168,7 +167,7 @@ def test_a_result_that_comes_after_its_time_is_dropped_with_one_line_and_the_wor
     assert len(told) == 2
     world.submit("fine", "2")
     bench.hint("fine", "2")
-    assert world.state("fine/2") is State.EXECUTED
+    assert world.state("fine/2") is State.SUCCEEDED
 
 
 def test_a_process_that_drains_gives_messages_back_unclaimed(bench: Bench) -> None:
@@ -189,7 +188,7 @@ def test_jobs_of_an_app_that_has_left_the_definitions_are_not_claimed(
     ]
     bench.world.catalogue = defined
     bench.hint("later")
-    assert bench.world.state("later") is State.EXECUTED
+    assert bench.world.state("later") is State.SUCCEEDED
 
 
 def test_a_parcel_is_run_by_the_definitions_it_was_claimed_by(bench: Bench) -> None:

@@ -61,7 +61,7 @@ def test_jobs_that_a_repeated_claim_took_first_go_back_to_the_queue(world: World
     )
     running.execute(first, _Delivery())
     forgetful.close()
-    assert sorted(world.states().values()) == [State.EXECUTED, State.READY, State.RUNNING]
+    assert sorted(world.states().values()) == [State.READY, State.RUNNING, State.SUCCEEDED]
 
     pass_time(world, LEASE_S + 5)
     sent.clear()

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from actors import executor, groomer, planner
+from actors.executor import Appetite
 from broker.messages import Cancel, Execute, Executed, Message, Submit, Tick, Turn
 from jobs.outcome import Ending, Outcome
 from jobs.states import LIVE, State
@@ -58,6 +59,18 @@ class Meeting:
     def record(self, name: str, ending: Ending = Ending.DONE) -> Act:
         outcome = {self.claims[name].right: Outcome(ending=ending)}
         return lambda ledger: list(executor.record(ledger, outcome)[0])
+
+    def settle(self, *names: str) -> Act:
+        """As a worker that would take on whatever follows."""
+        outcomes = {self.claims[name].right: Outcome(ending=Ending.DONE) for name in names}
+        appetite = Appetite(self.world.worker, lambda _: True, lambda _: 2)
+
+        def act(ledger: Ledger) -> list[Message]:
+            settled = executor.settle(ledger, self.world.catalogue, outcomes, appetite)
+            self.claims |= {claimed.app: claimed for claimed in settled.taken}
+            return list(settled.messages)
+
+        return act
 
     def claim_again(self, name: str) -> Act:
         known = self.world.known(name)
@@ -175,7 +188,56 @@ def _claim_and_plan_for_a_run(m: Meeting) -> tuple[Act, Act]:
     return m.claim_again("b"), m.plan("c")
 
 
+def _judge_and_settle(m: Meeting) -> tuple[Act, Act]:
+    return m.judge("a"), m.settle("b")
+
+
+def _settle_twice(m: Meeting) -> tuple[Act, Act]:
+    m.judge("a")(m.world.ledger)
+    return m.settle("b"), m.settle("b")
+
+
+def _settle_and_plan(m: Meeting) -> tuple[Act, Act]:
+    m.judge("a")(m.world.ledger)
+    return m.settle("b"), m.plan("c")
+
+
+def _settle_and_plan_what_follows(m: Meeting) -> tuple[Act, Act]:
+    m.judge("a")(m.world.ledger)
+    return m.settle("b"), m.plan("d")
+
+
+def _settle_and_cancel(m: Meeting) -> tuple[Act, Act]:
+    m.judge("a")(m.world.ledger)
+    return m.settle("b"), m.cancel()
+
+
+def _settle_and_groom(m: Meeting) -> tuple[Act, Act]:
+    m.judge("a")(m.world.ledger)
+    m.lose_the_lease()
+    return m.settle("b"), m.groom()
+
+
+def _settle_and_rerun(m: Meeting) -> tuple[Act, Act]:
+    m.judge("a")(m.world.ledger)
+    return m.settle("b"), m.plan("a", rerun="downstream")
+
+
+def _judge_and_rerun(m: Meeting) -> tuple[Act, Act]:
+    m.judge("a")(m.world.ledger)
+    m.record("b")(m.world.ledger)
+    return m.judge("b"), m.plan("a", rerun="downstream")
+
+
 PAIRS = [
+    _judge_and_rerun,
+    _judge_and_settle,
+    _settle_twice,
+    _settle_and_plan,
+    _settle_and_plan_what_follows,
+    _settle_and_cancel,
+    _settle_and_groom,
+    _settle_and_rerun,
     _change_and_judge_a_parent_that_stays,
     _change_and_judge_a_parent_that_leaves,
     _claim_and_plan_for_a_run,

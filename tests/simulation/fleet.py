@@ -7,6 +7,7 @@ from functools import partial
 from uuid import UUID
 
 from actors import executor
+from actors.executor import Appetite
 from broker.messages import Execute, Message
 from jobs.catalogue import Catalogue
 from jobs.outcome import Ending, Outcome
@@ -60,10 +61,13 @@ class Worker:
 
     def execute(self, message: Execute) -> None:
         """Claim what can be had, and end each job some time later."""
-        at_once = 1 + self.name % AT_ONCE_MAX
+        at_once = self._at_once(message.app)
         taken, messages = executor.claim(self._ledger, self._catalogue, message, self._id, at_once=at_once)
         for told in messages:
             self._send(told)
+        self._begin(taken)
+
+    def _begin(self, taken: list[Claimed]) -> None:
         for claimed in taken:
             self._held.add(claimed.right)
             if claimed.flying:
@@ -99,10 +103,19 @@ class Worker:
         self._record(claimed.right, self._outcome())
 
     def _record(self, right: Claim, outcome: Outcome) -> None:
-        messages, _ = executor.record(self._ledger, {right: outcome})
+        appetite = Appetite(self._id, self._serves, self._at_once)
+        settled = executor.settle(self._ledger, self._catalogue, {right: outcome}, appetite)
         self._held.discard(right)
-        for message in messages:
+        for message in settled.messages:
             self._send(message)
+        self._begin(settled.taken)
+
+    def _serves(self, app: str) -> bool:
+        """Every other worker has each app's queue, and takes on what follows from its own jobs."""
+        return (self.name + len(app) + ord(app[-1])) % 2 == 0
+
+    def _at_once(self, app: str) -> int:
+        return 1 + self.name % AT_ONCE_MAX
 
     def _fly(self, claimed: Claimed) -> Run:
         return Run(
