@@ -26,14 +26,16 @@ class Holdings:
         stops = {claim: Event() for claim in claims}
         with self._lock:
             self._stops.update(stops)
-            self._leaves.update({claim: Event() for claim in stops})
             self._known.update(stops)
         return stops
 
     def leave_of(self, claim: Claim) -> Event:
         """Set when the process is to leave, or the run to end at once. The claim is held."""
         with self._lock:
-            return self._leaves[claim]
+            leave = self._leaves.setdefault(claim, Event())
+            if self._draining or self._stops[claim].is_set():
+                leave.set()
+            return leave
 
     def release(self, claims: Iterable[Claim]) -> None:
         """These runs are over; what became of them is on its way to the ledger, and nobody need ask any more."""
@@ -61,8 +63,8 @@ class Holdings:
         return self._draining
 
     def drain(self) -> None:
-        self._draining = True
         with self._lock:
+            self._draining = True
             leaves = [*self._leaves.values()]
         for leave in leaves:
             leave.set()
@@ -90,7 +92,8 @@ class Holdings:
 
     def _stop(self, claims: Iterable[Claim]) -> None:
         with self._lock:
-            held = [claim for claim in claims if claim in self._stops]
-            stops = [event[claim] for claim in held for event in (self._stops, self._leaves)]
+            stops = [
+                events[claim] for claim in claims for events in (self._stops, self._leaves) if claim in events
+            ]
         for stop in stops:
             stop.set()

@@ -20,12 +20,13 @@ from actors.transacting import Transacting
 from actors.versions import NotHere, Versions
 from broker.delivery import Delivery
 from broker.messages import Execute, Executed, Message
+from jobs.app import App
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest, SluiceError, Unreachable
 from jobs.job import Acknowledge, Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
-from jobs.runners import runner_for
+from jobs.runners import Runner, runner_for
 from jobs.runners.stores import Stores
 from jobs.sagas.journal import Journal
 from ledger.claims import Claimed
@@ -71,6 +72,7 @@ class Running:
         self._worker = worker
         self._send = send
         self._stores = stores
+        self._runners: dict[str, tuple[App, Runner]] = {}
         self._paces = Paces()
         self._appetite = Appetite(worker, serves, self._paces.at_once)
         self._ending = Event()
@@ -158,7 +160,7 @@ class Running:
                 return _NOTHING_LEFT
             if journal and assignment.app.saga is None:
                 raise BadRequest(f"{job.name.app} is no saga any more.")
-            runner = runner_for(assignment.app, self._stores)
+            runner = self._runner_of(assignment.app)
             outcome = runner.run(
                 assignment,
                 # Whoever goes on with a flight begins where it stands, so it leaves before the grace time is over.
@@ -180,6 +182,14 @@ class Running:
             self._send(transacting.messages)
             return None
         return msgspec.structs.replace(outcome, took_s=took_s)
+
+    def _runner_of(self, app: App) -> Runner:
+        """One is made for each definition of an app, and kept for as long as its jobs come."""
+        known, runner = self._runners.get(app.name, (None, None))
+        if known is not app or runner is None:
+            runner = runner_for(app, self._stores)
+            self._runners[app.name] = (app, runner)
+        return runner
 
     def _acknowledge(self, assignment: Assignment, job: Claimed, stop: Event) -> Acknowledge | None:
         partitioning = assignment.app.partitioning

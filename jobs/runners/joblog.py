@@ -3,8 +3,13 @@
 import logging
 import time
 from collections.abc import Callable
+from threading import Lock
 
 from jobs.ref import JobName
+
+_FORMATTER = logging.Formatter()
+#: Says, as any handler of the standard library does, that a line could not be written.
+_COMPLAINTS = logging.Handler()
 
 #: Receives a level and a text, for the worker's own log.
 Tell = Callable[[int, str], None]
@@ -12,9 +17,7 @@ Tell = Callable[[int, str], None]
 
 def job_log(name: JobName, *, write: Callable[[str], object], tell: Tell) -> logging.Logger:
     """A logger outside the process's tree, so that it goes when the run does. Every level is written."""
-    log = logging.Logger(f"sluice.job.{name.app}", logging.DEBUG)
-    log.addHandler(_JobHandler(write, tell))
-    return log
+    return _JobLogger(f"sluice.job.{name.app}", write, tell)
 
 
 def worker_log(name: JobName) -> Tell:
@@ -23,19 +26,30 @@ def worker_log(name: JobName) -> Tell:
     return lambda level, text: log.log(level, "%s: %s", name, text)
 
 
-class _JobHandler(logging.Handler):
-    """The lock of its base keeps the lines of several threads whole."""
+class _JobLogger(logging.Logger):
+    """It writes by itself: most runs log nothing, and a handler would cost each of them more than all the rest of it.
+    Whoever wants to may add handlers."""
 
-    def __init__(self, write: Callable[[str], object], tell: Tell) -> None:
-        super().__init__()
+    def __init__(self, name: str, write: Callable[[str], object], tell: Tell) -> None:
+        super().__init__(name, logging.DEBUG)
         self._write = write
         self._tell = tell
+        #: It keeps the lines of several threads whole.
+        self._lock = Lock()
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def handle(self, record: logging.LogRecord) -> None:
+        if self.disabled or not self.filter(record):
+            return
+        with self._lock:
+            self._note(record)
+        if self.handlers:
+            self.callHandlers(record)
+
+    def _note(self, record: logging.LogRecord) -> None:
         try:
-            text = self.format(record)
+            text = _FORMATTER.format(record)
             at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
             self._write(f"{at} {record.levelname} {text}\n")
             self._tell(record.levelno, text)
         except Exception:
-            self.handleError(record)
+            _COMPLAINTS.handleError(record)
