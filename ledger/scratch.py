@@ -1,6 +1,6 @@
 """A ledger for a while: a database of its own beside an existing one, removed with everything in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -24,6 +24,10 @@ _WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 _OPEN = f"""
 SELECT 1 FROM submission WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') LIMIT 1
 """
+
+# What most rows of a plan are in.
+_PLANNED = ("job", "need")
+_MAKE_TWINS = "; ".join(f"CREATE TABLE {table}_twin (LIKE {table} INCLUDING ALL)" for table in _PLANNED)
 
 
 @contextmanager
@@ -67,3 +71,31 @@ def written(tx: Tx) -> int:
 def has_work(tx: Tx) -> bool:
     """Whether a submission has not ended."""
     return bool(tx.rows(_OPEN))
+
+
+def planned_rows(tx: Tx) -> dict[str, list[bytes]]:
+    """All jobs and needs as COPY writes them, by table."""
+    cursor, rows = tx.connection.cursor(), {}
+    for table in _PLANNED:
+        with cursor.copy(f"COPY {table} TO STDOUT".encode()) as out:
+            rows[table] = [bytes(block) for block in out]
+    return rows
+
+
+def make_twins(tx: Tx) -> None:
+    """Empty tables like those, with all of their indexes and constraints."""
+    tx.write(_MAKE_TWINS)
+
+
+def copy_to_twins(tx: Tx, rows: Mapping[str, Iterable[bytes]]) -> None:
+    """What ``planned_rows`` found."""
+    for table, blocks in rows.items():
+        with tx.connection.cursor().copy(f"COPY {table}_twin FROM STDIN".encode()) as into:
+            for block in blocks:
+                into.write(block)
+
+
+def planned_graph(tx: Tx) -> tuple[list[int], list[tuple[int, int]]]:
+    """The ids of all jobs, and each need from parent to child."""
+    needs = [(parent, child) for parent, child in tx.rows("SELECT parent, child FROM need")]
+    return tx.column("SELECT id FROM job"), needs

@@ -17,22 +17,22 @@ VARIABLE = "SLUICE_BENCH_SCALE"
 SCALE = float(os.environ.get(VARIABLE, "1"))
 
 
-def _scaled(count: int) -> int:
+def scaled(count: int) -> int:
     return max(3, int(count * SCALE))
 
 
 #: Jobs of ``flat``: independent of each other.
-FLAT = _scaled(10_000)
+FLAT = scaled(10_000)
 #: Jobs of ``chain``: each needs the one before.
-CHAIN = _scaled(200)
+CHAIN = scaled(200)
 #: Fans of ``fan``, and the children that each has between its root and the job that needs all of them.
-FANS, CHILDREN = _scaled(5), _scaled(1_000)
+FANS, CHILDREN = scaled(5), scaled(1_000)
 #: Layers of ``layers``, jobs in each, and how many of the layer before each of them needs.
-LAYERS, WIDTH, NEEDS = _scaled(20), _scaled(50), 3
+LAYERS, WIDTH, NEEDS = scaled(20), scaled(50), 3
 #: Diamonds of ``diamonds``: a root, two that need it, one that needs both.
-DIAMONDS = _scaled(1_000)
+DIAMONDS = scaled(1_000)
 #: Before anything is measured each contender runs so many jobs of the kind that follows.
-WARM_UP = _scaled(200)
+WARM_UP = scaled(200)
 COURSES: Mapping[str, str] = {
     "flat": f"{FLAT:,} independent jobs, asked for at once",
     "flat-singly": "the same, asked for one by one",

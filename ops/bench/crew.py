@@ -57,6 +57,11 @@ def crew(commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[s
         made.end()
 
 
+def kept_mb(told: Path, line: str) -> float:
+    """What the kernel tells in one line of a process's file, as in ``VmHWM:  1024 kB``."""
+    return int(told.read_text().partition(f"{line}:")[2].split(maxsplit=1)[0]) / 1024
+
+
 def _with_children(pids: set[int]) -> set[int]:
     parents = {
         int(entry.name): parent

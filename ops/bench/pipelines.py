@@ -68,6 +68,26 @@ def layers() -> Apps:
     return apps
 
 
+def deep(groups: int) -> Apps:
+    """A hundred jobs a group that need three of the layer before, in 34 layers, and the three that these begin with;
+    whoever asks for the last layer pulls all of them."""
+    values = {"x": f"0:{groups}", "y": "0:3"}
+    apps: Apps = {"deep0": {"job_id": "{x}_{y}", "autofill_values": values}}
+    for number in range(1, 34):
+        apps[f"deep{number}"] = {
+            "job_id": "{x}_{y}",
+            "autofill_values": values,
+            "depends_on": {"app_name": [f"deep{number - 1}"], "y": "all"},
+        }
+    return apps | {
+        "deepest": {
+            "job_id": "{x}",
+            "autofill_values": {"x": f"0:{groups}"},
+            "depends_on": {"app_name": ["deep33"], "y": "all"},
+        }
+    }
+
+
 def backfill(step_size: int) -> Apps:
     """Fifty apps by the hour: one that two read, two that read each of those, and a report that reads the last ones."""
     hourly = {"partition": "hour", "step_size": step_size, "bash_cmd": "true"}

@@ -1,7 +1,6 @@
 """The workloads: what is measured, and how one run of each goes."""
 
 import json
-import resource
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -20,19 +19,28 @@ from jobs.submission import Submission
 from ledger import submissions
 from ledger.connection import Ledger
 from ledger.scratch import remember
+from ops.bench import bare
+from ops.bench.courses import scaled
+from ops.bench.crew import kept_mb
 from ops.bench.flights import fly
-from ops.bench.pipelines import Apps, backfill, chunks, grid, layers, many_apps, scattered_ids
+from ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
 from ops.bench.sample import Figures
 from planner.keyspaces import keyspace_of
 
 _YEAR = {"start": "2025-01-01-00", "end": "2025-12-31-23"}
 
 
+#: Of what ``plan`` plans: so many times a hundred jobs with three needs each.
+_GROUPS = scaled(1_000)
+_GROUPS_OF_A_MILLION = scaled(10_000)
+
+
 class Workload(Struct, frozen=True):
-    """``run`` takes the address of an empty ledger."""
+    """``run`` takes the address of an empty ledger. One that is ``by_name`` is run only where it is asked for."""
 
     what: str
     run: Callable[[str], Figures]
+    by_name: bool = False
 
 
 def _load(_: str) -> Figures:
@@ -54,6 +62,20 @@ def _gates_s(catalogue: Catalogue, app: str, key: str) -> float:
     began = time.perf_counter()
     keyspace_of(found, catalogue).gates(found, key)
     return time.perf_counter() - began
+
+
+def _plan_deep(ledger_url: str, groups: int) -> Figures:
+    """Beside it, after it: what its rows and its graph take whoever has nothing to find out about them."""
+    planned = _plan(ledger_url, deep(groups), "deepest")
+    ledger = Ledger(ledger_url)
+    copy_s, graph_s = bare.copied_s(ledger), bare.drawn_s(ledger)
+    ledger.close()
+    return {
+        **planned,
+        "copy_s": copy_s,
+        "networkx_s": graph_s,
+        "to_copy_and_networkx_ratio": planned["wall_s"] / (copy_s + graph_s),
+    }
 
 
 def _plan_grid(ledger_url: str) -> Figures:
@@ -121,14 +143,25 @@ def _written(apps: Apps, folder: Path) -> str:
 
 
 def _peak_mb() -> float:
-    """The most this process has ever held, so that a peak between two looks counts too."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The most this process has ever held, so that a peak between two looks counts too. What ``getrusage`` tells begins
+    with the memory of the process that started this one."""
+    return kept_mb(Path("/proc/self/status"), "VmHWM")
 
 
 WORKLOADS: Mapping[str, Workload] = {
     "load": Workload("300 apps are loaded and checked as a whole", _load),
     "parents": Workload("the parents of one job, in process: three of them, and 100,000", _parents),
-    "plan": Workload("one submission of 100,000 jobs, each needing three of 650 others", _plan_grid),
+    "plan": Workload(
+        f"one submission pulls {100 * _GROUPS:,} jobs that need three each of the layer before; beside it COPY and "
+        "networkx",
+        partial(_plan_deep, groups=_GROUPS),
+    ),
+    "plan-million": Workload(
+        f"the same with {100 * _GROUPS_OF_A_MILLION:,} jobs; only where it is named",
+        partial(_plan_deep, groups=_GROUPS_OF_A_MILLION),
+        by_name=True,
+    ),
+    "plan-grid": Workload("one submission of 100,000 jobs, each needing three of 650 others", _plan_grid),
     "plan-layers": Workload("one submission pulls five layers of 20,000 jobs, by four each", _plan_layers),
     "plan-backfill": Workload(
         "one submission of a year by the hour of 50 apps, a job for each partition", _plan_backfill

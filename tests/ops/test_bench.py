@@ -5,15 +5,20 @@ from typing import Any
 
 import pytest
 
-from ops.bench import pipelines, workloads
-from ops.bench.pipelines import Apps, grid, layers, many_apps
+from ledger import scratch
+from ops.bench import courses, pipelines, workloads
+from ops.bench.pipelines import Apps, deep, grid, layers, many_apps
 from ops.bench.sample import summaries
 from tests.ops.typist import Typist
 from tests.planner.definitions import catalogue_of
 from tests.world import World
 
+SCALE = "0.004"
 
-@pytest.mark.parametrize("apps", [many_apps(), grid(), layers()], ids=["many", "grid", "layers"])
+
+@pytest.mark.parametrize(
+    "apps", [many_apps(), grid(), layers(), deep(groups=3)], ids=["many", "grid", "layers", "deep"]
+)
 def test_what_is_measured_can_be_loaded(apps: Apps) -> None:
     assert len(catalogue_of(apps)) == len(apps)
 
@@ -37,8 +42,48 @@ def test_a_plan_is_measured_with_what_it_came_to(world: World, monkeypatch: pyte
         }
 
     monkeypatch.setattr(workloads, "grid", small)
-    figures = workloads.WORKLOADS["plan"].run(world.url)
+    figures = workloads.WORKLOADS["plan-grid"].run(world.url)
     assert (figures["jobs"], figures["needs"]) == (8, 6)
+
+
+def test_a_deep_plan_is_measured_beside_its_rows_and_its_graph(desk: Typist) -> None:
+    figures = _figures(desk, "plan")
+    assert (figures["jobs"], figures["needs"]) == (4 * 103, 4 * 300)
+    both_s = figures["copy_s"] + figures["networkx_s"]
+    assert figures["to_copy_and_networkx_ratio"] == pytest.approx(figures["wall_s"] / both_s)
+
+
+def test_what_takes_long_is_run_only_where_it_is_named(desk: Typist) -> None:
+    figures = _figures(desk, "plan-million")
+    assert (figures["jobs"], figures["needs"]) == (40 * 103, 40 * 300)
+    assert [name for name, workload in workloads.WORKLOADS.items() if workload.by_name] == ["plan-million"]
+
+
+def test_the_twins_of_the_tables_have_the_same_rows_and_indexes(embedded_url: str) -> None:
+    with scratch.scratch_ledger(embedded_url) as url, World(url) as world:
+        world.apps("a -> c, b -> c")
+        world.submit("c")
+        rows = world.ledger.transact(scratch.planned_rows)
+        world.ledger.transact(scratch.make_twins)
+        world.ledger.transact(lambda tx: scratch.copy_to_twins(tx, rows))
+        for table in ("job", "need"):
+            assert _table(world, table) == _table(world, f"{table}_twin")
+        jobs, needs = world.ledger.transact(scratch.planned_graph)
+        assert (len(jobs), len(needs)) == (3, 2)
+
+
+def _table(world: World, name: str) -> tuple[list[Any], list[Any]]:
+    """Its rows, and how many indexes it has."""
+    indexes = "SELECT count(*) FROM pg_indexes WHERE tablename = %(name)s"
+    return world.ledger.transact(
+        lambda tx: (tx.rows(f"SELECT * FROM {name} AS each ORDER BY each"), tx.column(indexes, name=name))
+    )
+
+
+def _figures(desk: Typist, workload: str) -> Mapping[str, float]:
+    """Of one run, with a fraction of the jobs."""
+    answer = desk.asks("bench", workload, "--runs", "1", **{courses.VARIABLE: SCALE})
+    return {each["figure"]: each["median"] for each in answer["summaries"]}
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def run(desk: Desk, options: Options) -> int:
     """A scratch database is made beside the ledger for each run; the ledger itself is not touched. The broker should
     be one that nobody else uses: its queues are."""
     check(options.against)
-    wanted = options.workload or list(WORKLOADS)
+    wanted = options.workload or [name for name, workload in WORKLOADS.items() if not workload.by_name]
     for name in wanted:
         if name not in WORKLOADS and name not in COURSES:
             raise BadRequest(f"There is no workload {name!r}; there are {', '.join([*WORKLOADS, *COURSES])}.")
