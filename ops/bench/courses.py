@@ -33,6 +33,8 @@ LAYERS, WIDTH, NEEDS = scaled(20), scaled(50), 3
 DIAMONDS = scaled(1_000)
 #: Before anything is measured each contender runs so many jobs of the kind that follows.
 WARM_UP = scaled(200)
+#: How long ``start`` looks at a worker that has nothing to do.
+IDLE_S = max(0.2, 10.0 * SCALE)
 COURSES: Mapping[str, str] = {
     "flat": f"{FLAT:,} independent jobs, asked for at once",
     "flat-singly": "the same, asked for one by one",
@@ -41,6 +43,7 @@ COURSES: Mapping[str, str] = {
     "fan": f"{FANS:,} times one job, {CHILDREN:,} that need it, and one that needs these",
     "layers": f"{LAYERS:,} layers of {WIDTH:,} jobs, each needing {NEEDS} of the layer before",
     "diamonds": f"{DIAMONDS:,} small diamonds at once",
+    "start": f"one worker process, from its command to its first job; then {IDLE_S:g} s without any",
 }
 #: The longest that a course may take before it is broken off.
 WITHIN_S = 300.0

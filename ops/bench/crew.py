@@ -23,7 +23,11 @@ class Crew:
 
     def cpu_s(self) -> float:
         """What they and all of their children have used so far."""
-        return sum(_cpu_s(pid) for pid in _with_children({leader.pid for leader in self._leaders}))
+        return sum(map(_cpu_s, self._pids()))
+
+    def pss_mb(self) -> float:
+        """The memory that they and all of their children hold now; of what several share each has its part."""
+        return sum(map(_pss_mb, self._pids()))
 
     def said(self) -> str:
         """The end of what they have written."""
@@ -38,6 +42,9 @@ class Crew:
             except subprocess.TimeoutExpired:
                 os.killpg(leader.pid, signal.SIGKILL)
                 leader.wait()
+
+    def _pids(self) -> set[int]:
+        return _with_children({leader.pid for leader in self._leaders})
 
 
 @contextmanager
@@ -83,6 +90,13 @@ def _cpu_s(pid: int) -> float:
     """With those of its children that have ended."""
     fields = _stat(pid)
     return sum(map(int, fields[11:15])) / _TICKS_A_SECOND if fields else 0.0
+
+
+def _pss_mb(pid: int) -> float:
+    try:
+        return kept_mb(Path(f"/proc/{pid}/smaps_rollup"), "Pss")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
 
 
 def _stat(pid: int) -> list[str]:

@@ -24,13 +24,18 @@ class Ground(Struct, frozen=True):
     results_url: str
     folder: Path
 
+    def marks(self) -> Marks:
+        """For all that leaves marks, what this process itself imports from now on too."""
+        marks = Marks(self.folder / "marks")
+        os.environ[VARIABLE] = str(marks.path)
+        return marks
+
     @contextmanager
     def crew(
         self, commands: Sequence[Sequence[str]], environment: Mapping[str, str]
     ) -> Iterator[tuple[Crew, Marks]]:
-        """Workers that leave marks; so does what this process itself imports from now on."""
-        marks = Marks(self.folder / "marks")
-        os.environ[VARIABLE] = str(marks.path)
+        """Workers that leave marks."""
+        marks = self.marks()
         with crew(commands, self.folder, {VARIABLE: str(marks.path), **environment}) as workers:
             yield workers, marks
 

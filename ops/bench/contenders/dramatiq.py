@@ -15,6 +15,7 @@ from ops.bench.crew import PROCESSES, THREADS, Crew
 from ops.bench.ground import Contender, Ground, measured, timed
 from ops.bench.marks import Marks
 from ops.bench.sample import Figures
+from ops.bench.starting import started
 
 _ACTORS = "ops.bench.contenders.dramatiq_actors"
 Ask = Callable[[ModuleType], None]
@@ -54,21 +55,45 @@ def _run(
 @contextmanager
 def _crew(ground: Ground, processes: int, *, confirmed: bool) -> Iterator[tuple[Crew, Marks, ModuleType]]:
     """Its workers, warm, and the actors as this process knows them."""
-    environment = {
+    environment = _environment(ground, confirmed=confirmed)
+    with (
+        ground.crew([_command(processes)], environment) as (crew, marks),
+        _actors(environment) as actors,
+    ):
+        timed(marks, WARM_UP, lambda: [actors.flat.send(FLAT + n) for n in range(WARM_UP)])
+        yield crew, marks, actors
+
+
+def _start(ground: Ground, *, confirmed: bool) -> Figures:
+    environment = _environment(ground, confirmed=confirmed)
+    ground.marks()
+    with _actors(environment) as actors:
+        actors.flat.send(0)
+    return started(ground, _command(processes=1), environment)
+
+
+@contextmanager
+def _actors(environment: Mapping[str, str]) -> Iterator[ModuleType]:
+    os.environ.update(environment)
+    from ops.bench.contenders import dramatiq_actors as actors  # noqa: PLC0415 - importing it connects it
+
+    try:
+        yield actors
+    finally:
+        actors.broker.close()
+
+
+def _command(processes: int) -> list[str]:
+    words = ["--processes", str(processes), "--threads", str(THREADS), "--skip-logging"]
+    return [sys.executable, "-m", "dramatiq", _ACTORS, *words]
+
+
+def _environment(ground: Ground, *, confirmed: bool) -> Mapping[str, str]:
+    return {
         "BENCH_BROKER_URL": ground.broker_url,
         "BENCH_RESULTS_URL": ground.results_url,
         "BENCH_CONFIRMED": "yes" if confirmed else "no",
     }
-    os.environ.update(environment)
-    words = ["--processes", str(processes), "--threads", str(THREADS), "--skip-logging"]
-    with ground.crew([[sys.executable, "-m", "dramatiq", _ACTORS, *words]], environment) as (crew, marks):
-        from ops.bench.contenders import dramatiq_actors as actors  # noqa: PLC0415 - importing it connects it
-
-        try:
-            timed(marks, WARM_UP, lambda: [actors.flat.send(FLAT + n) for n in range(WARM_UP)])
-            yield crew, marks, actors
-        finally:
-            actors.broker.close()
 
 
 def _courses(*, confirmed: bool) -> Mapping[str, Callable[[Ground], Figures]]:
@@ -80,6 +105,7 @@ def _courses(*, confirmed: bool) -> Mapping[str, Callable[[Ground], Figures]]:
         "chain-in-one": partial(run, ask=_chain, jobs=CHAIN, processes=1, told=hops),
         "fan": partial(run, ask=_fan, jobs=FANS * (CHILDREN + 2)),
         "layers": partial(run, ask=_layers, jobs=LAYERS * WIDTH),
+        "start": partial(_start, confirmed=confirmed),
     }
 
 

@@ -1,0 +1,100 @@
+"""Sluice's workers, as anybody starts them, and the desk from where they are asked and watched."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+
+from msgspec import Struct
+
+from actors.client import Client
+from broker.connect import connect
+from jobs.errors import SluiceError
+from jobs.submission import Submission
+from ledger import scratch
+from ledger.connection import Ledger
+from ops.bench.courses import FLAT, WARM_UP, WITHIN_S, whole
+from ops.bench.crew import PROCESSES, THREADS, Crew
+from ops.bench.ground import Ground, timed
+from ops.bench.marks import Marks
+from ops.bench.sample import Figures
+
+APPS = "ops.bench.contenders.sluice_apps"
+_LOOK_EVERY_S = 0.01
+
+
+class Desk(Struct, frozen=True):
+    """From where a course is asked for and watched."""
+
+    ledger: Ledger
+    client: Client
+    crew: Crew
+    marks: Marks
+
+    def warm_up(self) -> None:
+        keys = tuple(str(FLAT + n) for n in range(WARM_UP))
+        timed(
+            self.marks,
+            WARM_UP,
+            lambda: self.client.submit(Submission(app="bench_flat", keys=keys, id="warm")),
+        )
+        self.settled()
+
+    def run(
+        self,
+        wanted: Sequence[Submission],
+        jobs: int,
+        *,
+        one_by_one: bool = False,
+        told: Callable[..., Figures] = whole,
+    ) -> Figures:
+        """What is told of these, and what they have cost once the ledger had all of it."""
+        cpu_s, commits = self.crew.cpu_s(), self.ledger.transact(scratch.written)
+        given = timed(self.marks, jobs, partial(self._submit, wanted, one_by_one=one_by_one))
+        settled_at_s = self.settled()
+        return {
+            **told(given),
+            "settled_per_s": jobs / (settled_at_s - given.asked_at_s),
+            "workers_us_a_job": (self.crew.cpu_s() - cpu_s) / jobs * 1e6,
+            "commits_a_job": (self.ledger.transact(scratch.written) - commits) / jobs,
+        }
+
+    def settled(self) -> float:
+        """When the ledger had all of it, by this machine's clock."""
+        deadline = time.monotonic() + WITHIN_S
+        while self.ledger.transact(scratch.has_work):
+            if time.monotonic() > deadline:
+                raise SluiceError("Not all jobs have succeeded.", where=self.crew.said())
+            time.sleep(_LOOK_EVERY_S)
+        return time.monotonic()
+
+    def _submit(self, wanted: Sequence[Submission], *, one_by_one: bool) -> None:
+        for some in [[each] for each in wanted] if one_by_one else [wanted]:
+            self.client.submit_many(some)
+
+
+@contextmanager
+def desk_of(ground: Ground, processes: int = PROCESSES) -> Iterator[Desk]:
+    """With workers that are warm."""
+    with (
+        ground.crew([command(processes)], environment(ground)) as (crew, marks),
+        closing(Ledger(ground.ledger_url)) as ledger,
+        closing(connect(ground.broker_url)) as broker,
+    ):
+        desk = Desk(ledger, Client(ledger, broker.publish), crew, marks)
+        desk.warm_up()
+        yield desk
+
+
+def command(processes: int) -> list[str]:
+    words = ["--processes", str(processes), "--threads", str(THREADS)]
+    return [sys.executable, "-m", "actors.worker", *words]
+
+
+def environment(ground: Ground) -> Mapping[str, str]:
+    return {
+        "SLUICE_LEDGER_URL": ground.ledger_url,
+        "SLUICE_BROKER_URL": ground.broker_url,
+        "SLUICE_APPS": APPS,
+    }

@@ -1,0 +1,27 @@
+"""How soon one worker process has begun a job, and what it costs while there is none."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from ops.bench.courses import IDLE_S, WITHIN_S
+from ops.bench.ground import Ground
+from ops.bench.sample import Figures
+
+#: What the first job leaves to do is done meanwhile.
+_CALM_S = IDLE_S / 5
+
+
+def started(ground: Ground, command: Sequence[str], environment: Mapping[str, str]) -> Figures:
+    """One job has to be waiting. What supervises the process counts with it."""
+    began_at_s = time.monotonic()
+    with ground.crew([command], environment) as (crew, marks):
+        [first] = marks.wait_for(1, within_s=WITHIN_S)
+        time.sleep(_CALM_S)
+        cpu_s, idle_at_s = crew.cpu_s(), time.monotonic()
+        time.sleep(IDLE_S)
+        idle_cpu = (crew.cpu_s() - cpu_s) / (time.monotonic() - idle_at_s)
+        return {
+            "start_s": first.at_s - began_at_s,
+            "idle_cpu_percent": idle_cpu * 100,
+            "pss_mb": crew.pss_mb(),
+        }
