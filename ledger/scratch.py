@@ -9,6 +9,7 @@ import psycopg
 
 from jobs.address import without_password
 from jobs.errors import Unreachable
+from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger import migrate
 from ledger.connection import Tx
@@ -22,7 +23,8 @@ FROM unnest(%(apps)s::text[]) AS apps (app), unnest(%(ids)s::bigint[]) AS ids (i
 _TOUCH = "UPDATE submission SET look_at = clock_timestamp()"
 _WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 _OPEN = f"""
-SELECT 1 FROM submission WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') LIMIT 1
+SELECT 1 FROM submission
+WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') AND app IS DISTINCT FROM %(besides)s LIMIT 1
 """
 
 # What most rows of a plan are in.
@@ -68,9 +70,20 @@ def written(tx: Tx) -> int:
     return int(tx.column(_WRITTEN)[0])
 
 
-def has_work(tx: Tx) -> bool:
-    """Whether a submission has not ended."""
-    return bool(tx.rows(_OPEN))
+def has_work(tx: Tx, *, besides: str | None = None) -> bool:
+    """Whether a submission has not ended, besides those of one app."""
+    return bool(tx.rows(_OPEN, besides=besides))
+
+
+def jobs(tx: Tx, state: State) -> int:
+    """How many jobs are in that state."""
+    return int(tx.column("SELECT count(*) FROM job WHERE state = %(state)s", state=state)[0])
+
+
+def tidy(url: str) -> None:
+    """As a ledger is that has stood for a while: nothing dead lies in it, and the statistics know what does."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(b"VACUUM (ANALYZE)")
 
 
 def planned_rows(tx: Tx) -> dict[str, list[bytes]]:

@@ -33,6 +33,8 @@ LAYERS, WIDTH, NEEDS = scaled(20), scaled(50), 3
 DIAMONDS = scaled(1_000)
 #: Before anything is measured each contender runs so many jobs of the kind that follows.
 WARM_UP = scaled(200)
+#: Jobs that wait while ``blocked`` runs, and their app.
+WAITING, BLOCKED = scaled(100_000), "bench_blocked"
 #: How long ``start`` looks at a worker that has nothing to do.
 IDLE_S = max(0.2, 10.0 * SCALE)
 COURSES: Mapping[str, str] = {
@@ -43,6 +45,7 @@ COURSES: Mapping[str, str] = {
     "fan": f"{FANS:,} times one job, {CHILDREN:,} that need it, and one that needs these",
     "layers": f"{LAYERS:,} layers of {WIDTH:,} jobs, each needing {NEEDS} of the layer before",
     "diamonds": f"{DIAMONDS:,} small diamonds at once",
+    "blocked": f"flat, while {WAITING:,} other jobs wait for one that does not begin, and on an empty ledger",
     "start": f"one worker process, from its command to its first job; then {IDLE_S:g} s without any",
 }
 #: The longest that a course may take before it is broken off.
@@ -67,6 +70,12 @@ def whole(given: Given) -> Figures:
         "jobs_per_s": given.rate,
         "accepted_per_s": len(given.marks) / (given.accepted_at_s - given.asked_at_s),
     }
+
+
+def beside_empty(figures: Figures, empty: Figures) -> Figures:
+    """Of ``flat`` beside itself on an empty ledger, in one run."""
+    rate, empty_rate = figures["jobs_per_s"], empty["jobs_per_s"]
+    return {**figures, "empty_jobs_per_s": empty_rate, "to_empty_ratio": rate / empty_rate}
 
 
 def hops(given: Given) -> Figures:

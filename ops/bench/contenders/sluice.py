@@ -26,8 +26,8 @@ def _run(
 
 
 def _flat(ground: Ground) -> Figures:
-    keys = tuple(str(n) for n in range(FLAT))
-    return _run(ground, [Submission(app="bench_flat", keys=keys, id="flat")], FLAT)
+    with desk_of(ground) as desk:
+        return desk.flat()
 
 
 def _flat_singly(ground: Ground) -> Figures:

@@ -7,13 +7,18 @@ from actors import planner
 from broker.connect import connect
 from broker.messages import Plan
 from jobs.catalogue import load
+from jobs.states import State
 from jobs.submission import Submission
-from ledger import submissions
+from ledger import scratch, submissions
 from ledger.connection import Ledger
-from ops.bench.contenders.sluice_desk import APPS, command, environment
+from ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
+from ops.bench.courses import BLOCKED, FLAT, WARM_UP, beside_empty
 from ops.bench.ground import Ground
 from ops.bench.sample import Figures
 from ops.bench.starting import started
+
+#: No job before has such a number, nor a higher one.
+_AFTER_FLAT = FLAT + WARM_UP
 
 
 def _start(ground: Ground) -> Figures:
@@ -26,4 +31,14 @@ def _start(ground: Ground) -> Figures:
     return started(ground, command(processes=1), environment(ground))
 
 
-COURSES: Mapping[str, Callable[[Ground], Figures]] = {"start": _start}
+def _blocked(ground: Ground) -> Figures:
+    with desk_of(ground) as desk:
+        empty = desk.flat()
+        desk.client.submit(Submission(app=BLOCKED, id="blocked", push="wanted"))
+        desk.until_planned("blocked")
+        scratch.tidy(ground.ledger_url)
+        figures = beside_empty(desk.flat(_AFTER_FLAT), empty)
+        return {**figures, "waiting_jobs": desk.ledger.transact(lambda tx: scratch.jobs(tx, State.WAITING))}
+
+
+COURSES: Mapping[str, Callable[[Ground], Figures]] = {"start": _start, "blocked": _blocked}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from jobs import app
-from ops.bench.courses import CHAIN, CHILDREN, LAYERS, WIDTH, needs_of
+from ops.bench.courses import BLOCKED, CHAIN, CHILDREN, LAYERS, WAITING, WIDTH, needs_of
 from ops.bench.marks import marker
 
 mark = marker()
@@ -18,6 +18,27 @@ Named = Sequence[tuple[str, Ids]]
 @app(name="bench_flat", job_id="{n}", identifiers=ONE)
 def flat(n: int) -> None:
     mark(n)
+
+
+@app(
+    name="bench_gate",
+    job_id="{gate}",
+    autofill_values={"gate": [0]},
+    start_after="9000-01-01T00:00:00Z",
+)
+def gate(gate: int) -> None:
+    mark(-1 - gate)
+
+
+@app(
+    name=BLOCKED,
+    job_id="{n}",
+    identifiers=ONE,
+    autofill_values={"n": f"0:{WAITING}"},
+    depends_on={"app_name": ["bench_gate"]},
+)
+def blocked(n: int) -> None:
+    mark(-2 - n)
 
 
 class Before:

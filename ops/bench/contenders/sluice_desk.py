@@ -11,10 +11,10 @@ from msgspec import Struct
 from actors.client import Client
 from broker.connect import connect
 from jobs.errors import SluiceError
-from jobs.submission import Submission
+from jobs.submission import Submission, SubmissionState
 from ledger import scratch
 from ledger.connection import Ledger
-from ops.bench.courses import FLAT, WARM_UP, WITHIN_S, whole
+from ops.bench.courses import BLOCKED, FLAT, WARM_UP, WITHIN_S, whole
 from ops.bench.crew import PROCESSES, THREADS, Crew
 from ops.bench.ground import Ground, timed
 from ops.bench.marks import Marks
@@ -60,14 +60,26 @@ class Desk(Struct, frozen=True):
             "commits_a_job": (self.ledger.transact(scratch.written) - commits) / jobs,
         }
 
+    def flat(self, first: int = 0) -> Figures:
+        """``flat``, of jobs that are numbered from there on."""
+        keys = tuple(str(n) for n in range(first, first + FLAT))
+        return self.run([Submission(app="bench_flat", keys=keys, id=f"flat{first}")], FLAT)
+
     def settled(self) -> float:
         """When the ledger had all of it, by this machine's clock."""
         deadline = time.monotonic() + WITHIN_S
-        while self.ledger.transact(scratch.has_work):
+        while self.ledger.transact(lambda tx: scratch.has_work(tx, besides=BLOCKED)):
             if time.monotonic() > deadline:
                 raise SluiceError("Not all jobs have succeeded.", where=self.crew.said())
             time.sleep(_LOOK_EVERY_S)
         return time.monotonic()
+
+    def until_planned(self, submission: str) -> None:
+        deadline = time.monotonic() + WITHIN_S
+        while (status := self.client.status(submission)) and status.state is SubmissionState.RECEIVED:
+            if time.monotonic() > deadline:
+                raise SluiceError(f"{submission} has not been planned.", where=self.crew.said())
+            time.sleep(_LOOK_EVERY_S)
 
     def _submit(self, wanted: Sequence[Submission], *, one_by_one: bool) -> None:
         for some in [[each] for each in wanted] if one_by_one else [wanted]:
