@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
+from msgspec import Struct
+from msgspec.structs import asdict
+from sqlalchemy import DateTime, Table
 
 from jobs.address import without_password
 from jobs.errors import Unreachable
@@ -13,6 +17,8 @@ from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger import migrate
 from ledger.connection import Tx
+from ledger.history_tables import round_, transition
+from ledger.schema import job, submission, wants
 
 _REMEMBER = """
 INSERT INTO freshness (app, mark, work_id, at)
@@ -30,6 +36,44 @@ WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') AND ap
 # What most rows of a plan are in.
 _PLANNED = ("job", "need")
 _MAKE_TWINS = "; ".join(f"CREATE TABLE {table}_twin (LIKE {table} INCLUDING ALL)" for table in _PLANNED)
+#: By how much numbers of one kind differ from copy to copy.
+_STEPS = """
+SELECT (SELECT max(number) FROM submission) AS submissions, (SELECT max(id) FROM job) AS jobs,
+       (SELECT max(id) FROM transition) AS transitions, (SELECT count(*) FROM job) AS keys,
+       (SELECT max(ended_at) - min(received_at) FROM submission) AS period
+"""
+#: What stands in a copy where the original has something of its own, besides moments.
+_COPIED: Mapping[Table, Mapping[str, str]] = {
+    submission: {
+        "number": "number + copy * %(submissions)s",
+        "id": "id || '/' || copy",
+        "sentinel": "sentinel + copy * %(jobs)s",
+    },
+    job: {"id": "id + copy * %(jobs)s", "key": "(key::bigint + copy * %(keys)s)::text"},
+    wants: {"submission": "submission + copy * %(submissions)s", "job": "job + copy * %(jobs)s"},
+    round_: {"job": "job + copy * %(jobs)s"},
+    transition: {"id": "id + copy * %(transitions)s", "job": "job + copy * %(jobs)s"},
+}
+_SIZES = """
+SELECT relname::text AS "table", pg_total_relation_size(relid) AS bytes, n_dead_tup AS dead_rows
+FROM pg_stat_user_tables WHERE relname = ANY(%(tables)s) ORDER BY relname
+"""
+
+
+class Steps(Struct, frozen=True):
+    submissions: int
+    jobs: int
+    transitions: int
+    keys: int
+    period: timedelta
+
+
+class Size(Struct, frozen=True):
+    """Of a table with its indexes; ``dead_rows`` as the server's statistics have them."""
+
+    table: str
+    bytes: int
+    dead_rows: int
 
 
 @contextmanager
@@ -112,3 +156,39 @@ def planned_graph(tx: Tx) -> tuple[list[int], list[tuple[int, int]]]:
     """The ids of all jobs, and each need from parent to child."""
     needs = [(parent, child) for parent, child in tx.rows("SELECT parent, child FROM need")]
     return tx.column("SELECT id FROM job"), needs
+
+
+def multiply(tx: Tx, times: int) -> None:
+    """Everything that has happened has happened so many times before, to jobs of the same apps whose keys are higher.
+
+    All jobs have ended, none needs another, and their keys are the whole numbers from 0 on.
+    """
+    [steps] = tx.structs(Steps, _STEPS)
+    for table, changed in _COPIED.items():
+        tx.write(_copy(table, changed), times=times, **asdict(steps))
+    for table, column in ((submission, "number"), (job, "id"), (transition, "id")):
+        tx.rows(f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}")
+
+
+def sizes(tx: Tx) -> list[Size]:
+    """Of the tables in which each job has rows."""
+    return tx.structs(Size, _SIZES, tables=[table.name for table in _COPIED])
+
+
+def _copy(table: Table, changed: Mapping[str, str]) -> str:
+    """The first copy is the oldest."""
+    moments = {
+        column.name: f'"{column.name}" - (%(times)s + 1 - copy) * %(period)s'
+        for column in table.columns
+        if isinstance(column.type, DateTime)
+    }
+    written: dict[str, str] = {column.name: f'"{column.name}"' for column in table.columns}
+    written |= moments
+    written |= changed
+    columns = ", ".join(f'"{name}"' for name in written)
+    first, *_ = table.primary_key.columns
+    return f"""
+        INSERT INTO {table} ({columns}) SELECT {", ".join(written.values())}
+        FROM {table} CROSS JOIN generate_series(1, %(times)s::bigint) AS copies (copy)
+        ORDER BY copy, {table}.{first.name}
+    """

@@ -35,6 +35,8 @@ DIAMONDS = scaled(1_000)
 WARM_UP = scaled(200)
 #: Jobs that wait while ``blocked`` runs, and their app.
 WAITING, BLOCKED = scaled(100_000), "bench_blocked"
+#: Jobs that have ended before ``history`` runs, at the least.
+PAST = scaled(1_000_000)
 #: How long ``start`` looks at a worker that has nothing to do.
 IDLE_S = max(0.2, 10.0 * SCALE)
 COURSES: Mapping[str, str] = {
@@ -46,6 +48,7 @@ COURSES: Mapping[str, str] = {
     "layers": f"{LAYERS:,} layers of {WIDTH:,} jobs, each needing {NEEDS} of the layer before",
     "diamonds": f"{DIAMONDS:,} small diamonds at once",
     "blocked": f"flat, while {WAITING:,} other jobs wait for one that does not begin, and on an empty ledger",
+    "history": f"flat, after {PAST:,} jobs that have ended, and on an empty ledger",
     "start": f"one worker process, from its command to its first job; then {IDLE_S:g} s without any",
 }
 #: The longest that a course may take before it is broken off.

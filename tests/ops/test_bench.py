@@ -1,10 +1,12 @@
 """``sluice bench``: that each workload runs and says what it was asked. No figure of it is judged here."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
 
+from jobs.states import State
 from ledger import scratch
 from ops.bench import courses, pipelines, workloads
 from ops.bench.pipelines import Apps, deep, grid, layers, many_apps
@@ -70,6 +72,31 @@ def test_the_twins_of_the_tables_have_the_same_rows_and_indexes(embedded_url: st
             assert _table(world, table) == _table(world, f"{table}_twin")
         jobs, needs = world.ledger.transact(scratch.planned_graph)
         assert (len(jobs), len(needs)) == (3, 2)
+
+
+def test_a_past_is_one_that_could_have_been(embedded_url: str) -> None:
+    """Nothing of it breaks what holds of every ledger, and the ledger goes on from there."""
+    with scratch.scratch_ledger(embedded_url) as url, World(url) as world:
+        world.apps("a")
+        for key in ("0", "1"):
+            world.submit("a", key)
+            world.finish(f"a/{key}")
+        history, sizes = world.history("a/1"), world.ledger.transact(scratch.sizes)
+        world.ledger.transact(lambda tx: scratch.multiply(tx, 3))
+        assert world.ledger.transact(lambda tx: scratch.jobs(tx, State.SUCCEEDED)) == 8
+        assert world.history("a/7") == history
+        assert world.ledger.transact(scratch.has_work) is False
+        assert [size.table for size in sizes] == ["job", "round", "submission", "transition", "wants"]
+        world.submit("a", "8")
+        world.finish("a/8")
+        assert world.history("a/8") == history
+
+
+def test_what_is_left_out_is_no_work(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    work = [world.ledger.transact(partial(scratch.has_work, besides=app)) for app in (None, "a", "b")]
+    assert work == [True, False, True]
 
 
 def _table(world: World, name: str) -> tuple[list[Any], list[Any]]:

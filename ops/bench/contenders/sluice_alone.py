@@ -1,5 +1,6 @@
 """Courses of Sluice that are about a worker, or about what else the ledger has."""
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
 
@@ -12,7 +13,7 @@ from jobs.submission import Submission
 from ledger import scratch, submissions
 from ledger.connection import Ledger
 from ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
-from ops.bench.courses import BLOCKED, FLAT, WARM_UP, beside_empty
+from ops.bench.courses import BLOCKED, FLAT, PAST, WARM_UP, beside_empty
 from ops.bench.ground import Ground
 from ops.bench.sample import Figures
 from ops.bench.starting import started
@@ -41,4 +42,28 @@ def _blocked(ground: Ground) -> Figures:
         return {**figures, "waiting_jobs": desk.ledger.transact(lambda tx: scratch.jobs(tx, State.WAITING))}
 
 
-COURSES: Mapping[str, Callable[[Ground], Figures]] = {"start": _start, "blocked": _blocked}
+def _history(ground: Ground) -> Figures:
+    """The past is made of what real workers have left, so often again. Tables are looked at when all have gone, since
+    it is then that the statistics are whole."""
+    times = math.ceil(PAST / _AFTER_FLAT) - 1
+    with desk_of(ground) as desk:
+        empty = desk.flat()
+        desk.ledger.transact(lambda tx: scratch.multiply(tx, times))
+        scratch.tidy(ground.ledger_url)
+        past = desk.ledger.transact(lambda tx: scratch.jobs(tx, State.SUCCEEDED))
+        figures = beside_empty(desk.flat((times + 1) * _AFTER_FLAT), empty)
+    with closing(Ledger(ground.ledger_url)) as ledger:
+        tables = ledger.transact(scratch.sizes)
+    return {
+        **figures,
+        "past_jobs": past,
+        **{f"{each.table}_mb": each.bytes / 2**20 for each in tables},
+        **{f"{each.table}_dead_rows": each.dead_rows for each in tables},
+    }
+
+
+COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+    "start": _start,
+    "blocked": _blocked,
+    "history": _history,
+}
