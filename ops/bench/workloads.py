@@ -20,8 +20,9 @@ from ledger import submissions
 from ledger.connection import Ledger
 from ledger.scratch import remember
 from ops.bench import bare
-from ops.bench.courses import scaled
+from ops.bench.courses import CHAIN, FLAT, scaled
 from ops.bench.crew import kept_mb
+from ops.bench.embedded import embedded
 from ops.bench.flights import fly
 from ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
 from ops.bench.sample import Figures
@@ -167,6 +168,10 @@ WORKLOADS: Mapping[str, Workload] = {
         "one submission of a year by the hour of 50 apps, a job for each partition", _plan_backfill
     ),
     "plan-backfill-by-day": Workload("the same, a job for each day", _plan_backfill_by_day),
+    "embedded": Workload(
+        f"flat, {FLAT:,} jobs, and chain-in-one, {CHAIN:,}, under `sluice up` with nothing configured",
+        embedded,
+    ),
     "saga-steps": Workload("sagas of 50 steps that do nothing, and as many commits of one row", fly),
     "plan-chunks": Workload(
         "one submission of 1,000,000 work IDs, 10,000 chunks that need three apps", _plan_chunks

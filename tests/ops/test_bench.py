@@ -25,7 +25,9 @@ def test_what_is_measured_can_be_loaded(apps: Apps) -> None:
     assert len(catalogue_of(apps)) == len(apps)
 
 
-@pytest.mark.parametrize("name", [name for name in workloads.WORKLOADS if not name.startswith("plan")])
+@pytest.mark.parametrize(
+    "name", [name for name in workloads.WORKLOADS if not name.startswith(("plan", "embedded"))]
+)
 def test_a_workload_says_what_it_took(name: str, embedded_url: str) -> None:
     figures = workloads.WORKLOADS[name].run(embedded_url)
     assert figures
@@ -53,6 +55,12 @@ def test_a_deep_plan_is_measured_beside_its_rows_and_its_graph(desk: Typist) -> 
     assert (figures["jobs"], figures["needs"]) == (4 * 103, 4 * 300)
     both_s = figures["copy_s"] + figures["networkx_s"]
     assert figures["to_copy_and_networkx_ratio"] == pytest.approx(figures["wall_s"] / both_s)
+
+
+def test_the_embedded_default_is_measured_without_a_broker(desk: Typist) -> None:
+    figures = _figures(desk, "embedded")
+    assert {"jobs_per_s", "settled_per_s", "first_s", "hop_ms", "hop_p95_ms"} < figures.keys()
+    assert all(value > 0 for figure, value in figures.items() if not figure.endswith("_a_job"))
 
 
 def test_what_takes_long_is_run_only_where_it_is_named(desk: Typist) -> None:

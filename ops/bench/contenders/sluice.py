@@ -6,23 +6,15 @@ from functools import partial
 from jobs.submission import Submission
 from ops.bench.contenders import sluice_alone
 from ops.bench.contenders.sluice_desk import desk_of
-from ops.bench.courses import CHAIN, CHILDREN, DIAMONDS, FANS, FLAT, LAYERS, WIDTH, hops, whole
+from ops.bench.courses import CHILDREN, DIAMONDS, FANS, FLAT, LAYERS, WIDTH
 from ops.bench.crew import PROCESSES
 from ops.bench.ground import Contender, Ground
 from ops.bench.sample import Figures
 
 
-def _run(
-    ground: Ground,
-    wanted: Sequence[Submission],
-    jobs: int,
-    *,
-    one_by_one: bool = False,
-    processes: int = PROCESSES,
-    told: Callable[..., Figures] = whole,
-) -> Figures:
-    with desk_of(ground, processes) as desk:
-        return desk.run(wanted, jobs, one_by_one=one_by_one, told=told)
+def _run(ground: Ground, wanted: Sequence[Submission], jobs: int, *, one_by_one: bool = False) -> Figures:
+    with desk_of(ground) as desk:
+        return desk.run(wanted, jobs, one_by_one=one_by_one)
 
 
 def _flat(ground: Ground) -> Figures:
@@ -36,8 +28,8 @@ def _flat_singly(ground: Ground) -> Figures:
 
 
 def _chain(ground: Ground, processes: int) -> Figures:
-    wanted = [Submission(app="bench_chain", key=str(CHAIN - 1), id="chain", push="wanted")]
-    return _run(ground, wanted, CHAIN, processes=processes, told=hops)
+    with desk_of(ground, processes) as desk:
+        return desk.chain()
 
 
 def _fan(ground: Ground) -> Figures:

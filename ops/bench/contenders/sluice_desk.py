@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -14,13 +15,15 @@ from jobs.errors import SluiceError
 from jobs.submission import Submission, SubmissionState
 from ledger import scratch
 from ledger.connection import Ledger
-from ops.bench.courses import BLOCKED, FLAT, WARM_UP, WITHIN_S, whole
+from ops.bench.courses import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, Given, hops, whole
 from ops.bench.crew import PROCESSES, THREADS, Crew
 from ops.bench.ground import Ground, timed
 from ops.bench.marks import Marks
 from ops.bench.sample import Figures
 
 APPS = "ops.bench.contenders.sluice_apps"
+#: What is told of a run.
+Told: TypeAlias = Callable[[Given], Figures]
 _LOOK_EVERY_S = 0.01
 
 
@@ -47,7 +50,7 @@ class Desk(Struct, frozen=True):
         jobs: int,
         *,
         one_by_one: bool = False,
-        told: Callable[..., Figures] = whole,
+        told: Told = whole,
     ) -> Figures:
         """What is told of these, and what they have cost once the ledger had all of it."""
         cpu_s, commits = self.crew.cpu_s(), self.ledger.transact(scratch.written)
@@ -60,10 +63,14 @@ class Desk(Struct, frozen=True):
             "commits_a_job": (self.ledger.transact(scratch.written) - commits) / jobs,
         }
 
-    def flat(self, first: int = 0) -> Figures:
+    def flat(self, first: int = 0, *, told: Told = whole) -> Figures:
         """``flat``, of jobs that are numbered from there on."""
         keys = tuple(str(n) for n in range(first, first + FLAT))
-        return self.run([Submission(app="bench_flat", keys=keys, id=f"flat{first}")], FLAT)
+        return self.run([Submission(app="bench_flat", keys=keys, id=f"flat{first}")], FLAT, told=told)
+
+    def chain(self) -> Figures:
+        wanted = [Submission(app="bench_chain", key=str(CHAIN - 1), id="chain", push="wanted")]
+        return self.run(wanted, CHAIN, told=hops)
 
     def settled(self) -> float:
         """When the ledger had all of it, by this machine's clock."""

@@ -1,0 +1,42 @@
+"""``sluice up`` where nothing is configured: a Postgres of its own, a broker within the process, a new folder."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from actors.assembly import open_ledger
+from actors.client import Client
+from actors.settings import Settings
+from ops.bench.contenders.sluice_desk import Desk, environment
+from ops.bench.courses import Given, whole
+from ops.bench.ground import Ground
+from ops.bench.sample import Figures
+
+
+def embedded(_: str) -> Figures:
+    """``flat``, then ``chain-in-one``. Nobody outside can tell the broker anything, so what is asked for begins with a
+    look of the groomer's: ``first_s`` after it."""
+    with TemporaryDirectory() as folder, _desk(Path(folder)) as desk:
+        flat, chain = desk.flat(told=_with_the_first), desk.chain()
+        return {**flat, **{figure: chain[figure] for figure in ("hop_ms", "hop_p95_ms")}}
+
+
+def _with_the_first(given: Given) -> Figures:
+    return {**whole(given), "first_s": given.marks[0].at_s - given.asked_at_s}
+
+
+@contextmanager
+def _desk(folder: Path) -> Iterator[Desk]:
+    """The server is this process's, and outlives all who use it. An address that is empty is none."""
+    ground = Ground(ledger_url="", broker_url="", results_url="", folder=folder)
+    home = folder / "home"
+    command = [sys.executable, "-m", "ops.cli.main", "up"]
+    with (
+        open_ledger(Settings(home=home)) as ledger,
+        ground.crew([command], {**environment(ground), "SLUICE_HOME": str(home)}) as (crew, marks),
+    ):
+        desk = Desk(ledger, Client(ledger, lambda _: None), crew, marks)
+        desk.warm_up()
+        yield desk
