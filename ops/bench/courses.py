@@ -37,6 +37,8 @@ WARM_UP = scaled(200)
 WAITING, BLOCKED = scaled(100_000), "bench_blocked"
 #: Jobs that have ended before ``history`` runs, at the least.
 PAST = scaled(1_000_000)
+#: How many jobs of ``limit`` may run at once, their app, and the processes there are for them.
+LIMIT, LIMITED, LIMIT_PROCESSES = 40, "bench_limited", 4
 #: How long ``start`` looks at a worker that has nothing to do.
 IDLE_S = max(0.2, 10.0 * SCALE)
 COURSES: Mapping[str, str] = {
@@ -49,6 +51,7 @@ COURSES: Mapping[str, str] = {
     "diamonds": f"{DIAMONDS:,} small diamonds at once",
     "blocked": f"flat, while {WAITING:,} other jobs wait for one that does not begin, and on an empty ledger",
     "history": f"flat, after {PAST:,} jobs that have ended, and on an empty ledger",
+    "limit": f"flat with no more than {LIMIT} jobs at once, and without a limit; {LIMIT_PROCESSES} processes",
     "start": f"one worker process, from its command to its first job; then {IDLE_S:g} s without any",
 }
 #: The longest that a course may take before it is broken off.
@@ -75,10 +78,10 @@ def whole(given: Given) -> Figures:
     }
 
 
-def beside_empty(figures: Figures, empty: Figures) -> Figures:
-    """Of ``flat`` beside itself on an empty ledger, in one run."""
-    rate, empty_rate = figures["jobs_per_s"], empty["jobs_per_s"]
-    return {**figures, "empty_jobs_per_s": empty_rate, "to_empty_ratio": rate / empty_rate}
+def beside(word: str, others: Figures, figures: Figures) -> Figures:
+    """Of ``flat`` beside another ``flat`` of the same run, of which a word says what it was."""
+    rate, others_rate = figures["jobs_per_s"], others["jobs_per_s"]
+    return {**figures, f"{word}_jobs_per_s": others_rate, f"to_{word}_ratio": rate / others_rate}
 
 
 def hops(given: Given) -> Figures:

@@ -13,7 +13,7 @@ from jobs.submission import Submission
 from ledger import scratch, submissions
 from ledger.connection import Ledger
 from ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
-from ops.bench.courses import BLOCKED, FLAT, PAST, WARM_UP, beside_empty
+from ops.bench.courses import BLOCKED, FLAT, LIMIT_PROCESSES, LIMITED, PAST, WARM_UP, beside
 from ops.bench.ground import Ground
 from ops.bench.sample import Figures
 from ops.bench.starting import started
@@ -38,7 +38,7 @@ def _blocked(ground: Ground) -> Figures:
         desk.client.submit(Submission(app=BLOCKED, id="blocked", push="wanted"))
         desk.until_planned("blocked")
         scratch.tidy(ground.ledger_url)
-        figures = beside_empty(desk.flat(_AFTER_FLAT), empty)
+        figures = beside("empty", empty, desk.flat(_AFTER_FLAT))
         return {**figures, "waiting_jobs": desk.ledger.transact(lambda tx: scratch.jobs(tx, State.WAITING))}
 
 
@@ -51,7 +51,7 @@ def _history(ground: Ground) -> Figures:
         desk.ledger.transact(lambda tx: scratch.multiply(tx, times))
         scratch.tidy(ground.ledger_url)
         past = desk.ledger.transact(lambda tx: scratch.jobs(tx, State.SUCCEEDED))
-        figures = beside_empty(desk.flat((times + 1) * _AFTER_FLAT), empty)
+        figures = beside("empty", empty, desk.flat((times + 1) * _AFTER_FLAT))
     with closing(Ledger(ground.ledger_url)) as ledger:
         tables = ledger.transact(scratch.sizes)
     return {
@@ -62,8 +62,16 @@ def _history(ground: Ground) -> Figures:
     }
 
 
+def _limit(ground: Ground) -> Figures:
+    with desk_of(ground, LIMIT_PROCESSES) as desk:
+        desk.warm_up(LIMITED)
+        unlimited = desk.flat()
+        return beside("unlimited", unlimited, desk.flat(app=LIMITED))
+
+
 COURSES: Mapping[str, Callable[[Ground], Figures]] = {
     "start": _start,
     "blocked": _blocked,
     "history": _history,
+    "limit": _limit,
 }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from jobs import app
-from ops.bench.courses import BLOCKED, CHAIN, CHILDREN, LAYERS, WAITING, WIDTH, needs_of
+from ops.bench.courses import BLOCKED, CHAIN, CHILDREN, LAYERS, LIMIT, LIMITED, WAITING, WIDTH, needs_of
 from ops.bench.marks import marker
 
 mark = marker()
@@ -17,6 +17,11 @@ Named = Sequence[tuple[str, Ids]]
 
 @app(name="bench_flat", job_id="{n}", identifiers=ONE)
 def flat(n: int) -> None:
+    mark(n)
+
+
+@app(name=LIMITED, job_id="{n}", identifiers=ONE, concurrency=LIMIT)
+def limited(n: int) -> None:
     mark(n)
 
 

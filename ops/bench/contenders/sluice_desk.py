@@ -24,6 +24,7 @@ from ops.bench.sample import Figures
 APPS = "ops.bench.contenders.sluice_apps"
 #: What is told of a run.
 Told: TypeAlias = Callable[[Given], Figures]
+_FLAT = "bench_flat"
 _LOOK_EVERY_S = 0.01
 
 
@@ -35,12 +36,12 @@ class Desk(Struct, frozen=True):
     crew: Crew
     marks: Marks
 
-    def warm_up(self) -> None:
+    def warm_up(self, app: str = _FLAT) -> None:
         keys = tuple(str(FLAT + n) for n in range(WARM_UP))
         timed(
             self.marks,
             WARM_UP,
-            lambda: self.client.submit(Submission(app="bench_flat", keys=keys, id="warm")),
+            lambda: self.client.submit(Submission(app=app, keys=keys, id=f"warm {app}")),
         )
         self.settled()
 
@@ -63,10 +64,10 @@ class Desk(Struct, frozen=True):
             "commits_a_job": (self.ledger.transact(scratch.written) - commits) / jobs,
         }
 
-    def flat(self, first: int = 0, *, told: Told = whole) -> Figures:
+    def flat(self, first: int = 0, *, app: str = _FLAT, told: Told = whole) -> Figures:
         """``flat``, of jobs that are numbered from there on."""
         keys = tuple(str(n) for n in range(first, first + FLAT))
-        return self.run([Submission(app="bench_flat", keys=keys, id=f"flat{first}")], FLAT, told=told)
+        return self.run([Submission(app=app, keys=keys, id=f"{app} {first}")], FLAT, told=told)
 
     def chain(self) -> Figures:
         wanted = [Submission(app="bench_chain", key=str(CHAIN - 1), id="chain", push="wanted")]
