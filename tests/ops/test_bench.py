@@ -147,6 +147,12 @@ def test_the_command_tells_all_runs(desk: Typist) -> None:
     assert (summary["workload"], summary["figure"], len(summary["runs"])) == ("load", "load_s", 2)
 
 
+def test_the_help_lists_each_by_its_name(desk: Typist) -> None:
+    said = desk.types("bench", "--help").out
+    for name in (*workloads.WORKLOADS, *courses.COURSES):
+        assert f"\n  {name} " in said
+
+
 def test_an_unknown_workload_is_refused(desk: Typist) -> None:
     said = desk.types("bench", "lod")
     assert said.code == 2

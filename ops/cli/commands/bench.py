@@ -3,6 +3,8 @@
 import argparse
 import os
 import platform
+from collections.abc import Mapping
+from textwrap import fill
 from typing import Any
 
 from msgspec.structs import asdict
@@ -19,18 +21,27 @@ from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
 
+#: How wide the lists in the help are, and the names in them.
+_COLUMNS, _NAME_COLUMNS = 100, 22
+
 
 def options(parser: argparse.ArgumentParser) -> None:
-    told = {**{name: workload.what for name, workload in WORKLOADS.items()}, **COURSES}
-    listed = "; ".join(f"{name}: {what}" for name, what in told.items())
-    others = "; ".join(f"{name}: {each.what}" for name, each in CONTENDERS.items() if name != OURS)
-    parser.add_argument("workload", nargs="*", metavar="WORKLOAD", help=f"all, or some of: {listed}")
+    parser.epilog = "\n\n".join(
+        [
+            _listed("workloads", {name: workload.what for name, workload in WORKLOADS.items()}),
+            _listed("courses, which are run by workers and want a --broker", COURSES),
+            _listed("others", {name: each.what for name, each in CONTENDERS.items() if name != OURS}),
+        ]
+    )
+    parser.add_argument(
+        "workload", nargs="*", metavar="WORKLOAD", help="workloads and courses; all workloads if not given"
+    )
     parser.add_argument(
         "--against",
         nargs="+",
         default=[],
         metavar="OTHER",
-        help=f"on the courses, {', '.join(COURSES)}: in turn with others on the same servers. {others}",
+        help="on the courses: in turn with others on the same servers",
     )
     parser.add_argument(
         "--results",
@@ -79,6 +90,14 @@ def run(desk: Desk, options: Options) -> int:
         {"settings": settings, "summaries": [_document(each, ours) for each in found]}, _table(found, ours)
     )
     return DONE
+
+
+def _listed(title: str, told: Mapping[str, str]) -> str:
+    lines = (
+        fill(f"  {name:<{_NAME_COLUMNS}}{what}", _COLUMNS, subsequent_indent=" " * (_NAME_COLUMNS + 2))
+        for name, what in told.items()
+    )
+    return "\n".join([f"{title}:", *lines])
 
 
 def _tell(desk: Desk, entry: Entry, turn: int, runs: int) -> None:
