@@ -15,9 +15,11 @@ from actors.definitions import Definitions
 from actors.settings import Settings
 from broker.messages import Plan
 from jobs.catalogue import Catalogue, load
-from jobs.submission import Submission
+from jobs.errors import SluiceError
+from jobs.submission import Submission, SubmissionState
 from ledger import submissions
 from ledger.connection import Ledger
+from ledger.reads import progress
 from ledger.scratch import remember
 from ops.bench import bare
 from ops.bench.courses import CHAIN, FLAT, scaled
@@ -33,7 +35,8 @@ _YEAR = {"start": "2025-01-01-00", "end": "2025-12-31-23"}
 
 #: Of what ``plan`` plans: so many times a hundred jobs with three needs each.
 _GROUPS = scaled(1_000)
-_GROUPS_OF_A_MILLION = scaled(10_000)
+#: With the layer that they begin with these are nearly a million jobs; one submission may come to no more.
+_GROUPS_OF_A_MILLION = scaled(9_700)
 
 
 class Workload(Struct, frozen=True):
@@ -120,8 +123,12 @@ def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
     idle_mb, cpu_s, began = _peak_mb(), time.process_time(), time.perf_counter()
     planner.plan(ledger, catalogue, Plan(submissions=("bench",)))
+    wall_s = time.perf_counter() - began
+    found = ledger.transact(lambda tx: progress.status(tx, "bench"))
+    if found is None or found.state is not SubmissionState.ACTIVE:
+        raise SluiceError("What was to be planned was not.", where=(found and found.reason) or "")
     figures = {
-        "wall_s": time.perf_counter() - began,
+        "wall_s": wall_s,
         "cpu_s": time.process_time() - cpu_s,
         "grown_mb": _peak_mb() - idle_mb,
         "jobs": ledger.transact(lambda tx: tx.column("SELECT count(*) FROM job"))[0],
