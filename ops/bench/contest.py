@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 
 from jobs.errors import BadRequest
-from ops.bench.contenders import celery, dramatiq
+from ops.bench.contenders import celery, dbos, dramatiq, pgqueuer, procrastinate
 from ops.bench.contenders.sluice import SLUICE
 from ops.bench.ground import Contender
 
@@ -14,6 +14,9 @@ CONTENDERS: Mapping[str, Contender] = {
     "dramatiq": dramatiq.CONFIRMED,
     "dramatiq-unconfirmed": dramatiq.UNCONFIRMED,
     "celery": celery.CELERY,
+    "pgqueuer": pgqueuer.PGQUEUER,
+    "procrastinate": procrastinate.PROCRASTINATE,
+    "dbos": dbos.DBOS,
 }
 
 

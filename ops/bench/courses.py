@@ -31,6 +31,8 @@ FANS, CHILDREN = scaled(5), scaled(1_000)
 LAYERS, WIDTH, NEEDS = scaled(20), scaled(50), 3
 #: Diamonds of ``diamonds``: a root, two that need it, one that needs both.
 DIAMONDS = scaled(1_000)
+#: Who is asked by one call for many is asked for so many by a call.
+BULK = 1_000
 #: Before anything is measured each contender runs so many jobs of the kind that follows.
 WARM_UP = scaled(200)
 #: Jobs that wait while ``blocked`` runs, and their app.
@@ -90,6 +92,11 @@ def hops(given: Given) -> Figures:
         (mark.at_s - before.at_s) * 1000 for before, mark in zip(given.marks, given.marks[1:], strict=False)
     ]
     return {"hop_ms": median(gaps_ms), "hop_p95_ms": quantiles(gaps_ms, n=20)[-1]}
+
+
+def bulks(count: int) -> list[range]:
+    """The first so many numbers, by calls."""
+    return [range(first, min(first + BULK, count)) for first in range(0, count, BULK)]
 
 
 def needs_of(place: int) -> list[int]:

@@ -9,10 +9,13 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from jobs.errors import SluiceError
 from ops.bench.courses import WITHIN_S, Given, whole
 from ops.bench.crew import Crew, crew
 from ops.bench.marks import VARIABLE, Marks
 from ops.bench.sample import Figures
+
+_BEGIN_WITHIN_S = 60.0
 
 
 class Ground(Struct, frozen=True):
@@ -59,6 +62,15 @@ def measured(
     cpu_s = crew.cpu_s()
     figures = told(timed(marks, count, ask))
     return {**figures, "workers_us_a_job": (crew.cpu_s() - cpu_s) / count * 1e6}
+
+
+def begun(crew: Crew, marks: Marks, processes: int) -> None:
+    """Wait until so many processes have left a mark with their own number, as those do that are fast enough for one to
+    run all that should warm both."""
+    try:
+        marks.wait_for(processes, within_s=_BEGIN_WITHIN_S)
+    except SluiceError as error:
+        raise SluiceError("Not all workers have begun.", where=crew.said()) from error
 
 
 def timed(marks: Marks, count: int, ask: Callable[[], object]) -> Given:

@@ -14,7 +14,7 @@ from ops.bench.contest import CONTENDERS, OURS
 from ops.bench.courses import COURSES
 from ops.bench.marks import Marks
 from ops.bench.sample import ratio, summaries
-from ops.bench.sitting import Entry, entries
+from ops.bench.sitting import Entry, Servers, entries, sit
 from tests.ops.typist import Typist
 from tests.servers import rabbitmq_url, redis_url
 
@@ -53,8 +53,7 @@ BESIDES = {"blocked": {"waiting_jobs": 400 + 1}, "history": {"past_jobs": 94 * (
 def test_a_course_is_run_by_two(
     other: str, course: str, desk_of_module: Typist, rabbitmq: str, redis: str
 ) -> None:
-    if missing := [module for module in CONTENDERS[other].modules if find_spec(module) is None]:
-        pytest.skip(f"pip install 'sluice[bench]' for {', '.join(missing)}")
+    _must_be_installed(other)
     found = _run(desk_of_module, course, rabbitmq, "--against", other, "--results", redis)
     figure = FIGURES.get(course, "jobs_per_s")
     ours, theirs = found[OURS, figure], found[other, figure]
@@ -67,6 +66,33 @@ def test_a_course_is_run_by_sluice_alone(course: str, desk_of_module: Typist, ra
     assert {contender for contender, _ in found} == {OURS}
     besides = BESIDES.get(course, {})
     assert {figure: found[OURS, figure]["median"] for figure in besides} == besides
+
+
+#: Who needs nothing but the ledger's server.
+ON_POSTGRES = ["pgqueuer", "procrastinate", "dbos"]
+
+
+@pytest.mark.parametrize(
+    ("other", "course"), [(other, course) for other in ON_POSTGRES for course in CONTENDERS[other].courses]
+)
+def test_who_keeps_everything_in_postgres_runs_all_of_its_courses(
+    other: str, course: str, desk_of_module: Typist, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _must_be_installed(other)
+    monkeypatch.setenv(courses.VARIABLE, SCALE)
+    began: list[Entry] = []
+    servers = Servers(desk_of_module.ledger.url, broker_url="", results_url="")
+    found = sit([Entry(course, other)], servers, runs=1, began=lambda entry, _: began.append(entry))
+    assert began == [Entry(course, other)]
+    figures = {each.figure for each in found if each.median > 0}
+    assert figures >= (
+        {"hop_ms", "hop_p95_ms"} if course.startswith("chain") else {"jobs_per_s", "accepted_per_s"}
+    )
+
+
+def _must_be_installed(other: str) -> None:
+    if missing := [module for module in CONTENDERS[other].modules if find_spec(module) is None]:
+        pytest.skip(f"pip install 'sluice[bench]' for {', '.join(missing)}")
 
 
 def _run(desk: Typist, course: str, broker: str, *words: str) -> Mapping[tuple[str, str], Any]:

@@ -1,0 +1,115 @@
+"""DBOS: workflows whose steps Postgres remembers. It finds what is enqueued by looking for it; here it looks 50 times
+as often as it would by itself, which is kind to its times and costs it a part of a core.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Engine, create_engine, make_url
+
+from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, bulks, hops, whole
+from ops.bench.crew import PROCESSES, Crew
+from ops.bench.ground import Contender, Ground, begun, measured, timed
+from ops.bench.marks import Marks
+from ops.bench.sample import Figures
+
+_WORKFLOWS = "ops.bench.contenders.dbos_workflows"
+APPLICATION = "bench"
+QUEUE = "bench"
+#: Its queues, and what waits for a workflow; by itself it looks each second.
+POLL_EVERY_S = 0.02
+
+
+class _Desk(Struct, frozen=True):
+    """From where a course is asked for."""
+
+    crew: Crew
+    marks: Marks
+    engine: Engine
+    client: Any
+
+    def enqueue(self, workflow: str, *arguments: int) -> None:
+        self.client.enqueue(_called(workflow), *arguments)
+
+    def enqueue_at_once(self, workflow: str, numbers: Iterable[int]) -> None:
+        """By one transaction; DBOS has no call for many."""
+        with self.engine.begin() as transaction:
+            for n in numbers:
+                self.client.enqueue_in_transaction(transaction, _called(workflow), n)
+
+
+def _called(workflow: str) -> Mapping[str, str]:
+    return {"workflow_name": workflow, "queue_name": QUEUE}
+
+
+def _flat(desk: _Desk) -> None:
+    for some in bulks(FLAT):
+        desk.enqueue_at_once("flat", some)
+
+
+def _flat_singly(desk: _Desk) -> None:
+    for n in range(FLAT):
+        desk.enqueue("flat", n)
+
+
+def _chain(desk: _Desk) -> None:
+    desk.enqueue("chain")
+
+
+def _fan(desk: _Desk) -> None:
+    desk.enqueue_at_once("fan", range(FANS))
+
+
+def _layers(desk: _Desk) -> None:
+    desk.enqueue("layers")
+
+
+def _run(
+    ground: Ground,
+    ask: Callable[[_Desk], None],
+    jobs: int,
+    *,
+    processes: int = PROCESSES,
+    told: Callable[..., Figures] = whole,
+) -> Figures:
+    with _desk(ground, processes) as desk:
+        return measured(desk.crew, desk.marks, jobs, lambda: ask(desk), told)
+
+
+@contextmanager
+def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
+    """Its tables and its queue made, its workers warm."""
+    from dbos import DBOSClient, run_dbos_database_migrations  # noqa: PLC0415 - it need not be installed
+
+    run_dbos_database_migrations(ground.ledger_url)
+    engine = create_engine(make_url(ground.ledger_url).set(drivername="postgresql+psycopg"))
+    client = DBOSClient(system_database_engine=engine, application_name=APPLICATION)
+    commands = [[sys.executable, "-m", _WORKFLOWS, f"bench{n}"] for n in range(processes)]
+    try:
+        client.register_queue(QUEUE, polling_interval_sec=POLL_EVERY_S)
+        with ground.crew(commands, {"BENCH_LEDGER_URL": ground.ledger_url}) as (crew, marks):
+            desk = _Desk(crew, marks, engine, client)
+            begun(crew, marks, processes)
+            timed(marks, WARM_UP, lambda: desk.enqueue_at_once("flat", range(FLAT, FLAT + WARM_UP)))
+            yield desk
+    finally:
+        client.destroy()
+        engine.dispose()
+
+
+COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+    "flat": partial(_run, ask=_flat, jobs=FLAT),
+    "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),
+    "chain-in-one": partial(_run, ask=_chain, jobs=CHAIN, processes=1, told=hops),
+    "fan": partial(_run, ask=_fan, jobs=FANS * (CHILDREN + 2)),
+    "layers": partial(_run, ask=_layers, jobs=LAYERS * WIDTH),
+}
+DBOS = Contender(
+    f"DBOS, looking for what is enqueued each {POLL_EVERY_S} s, not each second, and with layers for edges",
+    COURSES,
+    ["dbos"],
+)

@@ -1,0 +1,93 @@
+"""PgQueuer: a queue that is a table of Postgres. A worker takes many jobs at once, and writes down as many ends at once
+as it does by itself. It has no dependencies between jobs: it runs no fan and no layers.
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops, whole
+from ops.bench.crew import PROCESSES, Crew
+from ops.bench.ground import Contender, Ground, begun, measured, timed
+from ops.bench.marks import Marks
+from ops.bench.sample import Figures
+
+_JOBS = "ops.bench.contenders.pgqueuer_jobs"
+#: Jobs that a worker takes at once; by itself it takes 10, and is slower at jobs that do nothing.
+BATCH = 200
+
+
+class _Desk(Struct, frozen=True):
+    """From where a course is asked for. What PgQueuer offers for that is asynchronous."""
+
+    crew: Crew
+    marks: Marks
+    queries: Any
+    wait: Callable[[Coroutine[Any, Any, Any]], Any]
+
+    def enqueue(self, job: str, numbers: Sequence[int]) -> None:
+        """By one call."""
+        payloads = [str(n).encode() for n in numbers]
+        self.wait(self.queries.enqueue([job] * len(numbers), payloads, [0] * len(numbers)))
+
+
+def _flat(desk: _Desk) -> None:
+    for some in bulks(FLAT):
+        desk.enqueue("flat", some)
+
+
+def _flat_singly(desk: _Desk) -> None:
+    for n in range(FLAT):
+        desk.enqueue("flat", [n])
+
+
+def _chain(desk: _Desk) -> None:
+    desk.enqueue("hop", [0])
+
+
+def _run(
+    ground: Ground,
+    ask: Callable[[_Desk], None],
+    jobs: int,
+    *,
+    processes: int = PROCESSES,
+    told: Callable[..., Figures] = whole,
+) -> Figures:
+    with _desk(ground, processes) as desk:
+        return measured(desk.crew, desk.marks, jobs, lambda: ask(desk), told)
+
+
+@contextmanager
+def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
+    """Its tables made, its workers warm."""
+    import asyncpg  # noqa: PLC0415 - it need not be installed
+    from pgqueuer import Queries  # noqa: PLC0415 - nor need this
+
+    command = [sys.executable, "-m", _JOBS, str(BATCH)]
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(ground.ledger_url))
+        try:
+            queries = Queries.from_asyncpg_connection(connection)
+            runner.run(queries.install())
+            environment = {"BENCH_LEDGER_URL": ground.ledger_url}
+            with ground.crew([command] * processes, environment) as (crew, marks):
+                desk = _Desk(crew, marks, queries, runner.run)
+                begun(crew, marks, processes)
+                timed(marks, WARM_UP, lambda: desk.enqueue("flat", range(FLAT, FLAT + WARM_UP)))
+                yield desk
+        finally:
+            runner.run(connection.close())
+
+
+COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+    "flat": partial(_run, ask=_flat, jobs=FLAT),
+    "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),
+    "chain": partial(_run, ask=_chain, jobs=CHAIN, told=hops),
+    "chain-in-one": partial(_run, ask=_chain, jobs=CHAIN, processes=1, told=hops),
+}
+PGQUEUER = Contender(f"PgQueuer, taking {BATCH} jobs at once", COURSES, ["pgqueuer", "asyncpg"])

@@ -1,0 +1,74 @@
+"""Procrastinate: a queue in Postgres that keeps its jobs, as Sluice does. It has no dependencies between jobs: it
+runs no fan and no layers.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops, whole
+from ops.bench.crew import PROCESSES, THREADS, Crew
+from ops.bench.ground import Contender, Ground, begun, measured, timed
+from ops.bench.marks import Marks
+from ops.bench.sample import Figures
+
+_APP = "ops.bench.contenders.procrastinate_tasks.app"
+#: By the name of a task, what defers it: who asks does not load the tasks.
+Deferrers = Callable[[str], Any]
+
+
+def _flat(task: Deferrers) -> None:
+    flat = task("flat")
+    for some in bulks(FLAT):
+        flat.batch_defer(*({"n": n} for n in some))
+
+
+def _flat_singly(task: Deferrers) -> None:
+    flat = task("flat")
+    for n in range(FLAT):
+        flat.defer(n=n)
+
+
+def _chain(task: Deferrers) -> None:
+    task("hop").defer(n=0)
+
+
+def _run(
+    ground: Ground,
+    ask: Callable[[Deferrers], None],
+    jobs: int,
+    *,
+    processes: int = PROCESSES,
+    told: Callable[..., Figures] = whole,
+) -> Figures:
+    with _crew(ground, processes) as (crew, marks, task):
+        return measured(crew, marks, jobs, lambda: ask(task), told)
+
+
+@contextmanager
+def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, Deferrers]]:
+    """Its tables made, its workers warm."""
+    from procrastinate import App, SyncPsycopgConnector  # noqa: PLC0415 - it need not be installed
+
+    command = [sys.executable, "-m", "procrastinate", "--log-level", "warning", "--app", _APP, "worker"]
+    words = ["--concurrency", str(THREADS), "--delete-jobs", "never"]
+    with App(connector=SyncPsycopgConnector(conninfo=ground.ledger_url)).open() as app:
+        app.schema_manager.apply_schema()
+        task = partial(app.configure_task, allow_unknown=True)
+        environment = {"BENCH_LEDGER_URL": ground.ledger_url}
+        with ground.crew([[*command, *words]] * processes, environment) as (crew, marks):
+            begun(crew, marks, processes)
+            numbers = range(FLAT, FLAT + WARM_UP)
+            timed(marks, WARM_UP, lambda: task("flat").batch_defer(*({"n": n} for n in numbers)))
+            yield crew, marks, task
+
+
+COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+    "flat": partial(_run, ask=_flat, jobs=FLAT),
+    "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),
+    "chain": partial(_run, ask=_chain, jobs=CHAIN, told=hops),
+    "chain-in-one": partial(_run, ask=_chain, jobs=CHAIN, processes=1, told=hops),
+}
+PROCRASTINATE = Contender("Procrastinate, which keeps its jobs", COURSES, ["procrastinate"])

@@ -1,0 +1,29 @@
+"""Tasks on Procrastinate: what its own worker command loads. A chain is a task that defers the next.
+
+A process that has loaded them leaves a mark with its own number.
+"""
+
+import os
+
+from procrastinate import App, PsycopgConnector
+
+from ops.bench.courses import CHAIN
+from ops.bench.marks import marker
+
+mark = marker()
+app = App(connector=PsycopgConnector(conninfo=os.environ["BENCH_LEDGER_URL"]))
+
+
+@app.task(name="flat")
+async def flat(n: int) -> None:
+    mark(n)
+
+
+@app.task(name="hop")
+async def hop(n: int) -> None:
+    mark(n)
+    if n + 1 < CHAIN:
+        await hop.defer_async(n=n + 1)
+
+
+mark(os.getpid())
