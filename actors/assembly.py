@@ -39,12 +39,12 @@ def ledger_address(settings: Settings) -> Iterator[str]:
 
 
 @contextmanager
-def open_ledger(settings: Settings, *, connections: int = 8) -> Iterator[Ledger]:
-    """The ledger at this code's schema, made where there is none yet."""
+def open_ledger(settings: Settings, *, connections: int = 8, steady: bool = False) -> Iterator[Ledger]:
+    """The ledger at this code's schema, made where there is none yet. A process that works for long is ``steady``."""
     with ledger_address(settings) as url:
         migrate.require(url)
         idle_s_max = IDLE_LEASES * settings.lease_s
-        ledger = Ledger(url, connections=connections, idle_s_max=idle_s_max)
+        ledger = Ledger(url, connections=connections, idle_s_max=idle_s_max, steady=steady)
         try:
             yield ledger
         finally:

@@ -58,7 +58,7 @@ def _boot() -> None:
     Process(
         settings,
         Definitions(settings),
-        kept.enter_context(open_ledger(settings, connections=threads + SPARE_CONNECTIONS)),
+        kept.enter_context(open_ledger(settings, connections=threads + SPARE_CONNECTIONS, steady=True)),
         kept.enter_context(connect_broker(settings)),
         queues=_queues(os.environ[_QUEUES]),
         threads=threads,

@@ -8,8 +8,6 @@ from broker.address import parse_address
 from broker.carrier import Broker
 from broker.codec import JsonEncoder
 from broker.memory import MemoryBroker
-from broker.rabbitmq.broker import RabbitmqBroker
-from broker.redis.broker import RedisBroker
 from jobs.errors import BadSetting
 
 QUEUE_TYPES = ("quorum", "classic")
@@ -35,9 +33,13 @@ def connect(
     if address.scheme == "memory":
         return MemoryBroker()
     if address.scheme in ("redis", "rediss"):
+        from broker.redis.broker import RedisBroker  # noqa: PLC0415  # A sixth of a worker's start, for some.
+
         return RedisBroker(address, namespace=namespace, heartbeat_timeout_s=heartbeat_timeout_s)
     if queue_type not in QUEUE_TYPES:
         raise BadSetting(f"The queue type {queue_type!r} is not one of {', '.join(QUEUE_TYPES)}.")
+    from broker.rabbitmq.broker import RabbitmqBroker  # noqa: PLC0415  # As above.
+
     # pika writes a traceback for every refused connection; what matters of it is in our own lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     return RabbitmqBroker(address, queue_type=queue_type)

@@ -29,6 +29,12 @@ PATIENCE_S = 10.0
 #: the middle of one (stopped, swapped out, its machine paused) would keep all others from the rows that it has locked.
 IDLE_S_MAX = 60.0
 
+#: For whoever runs the same statements on a few jobs over and over. Postgres would plan each of them anew, which takes it
+#: longer than to run it; and what it keeps must not be plans for tables that were empty when they were made.
+_STEADY = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
+#: A statement on more than so many is planned for what it is about all the same, with all that follow it.
+_FEW = 500
+
 #: The connection is of no use any more; what it was in the middle of is undone, or has been committed.
 _BROKEN = (
     psycopg.OperationalError,
@@ -47,6 +53,7 @@ class Tx(Struct, frozen=True):
     connection: Connection[Row]
     now: datetime | None
     pools: set[str] = field(default_factory=set)
+    steady: bool = False
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         cursor = self.connection.cursor(row_factory=tuple_row)
@@ -68,6 +75,8 @@ class Tx(Struct, frozen=True):
 
     def _sent(self, params: dict[str, object]) -> dict[str, object]:
         """As they go to the driver, and the time with them."""
+        if self.steady and any(isinstance(value, list) and len(value) > _FEW for value in params.values()):
+            self.connection.execute(b"SET LOCAL plan_cache_mode = force_custom_plan")
         written = {
             name: written_array(value) if isinstance(value, list) else value for name, value in params.items()
         }
@@ -88,7 +97,8 @@ class Tx(Struct, frozen=True):
 
 
 class Ledger:
-    """Where the truth is kept. ``clock`` is given by simulations and tests alone."""
+    """Where the truth is kept. ``clock`` is given by simulations and tests alone. Who is ``steady`` is a process that
+    works for long."""
 
     def __init__(
         self,
@@ -96,9 +106,11 @@ class Ledger:
         *,
         connections: int = 8,
         idle_s_max: float = IDLE_S_MAX,
+        steady: bool = False,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        idle = f"-c idle_in_transaction_session_timeout={math.ceil(idle_s_max * 1000)}"
+        options = f"-c timezone=UTC -c idle_in_transaction_session_timeout={math.ceil(idle_s_max * 1000)}"
+        self._steady = steady
         self.url = url
         self._clock = clock
         self._pool = ConnectionPool(
@@ -107,7 +119,7 @@ class Ledger:
             max_size=connections,
             timeout=PATIENCE_S,
             open=False,
-            kwargs={"options": f"-c timezone=UTC {idle}"},
+            kwargs={"options": f"{options} {_STEADY if steady else ''}"},
             reconnect_timeout=1.0,
         )
         self._pool.open(wait=False)
@@ -143,7 +155,7 @@ class Ledger:
     def begin(self) -> Iterator[Tx]:
         """One transaction, committed at the end of the block and never repeated. It may not stand still."""
         with self._pool.connection() as connection, connection.transaction():
-            yield Tx(connection, self._clock() if self._clock else None)
+            yield Tx(connection, self._clock() if self._clock else None, steady=self._steady)
 
     def close(self) -> None:
         self._pool.close()

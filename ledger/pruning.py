@@ -30,7 +30,7 @@ from msgspec import Struct
 from jobs.states import State
 from jobs.submission import COMPENSATION, SAGA, SubmissionState
 from ledger.connection import Tx
-from ledger.retention_tables import HAS_HISTORY
+from ledger.prunable import HAS_HISTORY
 from ledger.sql import LONGEST_S, NOW
 
 #: After a sweep, before the next begins. For a retention of minutes it is less.

@@ -2,17 +2,8 @@
 
 from sqlalchemy import BigInteger, Column, DateTime, Index, Table, Text, text
 
-from jobs.states import TERMINAL, State, sql_list
+from ledger.prunable import HAS_HISTORY
 from ledger.schema import job, metadata
-
-_ENDED = sql_list(*(state for state in State if state in TERMINAL))
-
-#: Whether a job has ended, has a history left since, and nobody has to collect it first. One that flies is a saga that
-#: could not be undone: somebody has still to deal with it.
-HAS_HISTORY = (
-    f"state IN ({_ENDED}) AND NOT flying AND (pruned_at IS NULL OR pruned_at <= changed_at)"
-    f" AND (NOT collect OR archived_at IS NOT NULL OR state = '{State.SPLIT}')"
-)
 
 job.append_column(
     Column("pruned_at", DateTime(timezone=True), comment="what had happened to it until then was removed")

@@ -72,14 +72,14 @@ def move(
     returning = returning or (f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id")
     return f"""
     WITH held AS MATERIALIZED (
-        SELECT job.id, job.state AS source, job.pool FROM job JOIN {given} USING (id)
+        SELECT job.state AS source, job.pool AS its_pool, given.* FROM job JOIN {given} USING (id)
         WHERE {guard(verb)} AND ({condition})
         ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET {assignments}
-        FROM held JOIN {given} USING (id)
-        WHERE job.id = held.id AND {guard(verb)}{" AND held.pool IS NULL" if in_line else ""}
-        RETURNING job.*, held.source
+        FROM held AS given
+        WHERE job.id = given.id AND {guard(verb)}{" AND given.its_pool IS NULL" if in_line else ""}
+        RETURNING job.*, given.source
     ), logged AS (
         INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
         {_history(verb, by, note, then)}
@@ -128,7 +128,7 @@ def _lined_up(sets: str) -> str:
         return ""
     return f""", lined_up AS (
         UPDATE job SET {sets} FROM held
-        WHERE job.id = held.id AND held.pool IS NOT NULL AND NOT job.queued RETURNING job.*
+        WHERE job.id = held.id AND held.its_pool IS NOT NULL AND NOT job.queued RETURNING job.*
     )"""
 
 
