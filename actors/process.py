@@ -22,6 +22,7 @@ from broker.carrier import Broker
 from broker.delivery import Delivery
 from broker.messages import CONTROL, SCHEDULER, Execute, Message, Tick, Watch
 from broker.service import Handler, Service, serve
+from jobs.catalogue import Catalogue
 from jobs.errors import Unreachable
 from ledger.connection import Ledger
 
@@ -63,16 +64,9 @@ class Process:
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
-        self._running = Running(
-            ledger,
-            lambda: definitions.current,
-            self._holdings,
-            worker,
-            self._send,
-            stores=stores(settings),
-            serves=self._serves,
-        )
-        self._watching = Watching(ledger, lambda: definitions.current, self._holdings, self._send)
+        shared = (ledger, self._catalogue, self._holdings)
+        self._running = Running(*shared, worker, self._send, stores=stores(settings), serves=self._serves)
+        self._watching = Watching(*shared, self._send)
         self._lifeline = Lifeline(
             ledger,
             self._holdings,
@@ -148,6 +142,9 @@ class Process:
         self._send(handle(self._ledger, self._definitions.current, message))
         if isinstance(message, Tick):
             self._retention.tick()
+
+    def _catalogue(self) -> Catalogue:
+        return self._definitions.current
 
     def _serves(self, app: str) -> bool:
         return self._service.serves(app)

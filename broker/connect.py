@@ -38,7 +38,7 @@ def connect(
         return RedisBroker(address, namespace=namespace, heartbeat_timeout_s=heartbeat_timeout_s)
     if queue_type not in QUEUE_TYPES:
         raise BadSetting(f"The queue type {queue_type!r} is not one of {', '.join(QUEUE_TYPES)}.")
-    from broker.rabbitmq.broker import RabbitmqBroker  # noqa: PLC0415  # As above.
+    from broker.rabbitmq.broker import RabbitmqBroker  # noqa: PLC0415  # As above, for others.
 
     # pika writes a traceback for every refused connection; what matters of it is in our own lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)

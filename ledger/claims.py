@@ -19,6 +19,7 @@ from ledger.connection import Tx, arrays
 from ledger.journal import LAST
 from ledger.partitions import LEFT
 from ledger.release import READY_COLUMNS, UNEXPIRED, Ready
+from ledger.rounds import close_rounds, of_rounds
 from ledger.slots import move_out
 from ledger.sql import NOW, interval, move
 from ledger.submissions import owe
@@ -115,28 +116,6 @@ _TIME_OUT = move(
     sets="timeouts = job.timeouts + 1",
     forgets_work=True,
 )
-_ROUNDS = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
-            %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
-            %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[])
-     AS ended (job, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob)"""
-_OF_ROUNDS = (
-    *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
-    *("logs", "output_blobs", "stderr_blobs"),
-)
-
-
-def close_rounds(of: str = "") -> str:
-    """The statement that ends the rounds of these claims; ``of`` those that have their job in this table alone."""
-    return f"""
-    UPDATE round SET executed_at = {NOW}, ending = ended.ending, took_s = ended.took_s,
-                     exit_code = ended.exit_code, error = ended.error, stderr = ended.stderr,
-                     output = concat(round.output, ended.output), log = ended.log,
-                     output_blob = ended.output_blob, stderr_blob = ended.stderr_blob
-    FROM {_ROUNDS}{f" JOIN {of} ON {of}.id = ended.job" if of else ""}
-    WHERE round.job = ended.job AND round.claim = ended.claim AND round.ending IS NULL
-    """
-
-
 _CLOSE_ROUNDS = close_rounds()
 
 
@@ -281,23 +260,3 @@ def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
     ended = [*expired, *move_out(tx, _TIME_OUT, **_columns(claims))]
     owe(tx, ended)
     return requeued, ended
-
-
-def of_rounds(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
-    """What the ledger keeps of rounds that have ended."""
-    rows = [
-        (
-            *right,
-            outcome.ending,
-            outcome.took_s,
-            outcome.exit_code,
-            outcome.error,
-            outcome.output,
-            outcome.stderr,
-            outcome.log or None,
-            outcome.output_blob,
-            outcome.stderr_blob,
-        )
-        for right, outcome in outcomes.items()
-    ]
-    return arrays(rows, *_OF_ROUNDS)

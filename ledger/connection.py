@@ -29,8 +29,8 @@ PATIENCE_S = 10.0
 #: the middle of one (stopped, swapped out, its machine paused) would keep all others from the rows that it has locked.
 IDLE_S_MAX = 60.0
 
-#: For whoever runs the same statements on a few jobs over and over. Postgres would plan each of them anew, which takes it
-#: longer than to run it; and what it keeps must not be plans for tables that were empty when they were made.
+#: For whoever runs the same statements on a few jobs over and over. Postgres would plan each of them anew, which takes
+#: it longer than to run it; and what it keeps must not be plans for tables that were empty when they were made.
 _STEADY = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
 #: A statement on more than so many is planned for what it is about all the same, with all that follow it.
 _FEW = 500
@@ -119,7 +119,9 @@ class Ledger:
             max_size=connections,
             timeout=PATIENCE_S,
             open=False,
-            kwargs={"options": f"{options} {_STEADY if steady else ''}"},
+            kwargs={"options": f"{options} {_STEADY}", "prepare_threshold": 0}
+            if steady
+            else {"options": options},
             reconnect_timeout=1.0,
         )
         self._pool.open(wait=False)

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.states import RECORD, SUCCEED, By
-from ledger.claims import CLAIMS, HELD, close_rounds, of_rounds
+from ledger.claims import CLAIMS, HELD
 from ledger.connection import Tx
+from ledger.rounds import close_rounds, of_rounds
 from ledger.sql import Step, move
 
 _UNCONTESTED = """

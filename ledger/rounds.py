@@ -1,17 +1,62 @@
-"""Rounds that end without their worker: the job was taken from it while it ran, and what it brings is refused."""
+"""The ends of rounds: with what the worker tells; or without it, where the job was taken from it while it ran, and what
+it brings is refused."""
+
+from collections.abc import Mapping
 
 from jobs.history import Lost
+from jobs.outcome import Outcome
+from jobs.ref import Claim
 from jobs.states import State
-from ledger.connection import Tx
+from ledger.connection import Tx, arrays
 from ledger.sql import NOW
 
 _CUT_SHORT = f"""
 UPDATE round SET executed_at = {NOW}, ending = %(ending)s, error = %(ending)s
 FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
 """
+_ROUNDS = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
+            %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
+            %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[])
+     AS ended (job, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob)"""
+_OF_ROUNDS = (
+    *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
+    *("logs", "output_blobs", "stderr_blobs"),
+)
+
+
+def close_rounds(of: str = "") -> str:
+    """The statement that ends the rounds of these claims; ``of`` those that have their job in this table alone."""
+    return f"""
+    UPDATE round SET executed_at = {NOW}, ending = ended.ending, took_s = ended.took_s,
+                     exit_code = ended.exit_code, error = ended.error, stderr = ended.stderr,
+                     output = concat(round.output, ended.output), log = ended.log,
+                     output_blob = ended.output_blob, stderr_blob = ended.stderr_blob
+    FROM {_ROUNDS}{f" JOIN {of} ON {of}.id = ended.job" if of else ""}
+    WHERE round.job = ended.job AND round.claim = ended.claim AND round.ending IS NULL
+    """
 
 
 def cut_short(tx: Tx, jobs: list[int], ending: Lost | State) -> None:
     """End the rounds of those of the jobs that this transaction has taken from a worker."""
     if jobs:
         tx.write(_CUT_SHORT, jobs=jobs, ending=ending)
+
+
+def of_rounds(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
+    """What the ledger keeps of rounds that have ended."""
+    rows = [
+        (
+            *right,
+            outcome.ending,
+            outcome.took_s,
+            outcome.exit_code,
+            outcome.error,
+            outcome.output,
+            outcome.stderr,
+            outcome.log or None,
+            outcome.output_blob,
+            outcome.stderr_blob,
+        )
+        for right, outcome in outcomes.items()
+    ]
+    return arrays(rows, *_OF_ROUNDS)

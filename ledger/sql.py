@@ -1,5 +1,6 @@
 """The shape that every transition shares, and the clock that every statement reads."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
@@ -32,6 +33,12 @@ class Step(NamedTuple):
     by: By
 
 
+def one_of(value: str, words: Iterable[str]) -> str:
+    """As ``value IN (…)``. Postgres makes a CHECK ready again for each statement, and a list takes it longer the longer
+    that is: of 50 pairs 130 µs, where an insertion takes 40; one text takes it 7."""
+    return f"strpos('|{'|'.join(words)}|', '|' || {value} || '|') > 0"
+
+
 def interval(seconds: str) -> str:
     """So many seconds, of which there may be more than a timestamp can tell, or null."""
     return f"CASE WHEN {seconds} IS NOT NULL THEN make_interval(secs => least({seconds}, {LONGEST_S})) END"
@@ -62,13 +69,15 @@ def move(
     ``then``: at the same moment they go one step on, which nobody can see them before. ``also``: another common table
     expression, with its name, that reads the rows as ``moved``.
     """
-    if by not in verb.by or (then and (then.by not in then.verb.by or verb.target not in then.verb.sources)):
-        raise ValueError(f"{by} does not {verb.name}, or not so")
-    target = then.verb.target if then else verb.target
+    _check(verb, by, then)
     work = "handle = NULL, watch_at = NULL, misses = 0" if forgets_work else _work(verb)
-    assignments = ", ".join(
-        filter(None, (f"state = '{target}'", f"changed_at = {NOW}", _leaving(verb), work, sets))
-    )
+    parts = [
+        f"state = '{(then or Step(verb, by)).verb.target}'",
+        f"changed_at = {NOW}",
+        _leaving(verb),
+        work,
+        sets,
+    ]
     returning = returning or (f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id")
     return f"""
     WITH held AS MATERIALIZED (
@@ -76,7 +85,7 @@ def move(
         WHERE {guard(verb)} AND ({condition})
         ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
-        UPDATE job SET {assignments}
+        UPDATE job SET {", ".join(filter(None, parts))}
         FROM held AS given
         WHERE job.id = given.id AND {guard(verb)}{" AND given.its_pool IS NULL" if in_line else ""}
         RETURNING job.*, given.source
@@ -86,6 +95,13 @@ def move(
     ){_lined_up(in_line)}{f", {also}" if also else ""}
     SELECT {_answer(returning) if in_line else f"{returning} FROM moved"} ORDER BY id
     """
+
+
+def _check(verb: Verb, by: By, then: Step | None) -> None:
+    if by not in verb.by:
+        raise ValueError(f"{by} does not {verb.name}")
+    if then and (then.by not in then.verb.by or verb.target not in then.verb.sources):
+        raise ValueError(f"{then.by} does not {then.verb.name} after {verb.name}")
 
 
 def guard(verb: Verb) -> str:

@@ -16,14 +16,16 @@ T = TypeVar("T")
 
 
 class Installation:
-    """Ledger, broker and client, each opened when it is first asked for and closed with the desk."""
+    """Ledger, broker and client, each opened when it is first asked for and closed with the desk. Who ``works`` does so
+    for long."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, *, works: bool = False) -> None:
         self._desk = desk
+        self._works = works
 
     @cached_property
     def ledger(self) -> Ledger:
-        return self._desk.keep(open_ledger(self._desk.settings))
+        return self._desk.keep(open_ledger(self._desk.settings, steady=self._works))
 
     @cached_property
     def ledger_url(self) -> str:

@@ -45,6 +45,21 @@ def test_looking_draws_no_bars(desk: Typist) -> None:
     assert imported(desk, "ls") & {"alembic", "apscheduler", "rich", "sqlalchemy", "yaml"} == set()
 
 
+def test_a_worker_imports_nothing_that_makes_tables_and_no_broker_but_its_own() -> None:
+    probe = "import sys, actors.worker; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert {"actors", "psycopg"} <= {*done.stdout.split()}
+    assert {*done.stdout.split()} & {
+        "alembic",
+        "networkx",
+        "pika",
+        "redis",
+        "rich",
+        "sqlalchemy",
+        "yaml",
+    } == set()
+
+
 def imported(typist: Typist, typed: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", PROBE, *typed.split()],

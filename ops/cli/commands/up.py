@@ -31,7 +31,7 @@ def run(desk: Desk, options: Options) -> int:
         Line("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**place)),
         Line("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
     )
-    installation = Installation(desk)
+    installation = Installation(desk, works=True)
     with (
         told_to_stop() as stop,
         working(desk.settings, desk.definitions, installation.ledger, threads=options.threads),
