@@ -18,11 +18,7 @@ def announce(tx: Tx, ready: list[Ready], by: By = By.PLANNER) -> list[Execute]:
 
     Whatever the transaction has left free in pools is given away first: this is the last that one does.
     """
-    return hints(tx, ready + pools.admit(tx, by))
-
-
-def hints(tx: Tx, ready: list[Ready]) -> list[Execute]:
-    """The messages for these alone, the most urgent of each app first."""
+    ready = ready + pools.admit(tx, by)
     known_s = paces.known_s(tx, [job.app for job in ready]) if len(ready) > 1 else {}
     return [
         Execute(app=parcel.app, jobs=tuple(Turn(job.job, job.round) for job in parcel.jobs))

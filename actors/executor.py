@@ -9,15 +9,16 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from actors.announce import announce, hints, tell
+from actors.announce import announce, tell
 from actors.bubble import may_push
 from actors.walking import follow_turns
-from broker.messages import Execute, Executed, Message
+from broker.messages import Execute, Executed, Message, Turn
 from jobs.catalogue import Catalogue
 from jobs.outcome import Outcome
 from jobs.ref import Claim
 from jobs.states import By
 from jobs.submission import JSON
+from jobs.urgency import Urgency
 from ledger import claims, counts, finishing, paces, submissions, watching, wishes
 from ledger.claims import Claimed, Taken
 from ledger.connection import Ledger, Tx
@@ -105,12 +106,11 @@ def settle(
         pushing = wishes.pushing(tx, [job for job, app in finished.items() if may_push(catalogue, app)])
         submissions.owe(tx, pushing)
         submissions.settle_watchers(tx, [job for job in finished if job not in pushing])
-        hinted = hints(tx, ready)
-        mine = next((each for each in hinted if appetite and appetite.serves(each.app)), None)
-        taken, awaited = _take_on(tx, catalogue, mine, appetite)
-        messages = [*(each for each in hinted if each is not mine), *tell(pushing)]
-        messages += [*announce(tx, awaited + recorded.ready, By.EXECUTOR), *_news(recorded)]
-        return Settled(messages, recorded.refused, taken)
+        taken, awaited = _take_on(tx, catalogue, ready, appetite)
+        on = {job.id for job in taken}
+        left = [job for job in ready if job.job not in on]
+        messages = [*tell(pushing), *announce(tx, left + awaited + recorded.ready, By.EXECUTOR)]
+        return Settled([*messages, *_news(recorded)], recorded.refused, taken)
 
     return ledger.transact(work)
 
@@ -121,11 +121,14 @@ def _tell(tx: Tx, catalogue: Catalogue, finished: Mapping[int, str]) -> list[Rea
 
 
 def _take_on(
-    tx: Tx, catalogue: Catalogue, hint: Execute | None, appetite: Appetite | None
+    tx: Tx, catalogue: Catalogue, ready: list[Ready], appetite: Appetite | None
 ) -> tuple[list[Claimed], list[Ready]]:
-    """As if the hint had come by the broker: the jobs, and what waited for them to run."""
-    if hint is None or appetite is None:
+    """As if a hint for the most urgent of these had come by the broker: the jobs, and what waited for them to run."""
+    served = [job for job in ready if appetite and appetite.serves(job.app) and job.app in catalogue]
+    if not served or appetite is None:
         return [], []
+    first = min(served, key=lambda job: (Urgency.of(job.priority, job.urgent_by), job.due_at))
+    hint = Execute(app=first.app, jobs=(Turn(first.job, first.round),))
     taken = _claim(tx, catalogue, hint, appetite.worker, appetite.at_once(hint.app))
     return taken.jobs, counts.tell(tx, taken.awaited).ready
 

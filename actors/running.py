@@ -113,12 +113,15 @@ class Running:
             self._settle(self._catalogue(), dict.fromkeys(left, _NOT_ENDED))
 
     def _run_on(self, catalogue: Catalogue, claimed: list[Claimed]) -> None:
-        """Run these, and what follows from them for as long as it is this thread's turn."""
+        """Run these, and what follows from them for as long as it is this thread's turn, by the definitions of then."""
         over_at = time.monotonic() + TURN_S
         while claimed:
             stops = self._holdings.take(job.right for job in claimed)
             try:
-                claimed = self._run_all(catalogue, claimed, stops, over_at)
+                outcomes = self._run_all(catalogue, claimed, stops)
+                goes_on = time.monotonic() < over_at and not self._holdings.draining
+                catalogue = self._catalogue()
+                claimed = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
             finally:
                 self._holdings.forget(stops)
 
@@ -129,14 +132,14 @@ class Running:
             _LOG.warning("%s has left the definitions; its jobs are not claimed here and stay ready", app)
 
     def _run_all(
-        self, catalogue: Catalogue, claimed: list[Claimed], stops: dict[Claim, Event], over_at: float
-    ) -> list[Claimed]:
-        """Those that are to be run next: none after this time."""
+        self, catalogue: Catalogue, claimed: list[Claimed], stops: dict[Claim, Event]
+    ) -> dict[Claim, Outcome]:
+        """What is still to be written down."""
         outcomes: dict[Claim, Outcome] = {}
         recorded_at = time.monotonic()
         for job in claimed:
             if time.monotonic() - recorded_at > RECORD_WITHIN_S:
-                self._settle(catalogue, outcomes)
+                self._settle(self._catalogue(), outcomes)
                 outcomes, recorded_at = {}, time.monotonic()
             outcome = self._run(catalogue, job, stops[job.right])
             self._holdings.release([job.right])
@@ -144,8 +147,7 @@ class Running:
                 self._send([Executed(jobs=(job.id,))])
             elif outcome.ending is not Ending.GOES_ON:
                 outcomes[job.right] = outcome
-        goes_on = time.monotonic() < over_at and not self._holdings.draining
-        return self._settle(catalogue, outcomes, self._appetite if goes_on else None)
+        return outcomes
 
     def _run(self, catalogue: Catalogue, job: Claimed, stop: Event) -> Outcome | None:
         """What came of it; None where the run committed its own success."""

@@ -29,6 +29,7 @@ _FINISH = move(
     By.EXECUTOR,
     given=CLAIMS,
     condition=f"{HELD} AND {_UNCONTESTED}",
+    sets="said = NULL, announcements = 0",
     forgets_work=True,
     returning="id, app, pool",
     then=Step(SUCCEED, By.PLANNER),

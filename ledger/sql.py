@@ -66,19 +66,13 @@ def move(
     ``returning`` read the row as moved: its id, and the pool whose slot it gives up (``slots.move_out``).
     ``forgets_work``: what the job had started elsewhere is over, or is to be found by its token alone.
     ``in_line``: a job of a pool stays as it is and is set like that instead; each row says last which pool that is of.
-    ``then``: at the same moment they go one step on, which nobody can see them before. ``also``: another common table
-    expression, with its name, that reads the rows as ``moved``.
+    ``then``: at the same moment they go one step on. ``also``: one more common table expression, which reads ``moved``.
     """
     _check(verb, by, then)
     work = "handle = NULL, watch_at = NULL, misses = 0" if forgets_work else _work(verb)
-    parts = [
-        f"state = '{(then or Step(verb, by)).verb.target}'",
-        f"changed_at = {NOW}",
-        _leaving(verb),
-        work,
-        sets,
-    ]
-    returning = returning or (f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id")
+    state = (then or Step(verb, by)).verb.target
+    parts = [f"state = '{state}'", f"changed_at = {NOW}", _leaving(verb), work, sets]
+    returning = returning or _returned(verb)
     return f"""
     WITH held AS MATERIALIZED (
         SELECT job.state AS source, job.pool AS its_pool, given.* FROM job JOIN {given} USING (id)
@@ -95,6 +89,10 @@ def move(
     ){_lined_up(in_line)}{f", {also}" if also else ""}
     SELECT {_answer(returning) if in_line else f"{returning} FROM moved"} ORDER BY id
     """
+
+
+def _returned(verb: Verb) -> str:
+    return f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id"
 
 
 def _check(verb: Verb, by: By, then: Step | None) -> None:

@@ -123,6 +123,31 @@ def test_whoever_has_seen_that_an_apps_jobs_are_short_takes_on_more_than_a_hint_
     assert {bench.world.state(f"later/{key}") for key in "123"} == {State.SUCCEEDED}
 
 
+@pytest.mark.parametrize("served", ["", "b", "bc"])
+def test_what_may_begin_by_an_end_is_taken_on_where_its_queue_is(bench: Bench, served: str) -> None:
+    words = {"job_id": "{x}", "bash_cmd": "true"}
+    needs = {"b": "a", "c": "b"}
+    bench.world.define(
+        {"a": words, **{app: {**words, "depends_on": {"app_name": [of]}} for app, of in needs.items()}}
+    )
+    bench.running = Running(
+        bench.world.ledger,
+        lambda: bench.world.catalogue,
+        bench.holdings,
+        bench.worker,
+        bench.sent.extend,
+        stores=stores(Settings()),
+        serves=served.__contains__,
+    )
+    bench.world.submit("c")
+    bench.hint("a")
+    ended = "a" + served
+    assert {app for app, state in bench.world.states().items() if state is State.SUCCEEDED} == {*ended}
+    left = [message.app for message in bench.sent if isinstance(message, Execute)]
+    assert left == [app for app in "bc" if app not in ended][:1]
+    assert bench.holdings.known() == []
+
+
 def test_users_writes_and_the_jobs_success_commit_together(bench: Bench) -> None:
     bench.run("transfer")
     assert bench.effects() == 1
@@ -198,7 +223,7 @@ def test_a_parcel_is_run_by_the_definitions_it_was_claimed_by(bench: Bench) -> N
     versions = iter([catalogue_of({"told": each}) for each in words])
     bench.running = Running(
         world.ledger,
-        lambda: next(versions),
+        lambda: next(versions, catalogue_of({})),
         bench.holdings,
         bench.worker,
         bench.sent.extend,
