@@ -217,7 +217,8 @@ def test_jobs_of_an_app_that_has_left_the_definitions_are_not_claimed(
 
 
 def test_a_parcel_is_run_by_the_definitions_it_was_claimed_by(bench: Bench) -> None:
-    """They change while it runs: each time they are asked for, they say something else."""
+    """They change while it runs: each time they are asked for, which is also when it has ended, they say something
+    else."""
     world = bench.world
     words = [{"job_id": "{x}", "bash_cmd": f"echo {said}"} for said in ("one", "two", "three")]
     versions = iter([catalogue_of({"told": each}) for each in words])
@@ -234,7 +235,7 @@ def test_a_parcel_is_run_by_the_definitions_it_was_claimed_by(bench: Bench) -> N
     bench.hint("told", "1", "2")
     bench.hint("told", "3")
     outputs = world.ledger.transact(lambda tx: tx.column("SELECT output FROM round ORDER BY job"))
-    assert outputs == ["one\n", "one\n", "two\n"]
+    assert outputs == ["one\n", "one\n", "three\n"]
 
 
 def test_claims_that_do_not_stand_any_more_are_told_to_stop() -> None:
