@@ -4,9 +4,20 @@ import os
 
 import pytest
 
-from actors import planner
+from actors import executor, planner
 from jobs.states import LIVE, sql_list
-from ledger import claims, counts, freshness, grooming, partitions, pausing, planning, splitting, workers
+from ledger import (
+    claims,
+    counts,
+    finishing,
+    freshness,
+    grooming,
+    partitions,
+    pausing,
+    planning,
+    splitting,
+    workers,
+)
 from ledger.connection import Ledger
 from planner.partitions import Layout
 from tests.simulation.__main__ import run_seeds
@@ -59,6 +70,14 @@ MUTANTS = {
         faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
         first=16,
     ),
+    "a late worker's success is taken": Mutant(
+        sql(finishing, "_FINISH", "job.claim = given.claim", "true"),
+        theme="templates",
+        faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
+    ),
+    "who has succeeded tells nobody": Mutant(
+        code(executor, "_tell", lambda tx, catalogue, finished: []), theme="templates"
+    ),
     "lost hints are not repeated": Mutant(
         code(grooming, "announce_ready", lambda tx, limit: []), theme="templates", faults=LOSSES
     ),
@@ -66,7 +85,7 @@ MUTANTS = {
         sql(grooming, "_LOST", "worker.lease_until <", "false AND now() <"), theme="templates", faults=DEADLY
     ),
     "parents' news are not owed": Mutant(
-        code(planner.judging, "owe", lambda tx, ended: None), theme="templates", faults=DEADLY, first=10
+        code(planner.submissions, "_OWE", "SELECT 1 WHERE false"), theme="templates", faults=DEADLY, first=10
     ),
     "one parent opens the gate": Mutant(
         sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=1
