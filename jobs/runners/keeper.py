@@ -28,8 +28,6 @@ COUNT_EVERY_S = 0.1
 COUNT_SHARE = 20
 SHELL = "/bin/sh"
 _PR_SET_CHILD_SUBREAPER = 36
-#: What Python ignores or hears, and the command is to find as usual.
-_HEARD = ("SIGPIPE", "SIGXFSZ", "SIGCHLD", "SIGTERM", "SIGINT", "SIGHUP")
 
 
 def main() -> None:
@@ -70,8 +68,7 @@ def _become(errand: dict) -> None:  # type: ignore[type-arg] # marshal knows pla
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         signal.set_wakeup_fd(-1)
-        for name in _HEARD:
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+        _hear_as_usual()
         _execute(errand["argv"], errand["env"], errand["limits"])
     except MemoryError:
         os.write(2, b"the memory limit leaves no room to start anything\n")
@@ -81,6 +78,14 @@ def _become(errand: dict) -> None:  # type: ignore[type-arg] # marshal knows pla
         os._exit(127 if getattr(error, "errno", 0) == errno.ENOENT else 126)
     finally:
         os._exit(126)
+
+
+def _hear_as_usual() -> None:
+    """The command is to find no signal ignored, be it by Python, by us, or by whoever started the worker: a shell has
+    what it starts in the background ignore some."""
+    for number in signal.valid_signals():
+        if signal.getsignal(number) not in (signal.SIG_DFL, None):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _execute(argv: list[str], env: dict[str, str], limits: list[tuple[int, int, int]]) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 import socket
 import zipfile
 from collections.abc import Iterator
@@ -19,6 +20,10 @@ from tests.jobs.runners.runner_bench import Bench, error_of, eventually, program
 
 #: Signals that have names, by their bits; of the others the C library keeps two for itself.
 _NAMED = (1 << 31) - 1
+_TELL = (
+    'cat; ls /proc/$$/fd | tr "\\n" " "; echo; ps -o pid=,pgid=,sid= -p $$; echo $$;'
+    ' while read -r line; do case $line in SigBlk*|SigIgn*) echo "$line";; esac; done < /proc/$$/status'
+)
 SAY = 'for each in "$@"; do echo "<$each>"; done'
 
 
@@ -131,12 +136,13 @@ def test_a_program_sees_the_environment_of_a_command(
 
 
 def test_a_program_finds_its_streams_and_signals_as_usual(programs: Programs) -> None:
-    """Nothing of how it was started is left to it. The shell reads its own signals: while it starts another program it
-    may block them all."""
-    outcome = programs.run(
-        'cat; ls /proc/$$/fd | tr "\\n" " "; echo; ps -o pid=,pgid=,sid= -p $$; echo $$;'
-        ' while read -r line; do case $line in SigBlk*|SigIgn*) echo "$line";; esac; done < /proc/$$/status'
-    )
+    """Nothing of how it was started is left to it, nor of how its worker was. The shell reads its own signals: while it
+    starts another program it may block them all."""
+    usual = signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # As in the background of a shell.
+    try:
+        outcome = programs.run(_TELL)
+    finally:
+        signal.signal(signal.SIGQUIT, usual)
     descriptors, numbers, own, *signals = outcome.output.splitlines()
     assert set(descriptors.split()) <= {"0", "1", "2", "10"}  # A shell keeps its script open under 10.
     assert numbers.split() == [own] * 3
