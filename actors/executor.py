@@ -102,9 +102,10 @@ def settle(
         rest = {right: outcome for right, outcome in outcomes.items() if right.job not in finished}
         recorded = claims.record(tx, rest) if rest else claims.NOTHING
         paces.note(tx, [*(paces_s or {}).items()])
-        ready = _tell(tx, catalogue, finished)
+        # Before the children are told: that may end who is waited for last, and the submission with it.
         pushing = wishes.pushing(tx, [job for job, app in finished.items() if may_push(catalogue, app)])
         submissions.owe(tx, pushing)
+        ready = _tell(tx, catalogue, finished)
         submissions.settle_watchers(tx, [job for job in finished if job not in pushing])
         taken, awaited = _take_on(tx, catalogue, ready, appetite)
         on = {job.id for job in taken}
