@@ -148,6 +148,23 @@ def test_what_may_begin_by_an_end_is_taken_on_where_its_queue_is(bench: Bench, s
     assert bench.holdings.known() == []
 
 
+def test_what_follows_is_planned_though_the_end_of_a_child_ends_the_submission(bench: Bench) -> None:
+    words = {"job_id": "{x}", "bash_cmd": "true"}
+    bench.world.define(
+        {
+            "a": words,
+            "asked": {**words, "depends_on": {"app_name": ["a"], "when": "failed"}},
+            "follows": {**words, "depends_on": {"app_name": ["a"]}},
+        }
+    )
+    bench.world.submit("asked")
+    bench.hint("a")
+    assert bench.world.state("asked") is State.SKIPPED
+    bench.world.queue.extend(bench.sent)
+    bench.world.deliver()
+    assert bench.world.state("follows") is State.READY
+
+
 def test_users_writes_and_the_jobs_success_commit_together(bench: Bench) -> None:
     bench.run("transfer")
     assert bench.effects() == 1
