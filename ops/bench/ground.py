@@ -3,15 +3,15 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from jobs.errors import SluiceError
 from ops.bench.courses import WITHIN_S, Given, whole
-from ops.bench.crew import Crew, crew
+from ops.bench.crew import PROCESSES, Crew, crew
 from ops.bench.marks import VARIABLE, Marks
 from ops.bench.sample import Figures
 
@@ -62,6 +62,35 @@ def measured(
     cpu_s = crew.cpu_s()
     figures = told(timed(marks, count, ask))
     return {**figures, "workers_us_a_job": (crew.cpu_s() - cpu_s) / count * 1e6}
+
+
+class Desk(Protocol):
+    """From where a course is asked for."""
+
+    @property
+    def crew(self) -> Crew: ...
+    @property
+    def marks(self) -> Marks: ...
+
+
+D = TypeVar("D", bound=Desk)
+
+
+def at_desks(desk_of: Callable[[Ground, int], AbstractContextManager[D]]) -> Callable[..., Figures]:
+    """What runs courses, each at a desk of its own for so many processes."""
+
+    def run(
+        ground: Ground,
+        ask: Callable[[D], None],
+        jobs: int,
+        *,
+        processes: int = PROCESSES,
+        told: Callable[[Given], Figures] = whole,
+    ) -> Figures:
+        with desk_of(ground, processes) as desk:
+            return measured(desk.crew, desk.marks, jobs, lambda: ask(desk), told)
+
+    return run
 
 
 def begun(crew: Crew, marks: Marks, processes: int) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Engine, create_engine, make_url
 
-from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, bulks, hops, whole
-from ops.bench.crew import PROCESSES, Crew
-from ops.bench.ground import Contender, Ground, begun, measured, timed
+from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, bulks, hops
+from ops.bench.crew import Crew
+from ops.bench.ground import Contender, Ground, at_desks, begun, timed
 from ops.bench.marks import Marks
 from ops.bench.sample import Figures
 
@@ -68,18 +68,6 @@ def _layers(desk: _Desk) -> None:
     desk.enqueue("layers")
 
 
-def _run(
-    ground: Ground,
-    ask: Callable[[_Desk], None],
-    jobs: int,
-    *,
-    processes: int = PROCESSES,
-    told: Callable[..., Figures] = whole,
-) -> Figures:
-    with _desk(ground, processes) as desk:
-        return measured(desk.crew, desk.marks, jobs, lambda: ask(desk), told)
-
-
 @contextmanager
 def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
     """Its tables and its queue made, its workers warm."""
@@ -101,6 +89,7 @@ def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
         engine.dispose()
 
 
+_run = at_desks(_desk)
 COURSES: Mapping[str, Callable[[Ground], Figures]] = {
     "flat": partial(_run, ask=_flat, jobs=FLAT),
     "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),

@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops, whole
-from ops.bench.crew import PROCESSES, Crew
-from ops.bench.ground import Contender, Ground, begun, measured, timed
+from ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops
+from ops.bench.crew import Crew
+from ops.bench.ground import Contender, Ground, at_desks, begun, timed
 from ops.bench.marks import Marks
 from ops.bench.sample import Figures
 
@@ -50,18 +50,6 @@ def _chain(desk: _Desk) -> None:
     desk.enqueue("hop", [0])
 
 
-def _run(
-    ground: Ground,
-    ask: Callable[[_Desk], None],
-    jobs: int,
-    *,
-    processes: int = PROCESSES,
-    told: Callable[..., Figures] = whole,
-) -> Figures:
-    with _desk(ground, processes) as desk:
-        return measured(desk.crew, desk.marks, jobs, lambda: ask(desk), told)
-
-
 @contextmanager
 def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
     """Its tables made, its workers warm."""
@@ -84,6 +72,7 @@ def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
             runner.run(connection.close())
 
 
+_run = at_desks(_desk)
 COURSES: Mapping[str, Callable[[Ground], Figures]] = {
     "flat": partial(_run, ask=_flat, jobs=FLAT),
     "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),
