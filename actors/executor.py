@@ -1,6 +1,8 @@
-"""The executor's two transactions. What lies between them, running the jobs, is the worker's (see actors.running).
+"""The executor's two transactions: ``claim`` and ``settle``. What lies between them, running the jobs, is the worker's
+(see actors.running); ``settle`` may claim what is to be run next, so that nothing lies between it and the next claim.
 
-A third takes the place of the second where the work goes on until it is stopped: the claim stands, without a worker.
+``leave`` takes the place of the second where the work goes on until it is stopped: the claim stands, without a worker.
+``record`` does where there is no run to go on from: claims that nobody here knows of, and work that was looked at.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -125,8 +127,10 @@ def _take_on(
     tx: Tx, catalogue: Catalogue, ready: list[Ready], appetite: Appetite | None
 ) -> tuple[list[Claimed], list[Ready]]:
     """As if a hint for the most urgent of these had come by the broker: the jobs, and what waited for them to run."""
-    served = [job for job in ready if appetite and appetite.serves(job.app) and job.app in catalogue]
-    if not served or appetite is None:
+    if appetite is None:
+        return [], []
+    served = [job for job in ready if appetite.serves(job.app) and job.app in catalogue]
+    if not served:
         return [], []
     first = min(served, key=lambda job: (Urgency.of(job.priority, job.urgent_by), job.due_at))
     hint = Execute(app=first.app, jobs=(Turn(first.job, first.round),))

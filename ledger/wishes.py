@@ -33,19 +33,16 @@ GROUP BY submission, job ORDER BY submission, job
 ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wish)
 """
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
+_OF_PUSHERS = f"""
+FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
+"""
 _PUSHERS = f"""
 SELECT job.app, job.key, job.state, job.kwargs, job.overrides,
        array_agg(submission.number ORDER BY submission.number) AS submissions
-FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
-WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING})
-  AND {STILL_WANTS} AND submission.push
-GROUP BY job.id ORDER BY job.id
+{_OF_PUSHERS} GROUP BY job.id ORDER BY job.id
 """
-_PUSHING_JOBS = f"""
-SELECT DISTINCT job.id FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
-WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
-ORDER BY job.id
-"""
+_PUSHING_JOBS = f"SELECT DISTINCT job.id {_OF_PUSHERS} ORDER BY job.id"
 # Those who asked for a job that waits, or for one that does, and what they asked for it under.
 _ASKERS = f"""
 SELECT submission.number, submission.request, job.app, job.key
