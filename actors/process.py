@@ -121,6 +121,7 @@ class Process:
 
     def _begin(self) -> None:
         self._lifeline.start()
+        self._running.start()
         if self._ticker:
             self._ticker.start()
 

@@ -15,6 +15,7 @@ from actors.attaching import Attaching
 from actors.executor import Appetite
 from actors.holdings import Holdings
 from actors.journaling import Journaling
+from actors.load import Load, Relief
 from actors.paces import Paces
 from actors.transacting import Transacting
 from actors.versions import NotHere, Versions
@@ -34,7 +35,7 @@ from ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: Outcomes of a parcel are recorded together, but none waits longer than this for the others.
+#: Outcomes of a parcel are recorded together, those that have waited longer than this before the next run begins.
 RECORD_WITHIN_S = 0.1
 #: A thread goes on with what follows from its own jobs for so long. Then it is the turn of the messages that wait.
 TURN_S = 0.5
@@ -75,8 +76,13 @@ class Running:
         self._runners: dict[str, tuple[App, Runner]] = {}
         self._paces = Paces()
         self._appetite = Appetite(worker, serves, self._paces.at_once)
+        self._relief = Relief(self._relieve)
         self._ending = Event()
         self._left_alone: set[str] = set()
+
+    def start(self) -> None:
+        """From now on no job waits behind a long one in a thread of ours."""
+        self._relief.start()
 
     def execute(self, message: Execute, delivery: Delivery) -> None:
         """See to one parcel. Its message is done with once the jobs are claimed: from then on a lease protects them."""
@@ -118,7 +124,7 @@ class Running:
         while claimed:
             stops = self._holdings.take(job.right for job in claimed)
             try:
-                outcomes = self._run_all(catalogue, claimed, stops)
+                outcomes = self._run_all(catalogue, Load(claimed), stops)
                 goes_on = time.monotonic() < over_at and not self._holdings.draining
                 catalogue = self._catalogue()
                 claimed = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
@@ -131,23 +137,29 @@ class Running:
             self._left_alone.add(app)
             _LOG.warning("%s has left the definitions; its jobs are not claimed here and stay ready", app)
 
-    def _run_all(
-        self, catalogue: Catalogue, claimed: list[Claimed], stops: dict[Claim, Event]
-    ) -> dict[Claim, Outcome]:
+    def _run_all(self, catalogue: Catalogue, load: Load, stops: dict[Claim, Event]) -> dict[Claim, Outcome]:
         """What is still to be written down."""
-        outcomes: dict[Claim, Outcome] = {}
-        recorded_at = time.monotonic()
-        for job in claimed:
-            if time.monotonic() - recorded_at > RECORD_WITHIN_S:
-                self._settle(self._catalogue(), outcomes)
-                outcomes, recorded_at = {}, time.monotonic()
-            outcome = self._run(catalogue, job, stops[job.right])
-            self._holdings.release([job.right])
-            if outcome is None:
-                self._send([Executed(jobs=(job.id,))])
-            elif outcome.ending is not Ending.GOES_ON:
-                outcomes[job.right] = outcome
-        return outcomes
+        if len(stops) > 1:
+            self._relief.watch(load)
+        try:
+            recorded_at = time.monotonic()
+            while job := load.next():
+                if time.monotonic() - recorded_at > RECORD_WITHIN_S:
+                    self._settle(self._catalogue(), load.outcomes())
+                    recorded_at = time.monotonic()
+                outcome = self._run(catalogue, job, stops[job.right])
+                self._holdings.release([job.right])
+                if outcome is None:
+                    self._send([Executed(jobs=(job.id,))])
+                elif outcome.ending is not Ending.GOES_ON:
+                    load.note(job.right, outcome)
+        finally:
+            self._relief.forget(load)
+        return load.outcomes()
+
+    def _relieve(self, outcomes: dict[Claim, Outcome]) -> None:
+        self._holdings.release(outcomes)
+        self._settle(self._catalogue(), outcomes)
 
     def _run(self, catalogue: Catalogue, job: Claimed, stop: Event) -> Outcome | None:
         """What came of it; None where the run committed its own success."""

@@ -1,4 +1,4 @@
-"""A world with schedules, and one with a grid."""
+"""A world with schedules, one with a grid, and one executor by itself."""
 
 import sys
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.actors.bench import Bench
 from tests.actors.crew import Crew
 from tests.actors.unending import Site
 from tests.timed import Timed
@@ -34,3 +35,9 @@ def started(site: Site) -> Site:
 @pytest.fixture
 def crew(world: World) -> Crew:
     return Crew(world)
+
+
+@pytest.fixture
+def bench(world: World, tmp_path: Path) -> Iterator[Bench]:
+    yield Bench(world, tmp_path)
+    world.ledger.transact(lambda tx: tx.write("DROP TABLE effect"))

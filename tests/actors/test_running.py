@@ -1,10 +1,8 @@
 """What happens between a claim and its outcome."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -12,99 +10,12 @@ from actors.assembly import stores
 from actors.holdings import Holdings
 from actors.running import Running
 from actors.settings import Settings
-from broker.messages import Execute, Message, Turn
-from jobs.catalogue import load
+from broker.messages import Execute
 from jobs.ref import Claim
 from jobs.states import State
-from ledger import workers
+from tests.actors.bench import Bench
 from tests.broker.conftest import until
-from tests.world import LEASE_S, World, catalogue_of
-
-SOURCE = """
-from jobs import app
-
-@app(job_id="{x}")
-def transfer(job):
-    with job.transaction() as connection:
-        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
-
-@app(job_id="{x}")
-def overtaken(job):
-    with job.transaction() as connection:
-        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
-        connection.execute("UPDATE job SET claim = claim + 1 WHERE app = 'overtaken'")
-
-@app(job_id="{x}")
-def broken(job):
-    with job.transaction() as connection:
-        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
-        raise RuntimeError("after the write")
-
-@app(job_id="{x}")
-async def later(job):
-    job.log.info("done")
-"""
-
-
-class Acknowledged:
-    """A delivery that notes whether the ledger had the claims when it was acknowledged."""
-
-    def __init__(self) -> None:
-        self.verdicts: list[str] = []
-
-    def acknowledge(self) -> None:
-        self.verdicts.append("acknowledged")
-
-    def give_back(self) -> None:
-        self.verdicts.append("given back")
-
-
-class Bench:
-    """One executor on the world's ledger; what it sends is kept."""
-
-    def __init__(self, world: World, folder: Path) -> None:
-        (folder / "definitions.py").write_text(SOURCE)
-        world.catalogue = load([str(folder / "definitions.py")])
-        self.world = world
-        self.holdings = Holdings()
-        self.sent: list[Message] = []
-        self.worker = uuid4()
-        world.ledger.transact(
-            lambda tx: workers.join(
-                tx, self.worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S
-            )
-        )
-        self.running = Running(
-            world.ledger,
-            lambda: world.catalogue,
-            self.holdings,
-            self.worker,
-            self.sent.extend,
-            stores=stores(Settings()),
-        )
-        world.ledger.transact(lambda tx: tx.write("CREATE TABLE IF NOT EXISTS effect (key text)"))
-        world.ledger.transact(lambda tx: tx.write("DELETE FROM effect"))
-
-    def run(self, app: str) -> Acknowledged:
-        self.world.submit(app)
-        return self.hint(app)
-
-    def hint(self, app: str, *keys: str) -> Acknowledged:
-        """Have the executor hear of jobs that are ready, in one parcel."""
-        delivery = Acknowledged()
-        jobs = [f"{app}/{key}" for key in keys or ("1",)]
-        turns = tuple(Turn(self.world.known(job).id, self.world.round(job)) for job in jobs)
-        self.running.execute(Execute(app=app, jobs=turns), delivery)
-        return delivery
-
-    def effects(self) -> int:
-        return int(self.world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM effect"))[0])
-
-
-@pytest.fixture
-def bench(world: World, tmp_path: Path) -> Iterator[Bench]:
-    yield Bench(world, tmp_path)
-    world.ledger.transact(lambda tx: tx.write("DROP TABLE effect"))
+from tests.world import catalogue_of
 
 
 def test_a_parcel_is_acknowledged_once_and_a_success_needs_no_judge(bench: Bench) -> None:

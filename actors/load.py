@@ -1,0 +1,104 @@
+"""What a thread has taken on in one claim: jobs that it has yet to run, and outcomes that it has yet to tell.
+
+Jobs that are mostly short are claimed several at once, and one of them may turn out long. Then what lies behind it is
+given back, for others to run, and what has ended before it is written down: neither waits for hours.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from threading import Event, Lock, Thread
+
+from jobs.errors import SluiceError
+from jobs.outcome import Ending, Outcome
+from jobs.ref import Claim
+from ledger.claims import Claimed
+
+_LOG = logging.getLogger("sluice.executor")
+
+#: A run that takes longer than this holds up what was claimed with it; no faster than this does anybody look.
+HELD_UP_S = 0.3
+_LOOK_EVERY_S = 0.1
+
+_HELD_UP = Outcome(ending=Ending.NOT_BEGUN, error="a run before it in its thread took long")
+
+
+class Load:
+    """One thread runs it to its end; another one may take away what is held up meanwhile."""
+
+    def __init__(self, jobs: Iterable[Claimed]) -> None:
+        self._ahead = deque(jobs)
+        self._outcomes: dict[Claim, Outcome] = {}
+        self._began_at = time.monotonic()
+        self._lock = Lock()
+
+    def next(self) -> Claimed | None:
+        """The job to run now, if one is left."""
+        with self._lock:
+            self._began_at = time.monotonic()
+            return self._ahead.popleft() if self._ahead else None
+
+    def note(self, right: Claim, outcome: Outcome) -> None:
+        with self._lock:
+            self._outcomes[right] = outcome
+
+    def outcomes(self) -> dict[Claim, Outcome]:
+        """What is to be told, by whoever asks: nobody else is given it."""
+        with self._lock:
+            outcomes, self._outcomes = self._outcomes, {}
+            return outcomes
+
+    def held_up(self) -> dict[Claim, Outcome]:
+        """What is to be told of all but the job that runs, if that takes long: of those behind it too."""
+        with self._lock:
+            if time.monotonic() - self._began_at < HELD_UP_S:
+                return {}
+            outcomes, self._outcomes = self._outcomes, {}
+            outcomes.update((job.right, _HELD_UP) for job in self._ahead)
+            self._ahead.clear()
+            return outcomes
+
+
+class Relief:
+    """A thread that has ``settle`` see to what is held up. While nobody has more than one job it does not wake."""
+
+    def __init__(self, settle: Callable[[dict[Claim, Outcome]], None]) -> None:
+        self._settle = settle
+        self._loads: set[Load] = set()
+        self._any = Event()
+        self._lock = Lock()
+
+    def start(self) -> None:
+        """It ends with the process."""
+        Thread(target=self._live, name="relief", daemon=True).start()
+
+    def watch(self, load: Load) -> None:
+        with self._lock:
+            self._loads.add(load)
+            self._any.set()
+
+    def forget(self, load: Load) -> None:
+        with self._lock:
+            self._loads.discard(load)
+
+    def look(self) -> None:
+        with self._lock:
+            loads = [*self._loads]
+            if not loads:
+                self._any.clear()
+        for load in loads:
+            if outcomes := load.held_up():
+                self._relieve(outcomes)
+
+    def _relieve(self, outcomes: dict[Claim, Outcome]) -> None:
+        try:
+            self._settle(outcomes)
+        except SluiceError as error:
+            # Their claims are nobody's once their thread is done, and the next beat gives them back.
+            _LOG.error("%d outcomes could not be told: %s", len(outcomes), error)
+
+    def _live(self) -> None:
+        while self._any.wait():
+            self.look()
+            time.sleep(_LOOK_EVERY_S)

@@ -1,0 +1,64 @@
+"""Short jobs are claimed several at once, and one of them turns out long."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from broker.messages import Execute, Turn
+from jobs.outcome import Ending
+from jobs.states import State
+from tests.actors.bench import Acknowledged, Bench
+from tests.broker.conftest import until
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    return tmp_path / "gate"
+
+
+@pytest.fixture
+def held_up(bench: Bench, gate: Path) -> Iterator[Future[Acknowledged]]:
+    """Three jobs in one thread, the second of which runs until the gate is open."""
+    long = f'[ "$1" != 2 ] || until [ -e {gate} ]; do sleep 0.02; done'
+    bench.world.define({"mostly": {"job_id": "{x}", "bash_cmd": f"bash -c '{long}' run {{x}}"}})
+    bench.world.submit("mostly", None, keys=["1", "2", "3"])
+    with ThreadPoolExecutor(1) as thread:
+        yield thread.submit(bench.hint, "mostly", "1", "2", "3")
+        gate.touch()
+
+
+def _states(bench: Bench) -> list[State]:
+    return [bench.world.state(f"mostly/{key}") for key in "123"]
+
+
+def test_what_was_claimed_with_a_long_run_does_not_wait_for_it(
+    bench: Bench, held_up: Future[Acknowledged], gate: Path
+) -> None:
+    bench.running.start()
+    until(lambda: _states(bench) == [State.SUCCEEDED, State.RUNNING, State.READY])
+    turn = Turn(bench.world.known("mostly/3").id, bench.world.round("mostly/3"))
+    until(lambda: Execute(app="mostly", jobs=(turn,)) in bench.sent)
+    bench.hint("mostly", "3")
+    assert _states(bench) == [State.SUCCEEDED, State.RUNNING, State.SUCCEEDED]
+    assert not held_up.done()
+    gate.touch()
+    held_up.result(timeout=30)
+    assert _states(bench) == [State.SUCCEEDED] * 3
+    assert bench.holdings.known() == []
+    rounds = bench.world.ledger.transact(
+        lambda tx: tx.rows("SELECT key, ending FROM round JOIN job ON job = job.id ORDER BY key, round.claim")
+    )
+    assert rounds == [
+        ("1", Ending.DONE),
+        ("2", Ending.DONE),
+        ("3", Ending.NOT_BEGUN),
+        ("3", Ending.DONE),
+    ]
+
+
+def test_what_was_given_back_is_not_asked_about_any_more(bench: Bench, held_up: Future[Acknowledged]) -> None:
+    bench.running.start()
+    until(lambda: _states(bench) == [State.SUCCEEDED, State.RUNNING, State.READY])
+    assert [claim.job for claim in bench.holdings.claims()] == [bench.world.known("mostly/2").id]
