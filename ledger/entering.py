@@ -6,12 +6,13 @@ that overlap wait for each other's uncommitted keys in one direction only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from jobs.plan import PlannedJob, Standing
 from jobs.ref import JobName
-from jobs.states import SKIP, WANT, By, State
+from jobs.states import RELEASE, SKIP, WANT, By, State
 from jobs.work_ids import parts_of
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
@@ -22,6 +23,7 @@ _TERMS = {
     "app": "text[]",
     "state": "text[]",
     "open": "bool[]",
+    "begins": "bool[]",
     "digest": "text[]",
     "priority": "int[]",
     "max_fails": "int[]",
@@ -55,10 +57,25 @@ def _value(column: str, given: str = "") -> str:
     return f"{given}{column}::jsonb" if column in _JSON else f"{given}{column}"
 
 
+# Whoever waits for nobody and has the time for it is ready as soon as it is there: it was released at the same moment.
+_BEGINS = f"""
+(terms.begins AND coalesce({_value("not_before")} <= {NOW}, true) AND coalesce(end_before > {NOW}, true))
+"""
+_ENTERED = {
+    **{standing.verb.target: [("-", standing.verb)] for standing in Standing},
+    State.READY: [("-", WANT), (WANT.target, RELEASE)],
+}
+_STEPS = ", ".join(
+    f"('{state}', {nth}, '{source}', '{verb.target}', '{verb.name}')"
+    for state, steps in _ENTERED.items()
+    for nth, (source, verb) in enumerate(steps)
+)
+_OWN = [name for name in _TERMS if name not in ("state", "begins")]
 _INSERT = f"""
 WITH made AS (
-    INSERT INTO job (key, work_ids, {", ".join(_TERMS)}, created_at, changed_at)
-    SELECT key, work_ids::jsonb, {", ".join(map(_value, _TERMS))}, {NOW}, {NOW}
+    INSERT INTO job (key, work_ids, {", ".join(_OWN)}, state, announced_at, created_at, changed_at)
+    SELECT key, work_ids::jsonb, {", ".join(map(_value, _OWN))},
+           CASE WHEN {_BEGINS} THEN '{State.READY}' ELSE state END, CASE WHEN {_BEGINS} THEN {NOW} END, {NOW}, {NOW}
     FROM unnest(%(keys)s::text[], %(work_ids)s::text[], %(terms)s::int[], %(offsets_s)s::float8[])
          WITH ORDINALITY AS new (key, work_ids, term, offset_s, nth)
     JOIN {_TERMS_GIVEN} USING (term)
@@ -67,12 +84,13 @@ WITH made AS (
     RETURNING id, app, key, state, changed_at
 ), logged AS (
     INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-    SELECT id, changed_at, '-', made.state, verb, '{By.PLANNER}', 0, 0
-    FROM made JOIN unnest(%(targets)s::text[], %(verbs)s::text[]) AS made_by (state, verb) USING (state)
+    SELECT id, changed_at, step.source, step.target, step.verb, '{By.PLANNER}', 0, 0
+    FROM made JOIN (VALUES {_STEPS}) AS step (state, nth, source, target, verb) USING (state)
+    ORDER BY id, nth
 )
-SELECT id, app, key FROM made
+SELECT id, app, key, state FROM made
 """
-_WOKEN = [name for name in _TERMS if name not in ("app", "state")]
+_WOKEN = [name for name in _OWN if name != "app"]
 _GIVEN = f"""
 (SELECT id, offset_s, terms.*
  FROM unnest(%(jobs)s::bigint[], %(terms)s::int[], %(offsets_s)s::float8[]) AS named (id, term, offset_s)
@@ -134,22 +152,29 @@ RETURNING job.id, job.pool
 """
 _SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED}'")
 
-_VERBS = {standing.verb.target: standing.verb.name for standing in Standing}
+
+class Made(NamedTuple):
+    """The jobs that were not there before, and those of them that are ready."""
+
+    ids: dict[JobName, int]
+    ready: list[int]
 
 
-def insert(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
-    """Insert what is not there yet: what this very transaction made."""
+def insert(tx: Tx, jobs: Sequence[PlannedJob], *, begin: bool = False) -> Made:
+    """Insert what is not there yet: what this very transaction made. Where they may ``begin``, those that wait for
+    nobody and stand in no line are ready by that; whoever asked sends the word."""
     if not jobs:
-        return {}
+        return Made({}, [])
     rows = tx.rows(
         _INSERT,
         keys=[job.name.key for job in jobs],
         work_ids=[job.work_ids and _json(parts_of(job.work_ids)) for job in jobs],
-        targets=list(_VERBS),
-        verbs=list(_VERBS.values()),
-        **_terms(jobs),
+        **_terms(jobs, begin=begin),
     )
-    return {JobName(app, key): id for id, app, key in rows}
+    return Made(
+        {JobName(app, key): id for id, app, key, _ in rows},
+        [id for id, _, _, state in rows if state == State.READY],
+    )
 
 
 def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> set[int]:
@@ -185,7 +210,7 @@ def is_open(job: PlannedJob) -> bool:
     return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
 
 
-def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
+def _terms(jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[str, list[object]]:
     """The distinct terms as columns, for each job which of them are its own, counted from 1, and what it is put off."""
     jobs = [*jobs]
     places: dict[tuple[object, ...], int] = {}
@@ -197,6 +222,7 @@ def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
             job.name.app,
             job.standing,
             is_open(job),
+            bool(job.gates),
             job.digest,
             id(job.policy),
             id(job.overrides),
@@ -206,18 +232,19 @@ def _terms(jobs: Iterable[PlannedJob]) -> dict[str, list[object]]:
             job.pool,
         )
         if mark not in places:
-            rows.append(_row(job))
+            rows.append(_row(job, begin=begin))
             places[mark] = len(rows)
         terms.append(places[mark])
     return {"terms": terms, "offsets_s": [job.offset_s for job in jobs], **arrays(rows, *_TERMS)}
 
 
-def _row(job: PlannedJob) -> tuple[object, ...]:
+def _row(job: PlannedJob, *, begin: bool) -> tuple[object, ...]:
     policy = job.policy
     return (
         job.name.app,
         job.standing.verb.target,
         is_open(job),
+        begin and is_open(job) and not job.gates and job.pool is None,
         job.digest,
         policy.priority,
         policy.max_fails,

@@ -15,7 +15,7 @@ from jobs.states import By, State
 from ledger import counts, entering, gates, pausing, reviving, splitting, urgency, wishes
 from ledger.connection import Tx, arrays
 from ledger.counts import Told
-from ledger.release import Ready, release, strand
+from ledger.release import Ready, release, released, strand
 
 _NAMED = """
 FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)
@@ -74,7 +74,7 @@ def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:
 def plan(tx: Tx, plan: Plan) -> Told:
     """Enter a plan: the jobs of it that may run at once. The submissions that it is for are active by now."""
     paused = pausing.hold_still(tx, {number for number, _, _ in plan.wants})
-    made = entering.insert(tx, plan.jobs)
+    made, begun = entering.insert(tx, plan.jobs, begin=not paused)
     older, split, held_back = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
     ids = made | older
     reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
@@ -101,8 +101,8 @@ def plan(tx: Tx, plan: Plan) -> Told:
     urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in fresh)}))
     wanted_in_vain = [ids[name] for number, name, _ in plan.wants if number in paused]
     ready = pausing.follow(tx, sorted({*held_back, *halves, *revived, *wanted_in_vain}))
-    may_run = [*touched, *moved, *(ids[job.name] for job in fresh if entering.is_open(job))]
-    ready += release(tx, By.PLANNER, may_run)
+    may_run = {*touched, *moved, *(ids[job.name] for job in fresh if entering.is_open(job))}.difference(begun)
+    ready += [*release(tx, By.PLANNER, sorted(may_run)), *released(tx, begun)]
     stranded = strand(tx, touched)
     told = counts.tell(tx, [*(ids[name] for name in skipped), *stranded])
     turned = tx.column(_TURNED, jobs=touched) if touched else []

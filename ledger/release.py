@@ -63,6 +63,7 @@ _RELEASE_OPENED = {
     )
     for by in sorted(RELEASE.by)
 }
+_RELEASED = f"SELECT {READY_COLUMNS} FROM job WHERE id = ANY(%(jobs)s) ORDER BY id"
 _SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
 
 # What has begun has its inputs: what becomes of the parents after that is none of its business.
@@ -91,6 +92,11 @@ def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
     Those of a pool stand in its line: whoever asked lets them in before his transaction ends.
     """
     return [Ready(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
+
+
+def released(tx: Tx, jobs: list[int]) -> list[Ready]:
+    """Of jobs that this transaction has made ready otherwise."""
+    return [Ready(*row) for row in tx.rows(_RELEASED, jobs=jobs)] if jobs else []
 
 
 def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:

@@ -43,7 +43,7 @@ def enter(
 ) -> Entered:
     """``known`` has the ids of all that they need, of whom ``joined`` were there before and may have come to what is
     needed of them. ``even`` says that none of the others is less urgent than these."""
-    made = entering.insert(tx, jobs)
+    made = entering.insert(tx, jobs).ids
     older = find(tx, [job.name for job in jobs if job.name not in made])
     ids = {**made, **{name: job.id for name, job in older.items()}}
     held = {*tx.column(_HOLD_LIVING, jobs=[job.id for job in older.values()])} if older else set()
@@ -64,7 +64,7 @@ def enter(
 
 def expect(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
     """The ids of jobs that only stand for what others make."""
-    made = entering.insert(tx, jobs)
+    made = entering.insert(tx, jobs).ids
     older = find(tx, [job.name for job in jobs if job.name not in made])
     return {**made, **{name: each.id for name, each in older.items()}}
 

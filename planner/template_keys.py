@@ -50,14 +50,16 @@ class TemplateKeyspace:
         return iter(dict.fromkeys([self.canonical(app, key) for key in named]))
 
     def gates(self, app: App, key: str) -> tuple[Gate, ...]:
+        if not (alternatives := self._catalogue.alternatives(app.name)):
+            return ()
         ids = app.read_key(key)
-        admitting = (each for each in self._catalogue.alternatives(app.name) if relation.admits(each, ids))
-        return tuple(_gate(alternative, ids) for alternative in admitting)
+        return tuple(_gate(each, ids) for each in alternatives if relation.admits(each, ids))
 
     def unmatched(self, app: App, key: str) -> bool:
+        if not (alternatives := self._catalogue.alternatives(app.name)):
+            return False
         ids = app.read_key(key)
-        alternatives = self._catalogue.alternatives(app.name)
-        return bool(alternatives) and not any(relation.admits(each, ids) for each in alternatives)
+        return not any(relation.admits(each, ids) for each in alternatives)
 
     def children(
         self, app: App, key: str, state: State | None = None, *, of: str | None = None
