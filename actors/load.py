@@ -1,4 +1,4 @@
-"""What a thread has taken on in one claim: jobs that it has yet to run, and outcomes that it has yet to tell.
+"""What a thread has claimed at once: jobs of one app that it has yet to run, and outcomes that it has yet to tell.
 
 Jobs that are mostly short are claimed several at once, and one of them may turn out long. Then what lies behind it is
 given back, for others to run, and what has ended before it is written down: neither waits for hours.
@@ -7,7 +7,7 @@ given back, for others to run, and what has ended before it is written down: nei
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 
 from jobs.errors import SluiceError
@@ -27,7 +27,8 @@ _HELD_UP = Outcome(ending=Ending.NOT_BEGUN, error="a run before it in its thread
 class Load:
     """One thread runs it to its end; another one may take away what is held up meanwhile."""
 
-    def __init__(self, jobs: Iterable[Claimed]) -> None:
+    def __init__(self, jobs: Sequence[Claimed]) -> None:
+        self.app = jobs[0].app
         self._ahead = deque(jobs)
         self._outcomes: dict[Claim, Outcome] = {}
         self._began_at = time.monotonic()
@@ -61,9 +62,10 @@ class Load:
 
 
 class Relief:
-    """A thread that has ``settle`` see to what is held up. While nobody has more than one job it does not wake."""
+    """A thread that has ``settle`` see to what is held up, of an app. While nobody has more than one job it does not
+    wake."""
 
-    def __init__(self, settle: Callable[[dict[Claim, Outcome]], None]) -> None:
+    def __init__(self, settle: Callable[[str, dict[Claim, Outcome]], None]) -> None:
         self._settle = settle
         self._loads: set[Load] = set()
         self._any = Event()
@@ -89,11 +91,11 @@ class Relief:
                 self._any.clear()
         for load in loads:
             if outcomes := load.held_up():
-                self._relieve(outcomes)
+                self._relieve(load.app, outcomes)
 
-    def _relieve(self, outcomes: dict[Claim, Outcome]) -> None:
+    def _relieve(self, app: str, outcomes: dict[Claim, Outcome]) -> None:
         try:
-            self._settle(outcomes)
+            self._settle(app, outcomes)
         except SluiceError as error:
             # Their claims are nobody's once their thread is done, and the next beat gives them back.
             _LOG.error("%d outcomes could not be told: %s", len(outcomes), error)

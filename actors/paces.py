@@ -23,6 +23,11 @@ class Paces:
         self._mean_s[app] = mean_s + _SHARE * (took_s - mean_s)
         self._untold.add(app)
 
+    def suppose(self, app: str, took_s: float) -> None:
+        """What a run takes at the least that is not over, where nothing is known of any other."""
+        if app not in self._mean_s:
+            self.note(app, took_s)
+
     def at_once(self, app: str) -> int:
         """How many jobs of this app to take on together."""
         return jobs_at_once(self._mean_s.get(app))

@@ -15,7 +15,7 @@ from actors.attaching import Attaching
 from actors.executor import Appetite
 from actors.holdings import Holdings
 from actors.journaling import Journaling
-from actors.load import Load, Relief
+from actors.load import HELD_UP_S, Load, Relief
 from actors.paces import Paces
 from actors.transacting import Transacting
 from actors.versions import NotHere, Versions
@@ -157,7 +157,8 @@ class Running:
             self._relief.forget(load)
         return load.outcomes()
 
-    def _relieve(self, outcomes: dict[Claim, Outcome]) -> None:
+    def _relieve(self, app: str, outcomes: dict[Claim, Outcome]) -> None:
+        self._paces.suppose(app, HELD_UP_S)
         self._holdings.release(outcomes)
         self._settle(self._catalogue(), outcomes)
 

@@ -12,6 +12,10 @@ from jobs.urgency import Urgency
 #: A parcel holds about this much work, as far as is known, so that no worker sits on what another could run.
 WORK_S = 0.05
 JOBS_MAX = 100
+#: Many of an app of unknown pace are put together too, once they would come to more parcels than this; and so many at
+#: the most. Should they be long, whoever gets several gives back all but the first.
+PARCELS_OF_ONE = 100
+UNKNOWN_MAX = 20
 
 
 class Candidate(Protocol):
@@ -42,8 +46,8 @@ class Parcel(Struct, Generic[C], frozen=True):
 def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel[C]]:
     """Group ready jobs by app, the most urgent first, and of equals the one that was due first.
 
-    An app of unknown pace gets parcels of one. So does a job that once took its worker down,
-    for what it does to a worker it does to all that travel with it.
+    A job that once took its worker down gets a parcel of its own, for what it does to a worker it does to all that
+    travel with it.
     """
     groups: dict[str, list[C]] = {}
     for job in sorted(ready, key=lambda job: (Urgency.of(job.priority, job.urgent_by), job.due_at)):
@@ -53,12 +57,13 @@ def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel
             groups.setdefault(job.app, []).append(job)
     for app, jobs in groups.items():
         rest = iter(jobs)
-        while chunk := tuple(islice(rest, jobs_at_once(paces_s.get(app)))):
+        size = jobs_at_once(paces_s.get(app), of=len(jobs))
+        while chunk := tuple(islice(rest, size)):
             yield Parcel(app, chunk)
 
 
-def jobs_at_once(pace_s: float | None) -> int:
-    """How many jobs of this pace one worker takes on together; one where it is not known."""
+def jobs_at_once(pace_s: float | None, *, of: int = 1) -> int:
+    """How many jobs of this pace one worker takes on together, ``of`` so many that are ready."""
     if pace_s is None:
-        return 1
+        return max(1, min(UNKNOWN_MAX, of // PARCELS_OF_ONE))
     return max(1, min(JOBS_MAX, int(WORK_S / max(pace_s, 1e-6))))

@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from actors.paces import Paces
 from broker.messages import Execute, Turn
 from jobs.outcome import Ending
 from jobs.states import State
 from tests.actors.bench import Acknowledged, Bench
 from tests.broker.conftest import until
+
+
+def test_a_run_that_is_not_over_tells_the_pace_of_an_app_that_had_none() -> None:
+    paces = Paces()
+    paces.note("short", 0.001)
+    for app in ("short", "unknown"):
+        paces.suppose(app, 0.3)
+    assert paces.news() == {"short": 0.001, "unknown": 0.3}
 
 
 @pytest.fixture

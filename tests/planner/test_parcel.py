@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from jobs.urgency import Urgency
 from ledger.release import Ready
 from planner.parcel import parcels
@@ -44,6 +46,15 @@ def test_who_took_a_worker_down_travels_alone_however_tiny() -> None:
     ready = [_ready(1), _ready(2, alone=True), _ready(3)]
     sent = [[job.job for job in parcel.jobs] for parcel in parcels(ready, {"a": TINY_S})]
     assert sorted(sent) == [[1, 3], [2]]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "together"), [(1, {1}), (199, {1}), (200, {2}), (1000, {10}), (1005, {10, 5}), (5000, {20})]
+)
+def test_of_unknown_pace_few_travel_alone_and_many_together(jobs: int, together: set[int]) -> None:
+    sent = [*parcels(map(_ready, range(jobs)), {})]
+    assert {len(parcel.jobs) for parcel in sent} == together
+    assert [job.job for parcel in sent for job in parcel.jobs] == [*range(jobs)]
 
 
 def test_a_higher_priority_outweighs_any_deadline() -> None:
