@@ -14,15 +14,15 @@ from msgspec import Struct
 from actors.announce import announce, tell
 from actors.bubble import may_push
 from actors.walking import follow_turns
-from broker.messages import Execute, Executed, Message, Turn
+from broker.messages import Execute, Executed, Message
 from jobs.catalogue import Catalogue
 from jobs.outcome import Outcome
 from jobs.ref import Claim
 from jobs.states import By
 from jobs.submission import JSON
-from jobs.urgency import Urgency
 from ledger import claims, counts, finishing, paces, submissions, watching, wishes
-from ledger.claims import Claimed, Taken
+from ledger.choosing import in_turn
+from ledger.claims import Claimed, Terms
 from ledger.connection import Ledger, Tx
 from ledger.release import Ready
 
@@ -37,7 +37,9 @@ def claim(
     """
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
-        taken = _claim(tx, catalogue, message, worker, at_once)
+        turns = [(turn.job, turn.round) for turn in message.jobs]
+        terms = _terms(catalogue, message.app, worker)
+        taken = claims.claim(tx, message.app, turns, terms, at_once=at_once)
         return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready, By.EXECUTOR)
 
     return ledger.transact(work)
@@ -104,11 +106,7 @@ def settle(
         rest = {right: outcome for right, outcome in outcomes.items() if right.job not in finished}
         recorded = claims.record(tx, rest) if rest else claims.NOTHING
         paces.note(tx, [*(paces_s or {}).items()])
-        # Before the children are told: that may end who is waited for last, and the submission with it.
-        pushing = wishes.pushing(tx, [job for job, app in finished.items() if may_push(catalogue, app)])
-        submissions.owe(tx, pushing)
-        ready = _tell(tx, catalogue, finished)
-        submissions.settle_watchers(tx, [job for job in finished if job not in pushing])
+        pushing, ready = _tell(tx, catalogue, finished)
         taken, awaited = _take_on(tx, catalogue, ready, appetite)
         on = {job.id for job in taken}
         left = [job for job in ready if job.job not in on]
@@ -118,9 +116,19 @@ def settle(
     return ledger.transact(work)
 
 
-def _tell(tx: Tx, catalogue: Catalogue, finished: Mapping[int, str]) -> list[Ready]:
-    """What may begin by that."""
-    return follow_turns(tx, catalogue, counts.tell(tx, list(finished))) if finished else []
+def _tell(tx: Tx, catalogue: Catalogue, finished: Mapping[int, str]) -> tuple[list[int], list[Ready]]:
+    """Those of these whose children the planner is to plan, and what may begin by them."""
+    if not finished:
+        return [], []
+    ended = [*finished]
+    # What is asked before the children are told: that may end who is waited for last, and the submission with it.
+    concerned = wishes.concerned(
+        tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
+    )
+    submissions.owe(tx, concerned.pushing)
+    ready = follow_turns(tx, catalogue, counts.tell(tx, ended))
+    submissions.settle(tx, concerned.watching)
+    return concerned.pushing, ready
 
 
 def _take_on(
@@ -132,9 +140,12 @@ def _take_on(
     served = [job for job in ready if appetite.serves(job.app) and job.app in catalogue]
     if not served:
         return [], []
-    first = min(served, key=lambda job: (Urgency.of(job.priority, job.urgent_by), job.due_at))
-    hint = Execute(app=first.app, jobs=(Turn(first.job, first.round),))
-    taken = _claim(tx, catalogue, hint, appetite.worker, appetite.at_once(hint.app))
+    first = min(served, key=in_turn)
+    at_once = appetite.at_once(first.app)
+    among = [job for job in served if job.app == first.app and not job.alone]
+    named = [first] if first.alone else sorted(among, key=in_turn)[:at_once]
+    terms = _terms(catalogue, first.app, appetite.worker)
+    taken = claims.take(tx, first.app, named, terms, places=len(named), at_once=at_once)
     return taken.jobs, counts.tell(tx, taken.awaited).ready
 
 
@@ -143,8 +154,6 @@ def _news(recorded: claims.Recorded) -> list[Message]:
     return [*executed, *tell(recorded.ended)]
 
 
-def _claim(tx: Tx, catalogue: Catalogue, hint: Execute, worker: UUID, at_once: int) -> Taken:
-    turns = [(turn.job, turn.round) for turn in hint.jobs]
-    app = catalogue.get(hint.app)
-    digest, unbounded, saga = (app.digest, app.unbounded, app.saga is not None) if app else ("", False, False)
-    return claims.claim(tx, hint.app, turns, worker, digest, at_once=at_once, unbounded=unbounded, saga=saga)
+def _terms(catalogue: Catalogue, name: str, worker: UUID) -> Terms:
+    app = catalogue.get(name)
+    return Terms(worker, app.digest, app.unbounded, app.saga is not None) if app else Terms(worker)

@@ -20,7 +20,7 @@ What holds:
     opening                     tasks and their numbers      collecting  who has heard what jobs came to
     workers                     leases                       schedules   due times, and what became of them
     pruning, litter             what is not kept any longer
-                                                             reads/      what people ask
+    connection, driver          the way to the database      reads/      what people ask
 
 Must not know: definitions, keyspaces, brokers, who calls. Times that are compared are the database's own.
 """

@@ -16,27 +16,24 @@ wait for each other in a circle, and nobody queues for a job that was not announ
 job there is lets it go after all, a hint was spent for nothing: the groomer repeats it like one that was lost.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from jobs.states import CLAIM, State
 from jobs.urgency import Urgency
 from ledger.connection import Tx, arrays
-from ledger.release import ALONE, UNEXPIRED
-from ledger.sql import DUE, IN_TURN, guard
-
-_COLUMNS = f"job.id, job.round, job.priority, job.urgent_by, job.not_before, {DUE}, {ALONE}"
+from ledger.release import ALONE, READY_COLUMNS, UNEXPIRED, Ready
+from ledger.sql import IN_TURN, guard
 
 _HOLD = f"""
-SELECT {_COLUMNS} FROM job JOIN unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round) USING (id)
-WHERE {guard(CLAIM)} AND job.round = given.round AND {UNEXPIRED}
+SELECT {READY_COLUMNS} FROM job JOIN unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, turn) USING (id)
+WHERE {guard(CLAIM)} AND job.round = given.turn AND {UNEXPIRED}
 ORDER BY job.id FOR UPDATE OF job
 """
 # A walk along the index job_urgency. The collation is that index's and no other's, so that none else can serve: see
 # the index.
 _READY = f"""
-SELECT {_COLUMNS} FROM job
+SELECT {READY_COLUMNS} FROM job
 WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
   AND {UNEXPIRED} AND (%(alone)s OR NOT {ALONE}) AND job.id <> ALL(%(held)s::bigint[])
 """
@@ -58,65 +55,51 @@ UNION ALL
 _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
 
 
-class Candidate(NamedTuple):
-    """A job that may be claimed now. ``alone`` as in ``release.Ready``."""
-
-    id: int
-    round: int
-    priority: int
-    urgent_by: datetime | None
-    not_before: datetime | None
-    due_at: datetime
-    alone: bool
-
-    @property
-    def urgency(self) -> Urgency:
-        return Urgency.of(self.priority, self.urgent_by)
-
-    def overtakes(self, other: "Candidate") -> bool:
-        if self.urgency != other.urgency or self.not_before is None or other.not_before is None:
-            return self.urgency < other.urgency
-        return self.not_before < other.not_before
+def hold(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[Ready]:
+    """Those of the jobs that are to be had at these rounds, held for this transaction."""
+    return [Ready(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
 
 
-def choose(tx: Tx, app: str, turns: Sequence[tuple[int, int]], at_once: int = 1) -> list[tuple[int, int]]:
-    """The turns to take for a hint that names these, or for so many ``at_once``: locked, the most urgent first."""
-    most = max(len(turns), at_once)
-    named = [Candidate(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
-    if len(turns) == 1 and any(job.alone for job in named):
-        return _turns(named)
-    among = {"app": app, "held": [job.id for job in named], "alone": most == 1}
-    others = _look(tx, named, most, among)
-    places = _open_places(named, others, most)
-    taken = [Candidate(*row) for row in tx.rows(_TAKE, **among, most=places)] if places else []
-    return _turns(sorted([*named, *taken], key=_place)[:most])
+def choose(tx: Tx, app: str, named: Sequence[Ready], places: int, at_once: int) -> list[Ready]:
+    """The jobs to take for a hint that names so many and of these jobs what is to be had, or for so many ``at_once``:
+    locked, the most urgent first. Those named this transaction holds."""
+    if places == 1 and any(job.alone for job in named):
+        return [*named]
+    most = max(places, at_once)
+    among = {"app": app, "held": [job.job for job in named], "alone": most == 1}
+    vacant = _open_places(named, _look(tx, named, most, among), most) if named else most
+    taken = [Ready(*row) for row in tx.rows(_TAKE, **among, most=vacant)] if vacant else []
+    return sorted([*named, *taken], key=in_turn)[:most]
 
 
-def _look(tx: Tx, named: list[Candidate], most: int, among: Mapping[str, object]) -> list[Candidate]:
+def _look(tx: Tx, named: Sequence[Ready], most: int, among: Mapping[str, object]) -> list[Ready]:
     """Who else is ready, the most urgent first: anybody for a vacant place, else those who may overtake. Not locked."""
     if len(named) < most:
-        return [Candidate(*row) for row in tx.rows(_ANY, **among, most=most)]
-    least = max(named, key=_place)
+        return [Ready(*row) for row in tx.rows(_ANY, **among, most=most)]
+    least = max(named, key=in_turn)
     rows = tx.rows(
         _MORE_URGENT, **among, rank=-least.priority, by=least.urgent_by, start=least.not_before, most=most
     )
-    return sorted((Candidate(*row) for row in rows), key=_place)[:most]
+    return sorted((Ready(*row) for row in rows), key=in_turn)[:most]
 
 
-def _open_places(named: list[Candidate], others: list[Candidate], places: int) -> int:
+def _open_places(named: Sequence[Ready], others: list[Ready], places: int) -> int:
     """How many of the others are to be taken. No more are locked, or other hints would pass over them in vain.
 
     Vacant places go first; then the most urgent of the others against the least urgent of the named, pair by pair.
     """
     vacant = min(places - len(named), len(others))
-    giving_way = sorted(named, key=_place, reverse=True)
+    giving_way = sorted(named, key=in_turn, reverse=True)
     overtaking = zip(others[vacant:], giving_way, strict=False)
-    return vacant + sum(other.overtakes(own) for other, own in overtaking)
+    return vacant + sum(_overtakes(other, own) for other, own in overtaking)
 
 
-def _place(job: Candidate) -> tuple[Urgency, datetime]:
+def _overtakes(other: Ready, own: Ready) -> bool:
+    if other.urgency != own.urgency or other.not_before is None or own.not_before is None:
+        return other.urgency < own.urgency
+    return other.not_before < own.not_before
+
+
+def in_turn(job: Ready) -> tuple[Urgency, datetime]:
+    """By this the most urgent come first, and of equals who was due first."""
     return job.urgency, job.due_at
-
-
-def _turns(chosen: Iterable[Candidate]) -> list[tuple[int, int]]:
-    return [(job.id, job.round) for job in chosen]

@@ -4,17 +4,17 @@ Exactly one claim can hold a job: the claim's number grows with every claim and 
 write, so a worker that comes back late is refused and its result dropped.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from jobs.history import Lost
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim, JobName
 from jobs.states import CLAIM, EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
 from jobs.submission import JSON
-from ledger.choosing import choose
+from ledger.choosing import choose, hold
 from ledger.connection import Tx, arrays
 from ledger.journal import LAST
 from ledger.partitions import LEFT
@@ -168,35 +168,41 @@ class Taken(Struct, frozen=True):
     awaited: list[int]
 
 
-def claim(
-    tx: Tx,
-    app: str,
-    turns: list[tuple[int, int]],
-    worker: UUID,
-    digest: str = "",
-    *,
-    at_once: int = 1,
-    unbounded: bool = False,
-    saga: bool = False,
-) -> Taken:
+class Terms(Struct, frozen=True):
+    """By what a worker claims jobs of an app. ``digest`` is of the definition that it runs them by; by that their work
+    may be ``unbounded``, and then whoever waits for it to run is told once it is started (``watching``). A ``saga``
+    flies from then on: what it has begun is brought to an end, or undone, and has no deadline."""
+
+    worker: UUID
+    digest: str = ""
+    unbounded: bool = False
+    saga: bool = False
+
+
+def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_once: int = 1) -> Taken:
     """Take as many jobs of this app as there are (job, round) pairs: the most urgent ones, which mostly are these. More
     are taken where so many ``at_once`` are.
 
     One of them that is not to be had any more, or less urgent than others that are, leaves its place to another
     (see ``choosing``). Fewer are taken where there are no more, none where the worker has no lease. They come
-    in the order they should be run in. ``digest`` is of the definition that the worker runs them by; by that their
-    work may be ``unbounded``, and then whoever waits for it to run is told once it is started (``watching``). A
-    ``saga`` flies from then on: what it has begun is brought to an end, or undone, and has no deadline.
+    in the order they should be run in.
     """
-    chosen = choose(tx, app, turns, at_once)
+    return take(tx, app, hold(tx, turns), terms, places=len(turns), at_once=at_once)
+
+
+def take(
+    tx: Tx, app: str, named: Sequence[Ready], terms: Terms, *, places: int = 1, at_once: int = 1
+) -> Taken:
+    """The same where these are held already."""
+    chosen = choose(tx, app, named, places, at_once)
     if not chosen:
         return Taken([], [])
-    terms = {"worker": worker, "unbounded": unbounded, "saga": saga, "digest": digest}
-    claimed = tx.structs(Claimed, _CLAIM, **arrays(chosen, "jobs", "rounds"), **terms)
+    turns = [(job.job, job.round) for job in chosen]
+    claimed = tx.structs(Claimed, _CLAIM, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
     if not claimed:
         return Taken([], [])
-    places = {job: place for place, (job, _) in enumerate(chosen)}
-    claimed.sort(key=lambda job: places[job.id])
+    order = {job.job: place for place, job in enumerate(chosen)}
+    claimed.sort(key=lambda job: order[job.id])
     return Taken(claimed, tx.column(_AWAITED, jobs=[job.id for job in claimed]))
 
 

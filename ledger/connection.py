@@ -10,14 +10,13 @@ import msgspec
 import psycopg
 from msgspec import Struct, field
 from psycopg import Connection
-from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from jobs.address import without_password
 from jobs.errors import Unreachable
+from ledger.driver import Plain, Row, Swift
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
 #: What users' code gets for writes of its own: a psycopg connection in an open transaction.
 UserConnection = Connection[Row]
 
@@ -35,6 +34,12 @@ _STEADY = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=of
 #: A statement on more than so many is planned for what it is about all the same, with all that follow it.
 _FEW = 500
 
+#: It was nobody's fault, and the next time it will do.
+_ONCE_MORE = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.InvalidSqlStatementName,
+)
 #: The connection is of no use any more; what it was in the middle of is undone, or has been committed.
 _BROKEN = (
     psycopg.OperationalError,
@@ -50,19 +55,16 @@ class Tx(Struct, frozen=True):
     has set somebody in line or given up a slot: before it ends, others are to be let in (``pools.admit``).
     """
 
-    connection: Connection[Row]
+    connection: Plain
     now: datetime | None
     pools: set[str] = field(default_factory=set)
-    steady: bool = False
 
     def rows(self, sql: str, **params: object) -> list[Row]:
-        cursor = self.connection.cursor(row_factory=tuple_row)
-        return cursor.execute(sql.encode(), self._sent(params)).fetchall()
+        return self.connection.rows(sql, self._sent(params))
 
     def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
         """The rows as structs of this kind; the statement's column names are the fields."""
-        cursor = self.connection.cursor(row_factory=dict_row)
-        rows = cursor.execute(sql.encode(), self._sent(params)).fetchall()
+        rows = self.connection.named_rows(sql, self._sent(params))
         return [msgspec.convert(row, kind) for row in rows]
 
     def column(self, sql: str, **params: object) -> list[Any]:
@@ -71,12 +73,14 @@ class Tx(Struct, frozen=True):
 
     def write(self, sql: str, **params: object) -> int:
         """How many rows a statement without an answer wrote."""
-        return self.connection.execute(sql.encode(), self._sent(params)).rowcount
+        return self.connection.write(sql, self._sent(params))
 
     def _sent(self, params: dict[str, object]) -> dict[str, object]:
         """As they go to the driver, and the time with them."""
-        if self.steady and any(isinstance(value, list) and len(value) > _FEW for value in params.values()):
-            self.connection.execute(b"SET LOCAL plan_cache_mode = force_custom_plan")
+        if isinstance(self.connection, Swift) and any(
+            isinstance(value, list) and len(value) > _FEW for value in params.values()
+        ):
+            self.connection.write("SET LOCAL plan_cache_mode = force_custom_plan", {})
         written = {
             name: written_array(value) if isinstance(value, list) else value for name, value in params.items()
         }
@@ -110,7 +114,6 @@ class Ledger:
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         options = f"-c timezone=UTC -c idle_in_transaction_session_timeout={math.ceil(idle_s_max * 1000)}"
-        self._steady = steady
         self.url = url
         self._clock = clock
         self._pool = ConnectionPool(
@@ -119,9 +122,8 @@ class Ledger:
             max_size=connections,
             timeout=PATIENCE_S,
             open=False,
-            kwargs={"options": f"{options} {_STEADY}", "prepare_threshold": 0}
-            if steady
-            else {"options": options},
+            connection_class=Swift if steady else Plain,
+            kwargs={"options": f"{options} {_STEADY}" if steady else options},
             reconnect_timeout=1.0,
         )
         self._pool.open(wait=False)
@@ -136,7 +138,7 @@ class Ledger:
             try:
                 with self.begin() as tx:
                     return work(tx)
-            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
+            except _ONCE_MORE:
                 if last:
                     raise
             except _BROKEN as error:
@@ -149,18 +151,22 @@ class Ledger:
     def transaction(self) -> Iterator[Tx]:
         """One transaction, committed at the end of the block and never repeated: for users' own writes, which may take
         their time."""
-        with self.begin() as tx:
+        with self._pool.connection() as connection, connection.transaction():
+            tx = self._tx(connection)
             tx.take_time()
             yield tx
 
     @contextmanager
     def begin(self) -> Iterator[Tx]:
         """One transaction, committed at the end of the block and never repeated. It may not stand still."""
-        with self._pool.connection() as connection, connection.transaction():
-            yield Tx(connection, self._clock() if self._clock else None, steady=self._steady)
+        with self._pool.connection() as connection, connection.begun():
+            yield self._tx(connection)
 
     def close(self) -> None:
         self._pool.close()
+
+    def _tx(self, connection: Plain) -> Tx:
+        return Tx(connection, self._clock() if self._clock else None)
 
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(

@@ -77,15 +77,17 @@ WHERE job.id = counted.child AND job.open <> counted.open AND job.state = '{Stat
 """
 
 # The parents' rows are held, so nothing that this reads of them is older than what it waited for. Needs, then gates,
-# each in its order.
+# each in its order. The needs are held before they are looked for again, not joined with: where a parent has a thousand
+# children, Postgres may look for each of the thousand among all of them.
 _COUNT_DOWN = f"""
 WITH held_need AS MATERIALIZED (
-    SELECT child, gate, parent FROM need
+    SELECT child FROM need
     WHERE parent = ANY(%(jobs)s) AND settled IS NULL ORDER BY child, gate, parent FOR UPDATE
 ), settled AS (
     UPDATE need SET settled = {VERDICT}
-    FROM held_need held JOIN job parent ON parent.id = held.parent
-    WHERE need.child = held.child AND need.gate = held.gate AND need.parent = held.parent
+    FROM job parent
+    WHERE (SELECT count(*) FROM held_need) > 0
+      AND need.parent = ANY(%(jobs)s) AND parent.id = need.parent
       AND need.settled IS NULL AND {VERDICT} IS NOT NULL
     RETURNING need.child, need.gate, need.settled
 ), touched AS MATERIALIZED (

@@ -18,7 +18,8 @@ the groomer's to let in, who looks where there is both a free slot and a job in 
 from collections.abc import Iterator, Sequence
 
 from jobs.states import DISPATCHED, RELEASE, By, sql_list
-from ledger.connection import Row, Tx
+from ledger.connection import Tx
+from ledger.driver import Row
 from ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, Ready
 from ledger.sql import DUE, IN_TURN, move
 

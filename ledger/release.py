@@ -7,15 +7,16 @@ from datetime import datetime
 from typing import NamedTuple
 
 from jobs.states import RELEASE, SKIP, STRAND, By, State
+from jobs.urgency import Urgency
 from ledger.connection import Tx
 from ledger.slots import line_up
 from ledger.sql import DUE, NOW, move
 
 
 class Ready(NamedTuple):
-    """A job to announce, which could have begun at ``due_at``. ``alone`` says that it must not share a parcel: it once
-    took its worker down, or it is half of what failed, so one of the two may do so, or it is a saga that has begun,
-    whose losses nobody counts."""
+    """A job to announce, which could have begun at ``due_at``; ``not_before`` is that too, where it had to wait for it.
+    ``alone`` says that it must not share a parcel: it once took its worker down, or it is half of what failed, so one
+    of the two may do so, or it is a saga that has begun, whose losses nobody counts."""
 
     job: int
     app: str
@@ -24,11 +25,16 @@ class Ready(NamedTuple):
     urgent_by: datetime | None
     due_at: datetime
     alone: bool
+    not_before: datetime | None = None
+
+    @property
+    def urgency(self) -> Urgency:
+        return Urgency.of(self.priority, self.urgent_by)
 
 
 ALONE = "(losses > 0 OR half_of IS NOT NULL OR flying)"
 #: What a statement on ``job`` returns for each ``Ready``.
-READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}"
+READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}, not_before"
 
 #: A job that has passed its ``end_before`` is the groomer's to end, not a worker's to begin; a saga that has begun is
 #: a worker's all the same, to be undone.
@@ -95,7 +101,7 @@ def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
 
 
 def released(tx: Tx, jobs: list[int]) -> list[Ready]:
-    """Of jobs that this transaction has made ready otherwise."""
+    """These jobs, which this transaction has made ready otherwise."""
     return [Ready(*row) for row in tx.rows(_RELEASED, jobs=jobs)] if jobs else []
 
 

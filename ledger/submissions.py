@@ -18,12 +18,13 @@ from jobs.sagas.turn_back import TurnBack
 from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from jobs.submission import COMPENSATION, JSON, SAGA, Submission, SubmissionState
 from ledger import pausing
-from ledger.connection import Row, Tx, arrays
+from ledger.connection import Tx, arrays
+from ledger.driver import Row
 from ledger.rounds import cut_short
 from ledger.slots import move_out
 from ledger.sql import NOW, move
 from ledger.turning import turn_back
-from ledger.wishes import UNWANTED
+from ledger.wishes import UNWANTED, WAKING, WATCHING
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
@@ -97,12 +98,7 @@ UPDATE submission SET
 FROM looked WHERE submission.number = looked.number
 RETURNING submission.number, submission.state
 """
-_WATCHING = f"""
-WITH woken AS (
-    UPDATE submission SET look_at = {NOW} WHERE state = '{SubmissionState.RECEIVED}' AND sentinel = ANY(%(jobs)s)
-)
-SELECT number FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND sentinel = ANY(%(jobs)s)
-"""
+_WATCHING = f"WITH woken AS ({WAKING}) {WATCHING}"
 #: The groomer looks for these too.
 UNWATCHED = f"""
 SELECT number FROM submission LEFT JOIN job ON job.id = submission.sentinel

@@ -12,6 +12,7 @@ from jobs.ref import JobName
 from jobs.states import State, sql_list
 from jobs.submission import JSON, Submission, SubmissionState, narrowed
 from ledger.connection import Tx, arrays
+from ledger.sql import NOW
 
 #: Whether a submission wants a job yet. One that has ended does where it pushed the job, for a pushed job may
 #: begin long after whoever pushed it had all that was asked for; one that was cancelled wants nothing.
@@ -35,14 +36,25 @@ ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wi
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
 _OF_PUSHERS = f"""
 FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
-WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
+WHERE job.id = ANY(%(pushing)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
 """
 _PUSHERS = f"""
 SELECT job.app, job.key, job.state, job.kwargs, job.overrides,
        array_agg(submission.number ORDER BY submission.number) AS submissions
 {_OF_PUSHERS} GROUP BY job.id ORDER BY job.id
 """
-_PUSHING_JOBS = f"SELECT DISTINCT job.id {_OF_PUSHERS} ORDER BY job.id"
+#: A submission that waits for one of these jobs to be planned is to be planned now.
+WAKING = f"""
+UPDATE submission SET look_at = {NOW} WHERE state = '{SubmissionState.RECEIVED}' AND sentinel = ANY(%(jobs)s)
+"""
+#: A submission by whom one of these jobs is watched, and the job.
+WATCHING = f"""
+SELECT number, sentinel FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND sentinel = ANY(%(jobs)s)
+"""
+_CONCERNED = f"""
+WITH woken AS ({WAKING}), watching AS ({WATCHING})
+SELECT NULL AS number, job.id AS job {_OF_PUSHERS} UNION SELECT * FROM watching ORDER BY number, job
+"""
 # Those who asked for a job that waits, or for one that does, and what they asked for it under.
 _ASKERS = f"""
 SELECT submission.number, submission.request, job.app, job.key
@@ -75,12 +87,22 @@ class Pusher(Struct, frozen=True):
 
 def pushers(tx: Tx, jobs: list[int]) -> list[Pusher]:
     """Those of the jobs whose children are to be planned though nobody asked for them."""
-    return tx.structs(Pusher, _PUSHERS, jobs=jobs)
+    return tx.structs(Pusher, _PUSHERS, pushing=jobs)
 
 
-def pushing(tx: Tx, jobs: list[int]) -> list[int]:
-    """Of which jobs that is so."""
-    return tx.column(_PUSHING_JOBS, jobs=jobs) if jobs else []
+class Concerned(NamedTuple):
+    """Whom ends concern: of which jobs others follow, and the submissions by whom the other jobs are watched."""
+
+    pushing: list[int]
+    watching: list[int]
+
+
+def concerned(tx: Tx, ended: list[int], *, may_push: list[int]) -> Concerned:
+    """Look before the children of these jobs are told, and see to the submissions after that. Those that wait for one
+    of the jobs to be planned are woken."""
+    rows = tx.rows(_CONCERNED, jobs=ended, pushing=may_push)
+    pushing = [job for number, job in rows if number is None]
+    return Concerned(pushing, [number for number, job in rows if number is not None and job not in pushing])
 
 
 class Asker(NamedTuple):

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from ledger.connection import Ledger, Row, Tx
+from ledger.connection import Ledger, Tx
+from ledger.driver import Row
 from tests.simulation.crashing import Crash
 from tests.world import World
 

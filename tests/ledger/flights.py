@@ -30,7 +30,7 @@ class Sagas:
         known, worker = self.world.known(job), self.world.hire()
         turn = (known.id, self.world.round(job))
         taken = (ledger or self.world.ledger).transact(
-            lambda tx: claims.claim(tx, known.app, [turn], worker, saga=True)
+            lambda tx: claims.claim(tx, known.app, [turn], claims.Terms(worker, saga=True))
         )
         assert taken.jobs, f"{job} cannot be claimed: it is {self.world.state(job)}"
         return taken.jobs[0]

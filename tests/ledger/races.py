@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 import psycopg
 
-from ledger.connection import Ledger, Row, Tx
+from ledger.connection import Ledger, Tx
+from ledger.driver import Row
 from ledger.reads.check import breaches
 from tests.world import World
 

@@ -9,7 +9,8 @@ from jobs.sagas.working import Working
 from jobs.states import State
 from ledger import journal
 from ledger.claims import Claimed
-from ledger.connection import Row, Tx
+from ledger.connection import Tx
+from ledger.driver import Row
 from tests.ledger.flights import Sagas, awaits, came, did, switched, undid
 from tests.world import LEASE_S, World
 

@@ -1,0 +1,140 @@
+"""How statements get to the database and answers back: by psycopg's cursors, or by the shortest way that there is.
+
+A cursor does more than verbs need, and waits in steps that leave room for an interrupt. ``Swift`` has each statement
+prepared once, and sent and waited for by libpq in one call. Measured, of one that finds a row by its id: 95 µs with a
+cursor, 50 so. Values are written and read by the same rules.
+
+Whoever waits so cannot be interrupted before the answer comes. It is for processes whose threads work for long, and
+whose signals are their main thread's.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from itertools import count
+from typing import Any, TypeVar
+
+import psycopg
+from msgspec import Struct
+from psycopg import Connection, abc, adapt, pq
+from psycopg.adapt import PyFormat
+from psycopg.errors import error_from_result
+from psycopg.rows import RowMaker, dict_row, tuple_row
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+#: Of a statement's names, what each stands for.
+Values = Mapping[str, object]
+
+_PLACE = re.compile(r"%(?:\((\w+)\)s|(%))")
+_GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
+
+
+class Plain(Connection[Row]):
+    """One that may be interrupted while it waits."""
+
+    def rows(self, sql: str, values: Values) -> list[Row]:
+        """What a statement answers."""
+        return self.cursor(row_factory=tuple_row).execute(sql.encode(), values).fetchall()
+
+    def named_rows(self, sql: str, values: Values) -> list[dict[str, Any]]:
+        """What it answers, by the names of its columns."""
+        return self.cursor(row_factory=dict_row).execute(sql.encode(), values).fetchall()
+
+    def write(self, sql: str, values: Values) -> int:
+        """How many rows a statement without an answer wrote."""
+        return self.execute(sql.encode(), values).rowcount
+
+    def begun(self) -> AbstractContextManager[object]:
+        """A transaction, committed at the end of the block."""
+        return self.transaction()
+
+
+class _Statement(Struct, frozen=True):
+    """As the server reads it, with ``$1`` for the first of its names."""
+
+    text: bytes
+    names: tuple[str, ...]
+    formats: list[PyFormat]
+
+
+class Swift(Plain):
+    """One that may not. It knows what is prepared on it: by statement and types of its values, under which name."""
+
+    def __init__(self, *args: Any, **words: Any) -> None:
+        super().__init__(*args, **words)
+        self._prepared_here: dict[tuple[str, tuple[int, ...]], bytes] = {}
+        self._numbers = count()
+
+    def rows(self, sql: str, values: Values) -> list[Row]:
+        result, transformer = self._run(sql, values)
+        return _loaded(result, transformer, tuple)
+
+    def named_rows(self, sql: str, values: Values) -> list[dict[str, Any]]:
+        result, transformer = self._run(sql, values)
+        columns = [(result.fname(place) or b"").decode() for place in range(result.nfields)]
+        return _loaded(result, transformer, lambda row: dict(zip(columns, row, strict=True)))
+
+    def write(self, sql: str, values: Values) -> int:
+        result, _ = self._run(sql, values)
+        return result.command_tuples or 0
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        self._command(b"BEGIN")
+        try:
+            yield
+        except BaseException:
+            if self.pgconn.status == pq.ConnStatus.OK:
+                self._command(b"ROLLBACK")
+            raise
+        self._command(b"COMMIT")
+
+    def _command(self, command: bytes) -> None:
+        self._checked(self.pgconn.exec_(command))
+
+    def _run(self, sql: str, values: Values) -> tuple[pq.abc.PGresult, abc.Transformer]:
+        statement = _read(sql)
+        transformer: abc.Transformer = adapt.Transformer(self)
+        written: Any = transformer.dump_sequence(
+            [values[name] for name in statement.names], statement.formats
+        )
+        name = self._name_of(sql, statement, transformer.types or ())
+        return self._checked(self.pgconn.exec_prepared(name, written, transformer.formats)), transformer
+
+    def _name_of(self, sql: str, statement: _Statement, types: tuple[int, ...]) -> bytes:
+        name = self._prepared_here.get((sql, types))
+        if name is None:
+            name = f"swift_{next(self._numbers)}".encode()
+            self._checked(self.pgconn.prepare(name, statement.text, types))
+            self._prepared_here[sql, types] = name
+        return name
+
+    def _checked(self, result: pq.abc.PGresult) -> pq.abc.PGresult:
+        if result.status in _GOOD:
+            return result
+        error = error_from_result(result, "utf-8")
+        if self.pgconn.status != pq.ConnStatus.OK and not isinstance(error, psycopg.OperationalError):
+            raise psycopg.OperationalError(str(error))
+        if isinstance(error, psycopg.errors.InvalidSqlStatementName):
+            # A user's transaction has had the server forget all that was prepared here.
+            self._prepared_here.clear()
+        raise error
+
+
+@cache
+def _read(sql: str) -> _Statement:
+    names: dict[str, int] = {}
+
+    def numbered(place: re.Match[str]) -> str:
+        name, percent = place.groups()
+        return percent or f"${names.setdefault(name, len(names) + 1)}"
+
+    text = _PLACE.sub(numbered, sql).encode()
+    return _Statement(text, tuple(names), [PyFormat.AUTO] * len(names))
+
+
+def _loaded(result: pq.abc.PGresult, transformer: abc.Transformer, made: RowMaker[T]) -> list[T]:
+    transformer.set_pgresult(result)
+    return transformer.load_rows(0, result.ntuples, made)

@@ -1,0 +1,148 @@
+"""The shortest way to the database, beside psycopg's own."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from ledger.connection import Ledger
+from ledger.driver import Plain, Swift
+from tests.broker.conftest import until
+from tests.world import World
+
+MOMENT = datetime(2026, 1, 1, 12, 30, 0, 250, tzinfo=UTC)
+VALUES = {
+    "none": None,
+    "yes": True,
+    "small": 1,
+    "large": 2**40,
+    "part": 0.1,
+    "text": "50 % of \"it\", 'all' of it; \\ ∞",
+    "moment": MOMENT,
+    "uuid": UUID(int=7),
+    "numbers": [1, 2**40, None],
+    "parts": [0.5, None],
+    "texts": ["a", None, '"b", {c}'],
+    "moments": [MOMENT, None],
+    "nobody": [],
+}
+CASTS = {
+    "none": "text",
+    "yes": "bool",
+    "small": "int",
+    "large": "bigint",
+    "part": "float8",
+    "text": "text",
+    "moment": "timestamptz",
+    "uuid": "uuid",
+    "numbers": "bigint[]",
+    "parts": "float8[]",
+    "texts": "text[]",
+    "moments": "timestamptz[]",
+    "nobody": "bigint[]",
+}
+ALL = "SELECT {}, 5 %% 3 AS rest, %(small)s::bigint AS again".format(
+    ", ".join(f"%({name})s::{kind} AS {name}" for name, kind in CASTS.items())
+)
+
+
+@pytest.fixture
+def swift(world: World) -> Iterator[Swift]:
+    with Swift.connect(world.url, options="-c timezone=UTC") as connection:
+        yield connection
+
+
+@pytest.fixture
+def plain(world: World) -> Iterator[Plain]:
+    with Plain.connect(world.url, options="-c timezone=UTC") as connection:
+        yield connection
+
+
+@pytest.fixture
+def ledger(world: World) -> Iterator[Ledger]:
+    made = Ledger(world.url, connections=1, steady=True)
+    yield made
+    made.close()
+
+
+def test_values_go_and_come_as_they_do_with_a_cursor(swift: Swift, plain: Plain) -> None:
+    for small in (1, 2**20, 2**40):
+        values = VALUES | {"small": min(small, 2**30)}
+        assert swift.rows(ALL, values) == plain.rows(ALL, values)
+        assert swift.named_rows(ALL, values) == plain.named_rows(ALL, values)
+    ((*came, rest, again),) = swift.rows(ALL, VALUES)
+    assert came == [*VALUES.values()]
+    assert (rest, again) == (2, 1)
+
+
+def test_it_tells_how_many_rows_it_wrote(swift: Swift, plain: Plain) -> None:
+    with ExitStack() as both:
+        for connection in (swift, plain):
+            both.enter_context(connection.begun())
+            connection.write("CREATE TEMPORARY TABLE seen (id int)", {})
+            assert connection.write("INSERT INTO seen SELECT generate_series(1, %(most)s)", {"most": 3}) == 3
+            assert connection.write("UPDATE seen SET id = id WHERE id > %(most)s", {"most": 3}) == 0
+
+
+def _write(connection: Plain, id: int, then: Callable[[], object]) -> None:
+    with connection.begun():
+        connection.write("INSERT INTO kept VALUES (%(id)s)", {"id": id})
+        then()
+
+
+def test_what_is_not_committed_is_undone(swift: Swift, plain: Plain) -> None:
+    with plain.begun():
+        plain.write("CREATE TABLE kept (id int)", {})
+    with swift.begun():
+        swift.write("INSERT INTO kept VALUES (1)", {})
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        _write(swift, 2, lambda: swift.rows("SELECT 1 / %(nothing)s", {"nothing": 0}))
+    with pytest.raises(KeyError):
+        _write(swift, 3, lambda: swift.rows("SELECT %(unsaid)s", {}))
+    with plain.begun():
+        assert plain.rows("SELECT id FROM kept", {}) == [(1,)]
+        plain.write("DROP TABLE kept", {})
+
+
+def test_an_error_is_the_one_that_a_cursor_raises(swift: Swift, plain: Plain) -> None:
+    errors = []
+    for connection in (swift, plain):
+        with pytest.raises(psycopg.errors.CheckViolation) as caught, connection.begun():
+            connection.write("INSERT INTO gate (child, gate, name, unmet, dead) VALUES (1, 0, '', 0, 1)", {})
+        errors.append((caught.value.sqlstate, caught.value.diag.constraint_name))
+    assert errors == [("23514", "gate_counts")] * 2
+
+
+def test_other_threads_go_on_while_one_waits(swift: Swift, plain: Plain) -> None:
+    with plain.begun():
+        plain.rows("SELECT pg_advisory_xact_lock(%(key)s)", {"key": 5_318_013})
+        waits = threading.Thread(
+            target=lambda: swift.rows("SELECT pg_advisory_xact_lock(%(key)s)", {"key": 5_318_013})
+        )
+        waits.start()
+        until(
+            lambda: plain.rows("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", {}) != []
+        )
+    waits.join(30)
+    assert not waits.is_alive()
+
+
+def test_a_connection_that_was_ended_is_replaced(ledger: Ledger, plain: Plain) -> None:
+    def pid() -> int:
+        return int(ledger.transact(lambda tx: tx.column("SELECT pg_backend_pid()"))[0])
+
+    before = pid()
+    with plain.begun():
+        plain.rows("SELECT pg_terminate_backend(%(pid)s)", {"pid": before})
+    assert pid() != before
+
+
+def test_what_the_server_was_made_to_forget_is_prepared_again(ledger: Ledger) -> None:
+    assert ledger.transact(lambda tx: tx.column("SELECT %(x)s::int", x=1)) == [1]
+    with ledger.transaction() as tx:
+        tx.connection.execute(b"DEALLOCATE ALL")
+    assert ledger.transact(lambda tx: tx.column("SELECT %(x)s::int", x=2)) == [2]
