@@ -84,12 +84,12 @@ def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:
 
 class World:
     """Messages wait in ``queue`` until ``deliver``; executions wait in ``offered`` until somebody claims them, and
-    hints that work elsewhere is to be looked at in ``looks``."""
+    hints that work elsewhere is to be looked at in ``looks``. Its ledger is asked as workers ask."""
 
     def __init__(self, url: str) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
         self.url = url
-        self.ledger = Ledger(url, connections=2, clock=lambda: self.now)
+        self.ledger = Ledger(url, connections=2, steady=True, clock=lambda: self.now)
         self.ledger.transact(empty)
         self.catalogue = catalogue_of({})
         self.queue: deque[Message] = deque()

@@ -39,4 +39,6 @@ def test_a_plan_for_an_empty_ledger_goes_along_an_index(steady: Ledger) -> None:
 
 
 def test_who_is_not_steady_leaves_plans_to_the_server(world: World) -> None:
-    assert world.ledger.transact(_mode) == "auto"
+    ledger = Ledger(world.url, connections=1)
+    assert ledger.transact(_mode) == "auto"
+    ledger.close()
