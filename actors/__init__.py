@@ -9,9 +9,9 @@ What holds:
 - What a handler returned is sent after its transaction committed. Sending may fail: the ledger knows more.
 - Actors know of each other only by messages. None waits for another.
 
-The shells are few: ``running`` runs users' code between the executor's two transactions (``load`` is what a thread
-has claimed for that), ``lifeline`` renews the lease, ``ticker`` sends the ticks, ``lookout`` has changed ``definitions`` taken up, ``process`` puts them
-together, ``worker`` starts processes.
+The shells are few: ``running`` runs users' code between the executor's two transactions (``load`` is what a
+thread has claimed for that), ``lifeline`` renews the lease, ``ticker`` sends the ticks, ``lookout`` has changed
+``definitions`` taken up, ``process`` puts them together, ``worker`` starts processes.
 
 Must not know: SQL, dramatiq, how anything looks to people.
 """
