@@ -60,10 +60,16 @@ class Load:
             self._ahead.clear()
             return outcomes
 
+    @property
+    def waits(self) -> bool:
+        """Whether anything of it could be held up."""
+        with self._lock:
+            return bool(self._ahead or self._outcomes)
+
 
 class Relief:
-    """A thread that has ``settle`` see to what is held up, of an app. While nobody has more than one job it does not
-    wake."""
+    """A thread that has ``settle`` see to what is held up, of an app. While nobody has more than the job that he runs
+    it does not wake."""
 
     def __init__(self, settle: Callable[[str, dict[Claim, Outcome]], None]) -> None:
         self._settle = settle
@@ -92,6 +98,8 @@ class Relief:
         for load in loads:
             if outcomes := load.held_up():
                 self._relieve(load.app, outcomes)
+            if not load.waits:
+                self.forget(load)
 
     def _relieve(self, app: str, outcomes: dict[Claim, Outcome]) -> None:
         try:

@@ -35,7 +35,6 @@ WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') AND ap
 
 # What most rows of a plan are in.
 _PLANNED = ("job", "need")
-_MAKE_TWINS = "; ".join(f"CREATE TABLE {table}_twin (LIKE {table} INCLUDING ALL)" for table in _PLANNED)
 #: By how much numbers of one kind differ from copy to copy.
 _STEPS = """
 SELECT (SELECT max(number) FROM submission) AS submissions, (SELECT max(id) FROM job) AS jobs,
@@ -141,7 +140,8 @@ def planned_rows(tx: Tx) -> dict[str, list[bytes]]:
 
 def make_twins(tx: Tx) -> None:
     """Empty tables like those, with all of their indexes and constraints."""
-    tx.write(_MAKE_TWINS)
+    for table in _PLANNED:
+        tx.write(f"CREATE TABLE {table}_twin (LIKE {table} INCLUDING ALL)")
 
 
 def copy_to_twins(tx: Tx, rows: Mapping[str, Iterable[bytes]]) -> None:

@@ -14,6 +14,9 @@ from ops.bench.courses import COURSES
 from ops.bench.once import Run
 from ops.bench.sample import Figures, Summary, summaries
 
+#: So many lines of what a run said before it broke off are told.
+_LAST_WORDS = 20
+
 
 class Servers(Struct, frozen=True):
     """Where runs are: a scratch database for each beside the ledger, and the broker's and Redis's own."""
@@ -45,20 +48,28 @@ def _entries(name: str, against: Sequence[str]) -> list[Entry]:
 
 
 def sit(
-    entered: Iterable[Entry], servers: Servers, *, runs: int, began: Callable[[Entry, int], None]
+    entered: Iterable[Entry],
+    servers: Servers,
+    *,
+    runs: int,
+    began: Callable[[Entry, int], None],
+    broke_off: Callable[[Entry, SluiceError], None],
 ) -> list[Summary]:
-    """Every entry ``runs`` times, A B A B, each run on an empty ledger."""
+    """Every entry ``runs`` times, A B A B, each run on an empty ledger. Where a run breaks off, the others go on."""
     found: dict[Entry, list[Figures]] = {entry: [] for entry in entered}
     for turn in range(runs):
         for entry, figures in found.items():
             began(entry, turn)
             with scratch_ledger(servers.ledger_url) as url:
-                figures.append(
-                    _run(Run(entry.workload, entry.contender, url, servers.broker_url, servers.results_url))
-                )
+                run = Run(entry.workload, entry.contender, url, servers.broker_url, servers.results_url)
+                try:
+                    figures.append(_run(run))
+                except SluiceError as error:
+                    broke_off(entry, error)
     return [
         summary
         for entry, figures in found.items()
+        if figures
         for summary in summaries(entry.workload, entry.contender, figures)
     ]
 
@@ -67,8 +78,7 @@ def _run(run: Run) -> Figures:
     command = [sys.executable, "-m", "ops.bench.once", msgspec.json.encode(run).decode()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SluiceError(
-            f"The workload {run.name} broke off.", where=done.stderr.strip().rpartition("\n")[2]
-        )
+        said = done.stderr.strip().splitlines()[-_LAST_WORDS:]
+        raise SluiceError(f"The workload {run.name} broke off.", where="\n".join(said))
     figures: Figures = msgspec.json.decode(done.stdout, type=dict[str, float])
     return figures

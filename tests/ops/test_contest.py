@@ -82,12 +82,32 @@ def test_who_keeps_everything_in_postgres_runs_all_of_its_courses(
     monkeypatch.setenv(courses.VARIABLE, SCALE)
     began: list[Entry] = []
     servers = Servers(desk_of_module.ledger.url, broker_url="", results_url="")
-    found = sit([Entry(course, other)], servers, runs=1, began=lambda entry, _: began.append(entry))
+    found = sit(
+        [Entry(course, other)],
+        servers,
+        runs=1,
+        began=lambda entry, _: began.append(entry),
+        broke_off=lambda _, error: pytest.fail(str(error)),
+    )
     assert began == [Entry(course, other)]
     figures = {each.figure for each in found if each.median > 0}
     assert figures >= (
         {"hop_ms", "hop_p95_ms"} if course.startswith("chain") else {"jobs_per_s", "accepted_per_s"}
     )
+
+
+def test_what_breaks_off_leaves_the_others_their_figures(embedded_url: str) -> None:
+    broken: dict[Entry, str | None] = {}
+    found = sit(
+        [Entry("flat", "dramatiq"), Entry("load")],
+        Servers(embedded_url, broker_url="amqp://guest:guest@127.0.0.1:1", results_url=""),
+        runs=2,
+        began=lambda *_: None,
+        broke_off=lambda entry, error: broken.update({entry: error.where}),
+    )
+    assert {each.workload for each in found} == {"load"}
+    assert [*broken] == [Entry("flat", "dramatiq")]
+    assert "Connection" in (broken[Entry("flat", "dramatiq")] or "")
 
 
 def _must_be_installed(other: str) -> None:

@@ -17,7 +17,7 @@ from ops.bench.sitting import Entry, Servers, entries, sit
 from ops.bench.workloads import WORKLOADS
 from ops.cli.command import Options
 from ops.cli.desk import Desk
-from ops.cli.exits import DONE
+from ops.cli.exits import DONE, FAILED
 from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
 
@@ -73,12 +73,16 @@ def run(desk: Desk, options: Options) -> int:
             "The courses are for workers that share a broker.",
             advice="Give one that nobody uses: --broker URL.",
         )
+    broken: list[str] = []
     found = sit(
         entries(wanted, options.against),
         Servers(here.ledger_url, desk.settings.broker_url, options.results),
         runs=options.runs,
         began=lambda entry, turn: _tell(desk, entry, turn, options.runs),
+        broke_off=lambda entry, error: broken.append(f"{entry} broke off: {error.where}"),
     )
+    for each in broken:
+        desk.output.aside.print(Line(each))
     settings = {
         "cpus": os.cpu_count(),
         "machine": platform.machine(),
@@ -89,7 +93,7 @@ def run(desk: Desk, options: Options) -> int:
     desk.output.answer(
         {"settings": settings, "summaries": [_document(each, ours) for each in found]}, _table(found, ours)
     )
-    return DONE
+    return FAILED if broken else DONE
 
 
 def _listed(title: str, told: Mapping[str, str]) -> str:
