@@ -10,8 +10,8 @@ whose signals are their main thread's.
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
 
@@ -26,6 +26,9 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 #: Of a statement's names, what each stands for.
 Values = Mapping[str, object]
+
+#: So many statements a connection keeps; who has more to say, as the console has, loses the oldest.
+PREPARED_MAX = 500
 
 _PLACE = re.compile(r"%(?:\((\w+)\)s|(%))")
 _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
@@ -86,7 +89,8 @@ class Swift(Plain):
         try:
             yield
         except BaseException:
-            if self.pgconn.status == pq.ConnStatus.OK:
+            # Where that cannot be said any more, the server finds out by itself.
+            with suppress(psycopg.OperationalError):
                 self._command(b"ROLLBACK")
             raise
         self._command(b"COMMIT")
@@ -106,6 +110,9 @@ class Swift(Plain):
     def _name_of(self, sql: str, statement: _Statement, types: tuple[int, ...]) -> bytes:
         name = self._prepared_here.get((sql, types))
         if name is None:
+            if len(self._prepared_here) >= PREPARED_MAX:
+                oldest = next(iter(self._prepared_here))
+                self._command(b"DEALLOCATE " + self._prepared_here.pop(oldest))
             name = f"swift_{next(self._numbers)}".encode()
             self._checked(self.pgconn.prepare(name, statement.text, types))
             self._prepared_here[sql, types] = name
@@ -123,7 +130,7 @@ class Swift(Plain):
         raise error
 
 
-@cache
+@lru_cache(4 * PREPARED_MAX)
 def _read(sql: str) -> _Statement:
     names: dict[str, int] = {}
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from ledger import driver
 from ledger.connection import Ledger
 from ledger.driver import Plain, Swift
 from tests.broker.conftest import until
@@ -106,6 +107,14 @@ def test_what_is_not_committed_is_undone(swift: Swift, plain: Plain) -> None:
     with plain.begun():
         assert plain.rows("SELECT id FROM kept", {}) == [(1,)]
         plain.write("DROP TABLE kept", {})
+
+
+def test_it_keeps_no_more_statements_than_the_server_should(swift: Swift) -> None:
+    for more in range(driver.PREPARED_MAX + 3):
+        assert swift.rows(f"SELECT {more}, %(x)s::int", {"x": 1}) == [(more, 1)]
+    kept = swift.rows("SELECT count(*) FROM pg_prepared_statements", {})
+    assert kept == [(driver.PREPARED_MAX,)]
+    assert swift.rows("SELECT 0, %(x)s::int", {"x": 2}) == [(0, 2)]
 
 
 def test_an_error_is_the_one_that_a_cursor_raises(swift: Swift, plain: Plain) -> None:
