@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 
+import pika
+
 from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
 from ops.bench.crew import PROCESSES, THREADS, Crew
 from ops.bench.ground import Contender, Ground, measured, timed
@@ -14,6 +16,7 @@ from ops.bench.marks import Marks
 from ops.bench.sample import Figures
 
 _TASKS = "ops.bench.contenders.celery_tasks"
+_QUEUE = "bench_celery"
 Ask = Callable[[ModuleType], None]
 
 
@@ -49,12 +52,19 @@ def _run(
 
 @contextmanager
 def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, ModuleType]]:
-    """Its workers, warm, and the tasks as this process knows them."""
-    environment = {"BENCH_BROKER_URL": ground.broker_url, "BENCH_RESULTS_URL": ground.results_url}
+    """Its workers, warm, and the tasks as this process knows them. What workers of another run had begun when they were
+    stopped is in the queue again, and is thrown away."""
+    environment = {
+        "BENCH_BROKER_URL": ground.broker_url,
+        "BENCH_RESULTS_URL": ground.results_url,
+        "BENCH_QUEUE": _QUEUE,
+    }
     os.environ.update(environment)
     command = [sys.executable, "-m", "celery", "-A", _TASKS, "worker", "--pool", "threads"]
     words = ["--concurrency", str(THREADS), "--loglevel", "WARNING", "--without-gossip", "--without-mingle"]
     commands = [[*command, *words, "--hostname", f"bench{n}@localhost"] for n in range(processes)]
+    with pika.BlockingConnection(pika.URLParameters(ground.broker_url)) as connection:
+        connection.channel().queue_delete(_QUEUE)
     with ground.crew(commands, environment) as (crew, marks):
         from ops.bench.contenders import celery_tasks as tasks  # noqa: PLC0415 - importing it connects it
 

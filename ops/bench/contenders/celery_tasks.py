@@ -14,7 +14,7 @@ from ops.bench.marks import marker
 mark = marker()
 app = Celery("bench", broker=os.environ["BENCH_BROKER_URL"], backend=os.environ["BENCH_RESULTS_URL"])
 app.conf.update(
-    task_default_queue="bench_celery",
+    task_default_queue=os.environ["BENCH_QUEUE"],
     task_acks_late=True,
     worker_prefetch_multiplier=4,
     broker_transport_options={"confirm_publish": True},

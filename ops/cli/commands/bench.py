@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from jobs.errors import BadRequest
+from jobs.errors import BadRequest, SluiceError
 from ops.bench.contest import CONTENDERS, OURS, check
 from ops.bench.courses import COURSES, SCALE
 from ops.bench.sample import Summary, ratio
@@ -79,7 +79,7 @@ def run(desk: Desk, options: Options) -> int:
         Servers(here.ledger_url, desk.settings.broker_url, options.results),
         runs=options.runs,
         began=lambda entry, turn: _tell(desk, entry, turn, options.runs),
-        broke_off=lambda entry, error: broken.append(f"{entry} broke off: {error.where}"),
+        broke_off=lambda entry, error: broken.extend([f"{entry} broke off:", *_lines(error)]),
     )
     for each in broken:
         desk.output.aside.print(Line(each))
@@ -106,6 +106,10 @@ def _listed(title: str, told: Mapping[str, str]) -> str:
 
 def _tell(desk: Desk, entry: Entry, turn: int, runs: int) -> None:
     desk.output.aside.print(Line(f"{entry}, run {turn + 1} of {runs}"))
+
+
+def _lines(error: SluiceError) -> list[str]:
+    return (error.where or "").splitlines()
 
 
 def _document(each: Summary, ours: list[Summary]) -> dict[str, Any]:
