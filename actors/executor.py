@@ -20,8 +20,8 @@ from jobs.outcome import Outcome
 from jobs.ref import Claim
 from jobs.states import By
 from jobs.submission import JSON
+from jobs.urgency import in_turn
 from ledger import claims, counts, finishing, paces, submissions, watching, wishes
-from ledger.choosing import in_turn
 from ledger.claims import Claimed, Terms
 from ledger.connection import Ledger, Tx
 from ledger.release import Ready

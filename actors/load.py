@@ -17,7 +17,7 @@ from ledger.claims import Claimed
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: A run that takes longer than this holds up what was claimed with it; no faster than this does anybody look.
+#: A run that takes longer than this holds up what was claimed with it.
 HELD_UP_S = 0.3
 _LOOK_EVERY_S = 0.1
 

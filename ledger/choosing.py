@@ -17,10 +17,9 @@ job there is lets it go after all, a hint was spent for nothing: the groomer rep
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from jobs.states import CLAIM, State
-from jobs.urgency import Urgency
+from jobs.urgency import in_turn
 from ledger.connection import Tx, arrays
 from ledger.release import ALONE, READY_COLUMNS, UNEXPIRED, Ready
 from ledger.sql import IN_TURN, guard
@@ -98,8 +97,3 @@ def _overtakes(other: Ready, own: Ready) -> bool:
     if other.urgency != own.urgency or other.not_before is None or own.not_before is None:
         return other.urgency < own.urgency
     return other.not_before < own.not_before
-
-
-def in_turn(job: Ready) -> tuple[Urgency, datetime]:
-    """By this the most urgent come first, and of equals who was due first."""
-    return job.urgency, job.due_at

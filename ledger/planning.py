@@ -15,7 +15,7 @@ from jobs.states import By, State
 from ledger import counts, entering, gates, pausing, reviving, splitting, urgency, wishes
 from ledger.connection import Tx, arrays
 from ledger.counts import Told
-from ledger.release import Ready, release, released, strand
+from ledger.release import Ready, made_ready, release, strand
 
 _NAMED = """
 FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)
@@ -102,7 +102,7 @@ def plan(tx: Tx, plan: Plan) -> Told:
     wanted_in_vain = [ids[name] for number, name, _ in plan.wants if number in paused]
     ready = pausing.follow(tx, sorted({*held_back, *halves, *revived, *wanted_in_vain}))
     may_run = {*touched, *moved, *(ids[job.name] for job in fresh if entering.is_open(job))}.difference(begun)
-    ready += [*release(tx, By.PLANNER, sorted(may_run)), *released(tx, begun)]
+    ready += [*release(tx, By.PLANNER, sorted(may_run)), *made_ready(tx, begun)]
     stranded = strand(tx, touched)
     told = counts.tell(tx, [*(ids[name] for name in skipped), *stranded])
     turned = tx.column(_TURNED, jobs=touched) if touched else []

@@ -69,7 +69,7 @@ _RELEASE_OPENED = {
     )
     for by in sorted(RELEASE.by)
 }
-_RELEASED = f"SELECT {READY_COLUMNS} FROM job WHERE id = ANY(%(jobs)s) ORDER BY id"
+_ROWS = f"SELECT {READY_COLUMNS} FROM job WHERE id = ANY(%(jobs)s) ORDER BY id"
 _SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
 
 # What has begun has its inputs: what becomes of the parents after that is none of its business.
@@ -100,9 +100,9 @@ def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
     return [Ready(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
 
 
-def released(tx: Tx, jobs: list[int]) -> list[Ready]:
+def made_ready(tx: Tx, jobs: list[int]) -> list[Ready]:
     """These jobs, which this transaction has made ready otherwise."""
-    return [Ready(*row) for row in tx.rows(_RELEASED, jobs=jobs)] if jobs else []
+    return [Ready(*row) for row in tx.rows(_ROWS, jobs=jobs)] if jobs else []
 
 
 def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:

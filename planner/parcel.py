@@ -1,34 +1,27 @@
 """How ready jobs are put together: many tiny ones travel as one message, a long one alone."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from jobs.urgency import Urgency
+from jobs.urgency import Ranked, in_turn
 
 #: A parcel holds about this much work, as far as is known, so that no worker sits on what another could run.
 WORK_S = 0.05
 JOBS_MAX = 100
-#: Many of an app of unknown pace are put together too, once they would come to more parcels than this; and so many at
-#: the most. Should they be long, whoever gets several gives back all but the first.
-PARCELS_OF_ONE = 100
+#: Jobs of unknown pace travel together where so many parcels are left all the same, and so many in each at the most.
+#: Should they be long, whoever gets several gives back all but the first.
+UNKNOWN_PARCELS_MIN = 100
 UNKNOWN_MAX = 20
 
 
-class Candidate(Protocol):
+class Candidate(Ranked, Protocol):
     """A job that may run, as the ledger hands it over."""
 
     @property
     def app(self) -> str: ...
-    @property
-    def priority(self) -> int: ...
-    @property
-    def urgent_by(self) -> datetime | None: ...
-    @property
-    def due_at(self) -> datetime: ...
     @property
     def alone(self) -> bool: ...
 
@@ -50,7 +43,7 @@ def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel
     travel with it.
     """
     groups: dict[str, list[C]] = {}
-    for job in sorted(ready, key=lambda job: (Urgency.of(job.priority, job.urgent_by), job.due_at)):
+    for job in sorted(ready, key=in_turn):
         if job.alone:
             yield Parcel(job.app, (job,))
         else:
@@ -65,5 +58,5 @@ def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel
 def jobs_at_once(pace_s: float | None, *, of: int = 1) -> int:
     """How many jobs of this pace one worker takes on together, ``of`` so many that are ready."""
     if pace_s is None:
-        return max(1, min(UNKNOWN_MAX, of // PARCELS_OF_ONE))
+        return max(1, min(UNKNOWN_MAX, of // UNKNOWN_PARCELS_MIN))
     return max(1, min(JOBS_MAX, int(WORK_S / max(pace_s, 1e-6))))

@@ -71,8 +71,8 @@ def ledger(world: World) -> Iterator[Ledger]:
 
 
 def test_values_go_and_come_as_they_do_with_a_cursor(swift: Swift, plain: Plain) -> None:
-    for small in (1, 2**20, 2**40):
-        values = VALUES | {"small": min(small, 2**30)}
+    for small in (1, 2**20, 2**30):
+        values = VALUES | {"small": small}
         assert swift.rows(ALL, values) == plain.rows(ALL, values)
         assert swift.named_rows(ALL, values) == plain.named_rows(ALL, values)
     ((*came, rest, again),) = swift.rows(ALL, VALUES)
