@@ -50,6 +50,30 @@ def test_what_is_pushed_while_it_is_paused_waits(world: World) -> None:
     assert world.ready() == {"b"}
 
 
+def test_what_is_asked_for_on_its_behalf_while_it_is_paused_is_never_ready(world: World) -> None:
+    """The next alternative of a job of its is asked for, with what that needs, which nobody has planned before."""
+    world.define(
+        {
+            "a": {"job_id": "{x}"},
+            "first": {"job_id": "{x}"},
+            "b": {"job_id": "{x}", "depends_on": {"app_name": ["first"]}},
+            "c": {
+                "job_id": "{x}",
+                "depends_on": {"usual": {"app_name": ["a"]}, "else": {"app_name": ["b"]}},
+            },
+        }
+    )
+    submission = world.submit("c", push="wanted")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.pause(submission)
+    world.offered.clear()
+    world.record(claimed, Ending.ERROR)
+    assert (world.history("first"), world.offered) == (["waiting"], [])
+    world.resume(submission)
+    assert world.ready() == {"first"}
+
+
 def test_a_hint_that_comes_late_claims_nothing(world: World) -> None:
     world.apps("a")
     world.pause(world.submit("a"))

@@ -33,6 +33,20 @@ def test_a_succeeded_parent_is_not_run_again(world: World) -> None:
     assert world.history("a") == ["waiting", "ready", "running", "executed", "succeeded"]
 
 
+def test_what_waits_for_nobody_is_ready_as_soon_as_it_is_there_unless_it_comes_too_late(world: World) -> None:
+    world.apps("a")
+    world.submit("a", None, keys=["1", "2"])
+    assert [world.history(f"a/{key}") for key in "12"] == [["waiting", "ready"]] * 2
+    assert {turn.job for hint in world.offered for turn in hint.jobs} == {
+        world.known(f"a/{key}").id for key in "12"
+    }
+    world.offered.clear()
+    world.submit("a", "3", policy={"end_before": world.now.isoformat()})
+    assert (world.history("a/3"), world.offered) == (["waiting"], [])
+    world.tick()
+    assert world.state("a/3") is State.EXPIRED
+
+
 def test_success_pushes_children_nobody_asked_for(world: World) -> None:
     world.apps("a -> b -> c")
     submission = world.submit("a")
