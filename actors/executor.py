@@ -21,8 +21,8 @@ from jobs.ref import Claim
 from jobs.states import By
 from jobs.submission import JSON
 from jobs.urgency import in_turn
-from ledger import claims, counts, finishing, paces, submissions, watching, wishes
-from ledger.claims import Claimed, Terms
+from ledger import claims, counts, finishing, paces, recording, submissions, watching, wishes
+from ledger.claims import NOTHING_TAKEN, Claimed, Terms
 from ledger.connection import Ledger, Tx
 from ledger.release import Ready
 
@@ -62,7 +62,7 @@ def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[
     """Write the outcomes down: who must hear of it, and the claims that were no longer ours to end."""
 
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
-        recorded = claims.record(tx, outcomes)
+        recorded = recording.record(tx, outcomes)
         return [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)], recorded.refused
 
     return ledger.transact(work)
@@ -104,20 +104,22 @@ def settle(
     def work(tx: Tx) -> Settled:
         finished = finishing.finish(tx, outcomes)
         rest = {right: outcome for right, outcome in outcomes.items() if right.job not in finished}
-        recorded = claims.record(tx, rest) if rest else claims.NOTHING
+        recorded = recording.record(tx, rest) if rest else recording.NOTHING
         paces.note(tx, [*(paces_s or {}).items()])
-        pushing, ready = _tell(tx, catalogue, finished)
-        taken, awaited = _take_on(tx, catalogue, ready, appetite)
-        on = {job.id for job in taken}
-        left = [job for job in ready if job.job not in on]
-        messages = [*tell(pushing), *announce(tx, left + awaited + recorded.ready, By.EXECUTOR)]
-        return Settled([*messages, *_news(recorded)], recorded.refused, taken)
+        plate = _Plate(tx, catalogue, appetite) if appetite else None
+        pushing, ready = _tell(tx, catalogue, finished, plate.begin if plate else None)
+        taken = plate.taken if plate else NOTHING_TAKEN
+        ready += counts.tell(tx, taken.awaited).ready + recorded.ready
+        messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
+        return Settled([*messages, *_news(recorded)], recorded.refused, taken.jobs)
 
     return ledger.transact(work)
 
 
-def _tell(tx: Tx, catalogue: Catalogue, finished: Mapping[int, str]) -> tuple[list[int], list[Ready]]:
-    """Those of these whose children the planner is to plan, and what may begin by them."""
+def _tell(
+    tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], begin: counts.Begin | None
+) -> tuple[list[int], list[Ready]]:
+    """Those of these whose children the planner is to plan, and what may begin by them, and has not."""
     if not finished:
         return [], []
     ended = [*finished]
@@ -126,30 +128,36 @@ def _tell(tx: Tx, catalogue: Catalogue, finished: Mapping[int, str]) -> tuple[li
         tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
     )
     submissions.owe(tx, concerned.pushing)
-    ready = follow_turns(tx, catalogue, counts.tell(tx, ended))
+    ready = follow_turns(tx, catalogue, counts.tell(tx, ended, begin))
     submissions.settle(tx, concerned.watching)
     return concerned.pushing, ready
 
 
-def _take_on(
-    tx: Tx, catalogue: Catalogue, ready: list[Ready], appetite: Appetite | None
-) -> tuple[list[Claimed], list[Ready]]:
-    """As if a hint for the most urgent of these had come by the broker: the jobs, and what waited for them to run."""
-    if appetite is None:
-        return [], []
-    served = [job for job in ready if appetite.serves(job.app) and job.app in catalogue]
-    if not served:
-        return [], []
-    first = min(served, key=in_turn)
-    at_once = appetite.at_once(first.app)
-    among = [job for job in served if job.app == first.app and not job.alone]
-    named = [first] if first.alone else sorted(among, key=in_turn)[:at_once]
-    terms = _terms(catalogue, first.app, appetite.worker)
-    taken = claims.take(tx, first.app, named, terms, places=len(named), at_once=at_once)
-    return taken.jobs, counts.tell(tx, taken.awaited).ready
+class _Plate:
+    """What a worker takes on: of the first jobs that may begin, the most urgent and others of its app, as if a hint for
+    that one had come by the broker."""
+
+    def __init__(self, tx: Tx, catalogue: Catalogue, appetite: Appetite) -> None:
+        self._tx = tx
+        self._catalogue = catalogue
+        self._appetite = appetite
+        self.taken = NOTHING_TAKEN
+
+    def begin(self, opened: list[Ready]) -> set[int]:
+        """Those of the jobs that are taken on; none where the worker has its fill."""
+        served = [job for job in opened if self._appetite.serves(job.app) and job.app in self._catalogue]
+        if self.taken.jobs or not served:
+            return set()
+        first = min(served, key=in_turn)
+        at_once = self._appetite.at_once(first.app)
+        among = [job for job in served if job.app == first.app and not job.alone]
+        named = [first] if first.alone else sorted(among, key=in_turn)[:at_once]
+        terms = _terms(self._catalogue, first.app, self._appetite.worker)
+        self.taken = claims.begin(self._tx, first.app, named, terms, at_once=at_once)
+        return {job.id for job in self.taken.jobs}
 
 
-def _news(recorded: claims.Recorded) -> list[Message]:
+def _news(recorded: recording.Recorded) -> list[Message]:
     executed = [Executed(jobs=tuple(recorded.executed))] if recorded.executed else []
     return [*executed, *tell(recorded.ended)]
 

@@ -9,7 +9,7 @@ from jobs.errors import SluiceError
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.states import By
-from ledger import claims
+from ledger import recording
 from ledger.connection import Ledger, UserConnection
 
 
@@ -35,7 +35,7 @@ class Transacting:
         with self._ledger.transaction() as tx:
             yield tx.connection
             tx.hurry()
-            if claims.record(tx, {self._right: Outcome(ending=Ending.DONE)}).refused:
+            if recording.record(tx, {self._right: Outcome(ending=Ending.DONE)}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
             self.messages = announce(tx, [], By.EXECUTOR)
         self.committed = True

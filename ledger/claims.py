@@ -1,4 +1,4 @@
-"""A worker's side of a job: claim it, and record what came of the claim.
+"""A worker's side of a job: claim it. What came of the claim is written down by ``recording``.
 
 Exactly one claim can hold a job: the claim's number grows with every claim and guards every
 write, so a worker that comes back late is refused and its result dropped.
@@ -9,39 +9,52 @@ from uuid import UUID
 
 from msgspec import Struct, structs
 
-from jobs.history import Lost
-from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim, JobName
-from jobs.states import CLAIM, EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
+from jobs.states import CLAIM, RELEASE, By
 from jobs.submission import JSON
 from ledger.choosing import choose, hold
 from ledger.connection import Tx, arrays
-from ledger.journal import LAST
 from ledger.partitions import LEFT
-from ledger.release import READY_COLUMNS, UNEXPIRED, Ready
-from ledger.rounds import close_rounds, of_rounds
-from ledger.slots import move_out
-from ledger.sql import NOW, interval, move
-from ledger.submissions import owe
-from ledger.suspending import resume_early
+from ledger.release import MAY_BEGIN, UNEXPIRED, Ready
+from ledger.sql import NOW, Step, move
 
-#: A job of a version that its worker has not waits so long for another worker.
-LOOK_AGAIN_S = 30.0
-
+_TURNS = "unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)"
 # A worker whose lease has run out may not take new work: its jobs are about to be given to others.
+_TO_BE_HAD = f"""
+job.round = given.round AND {UNEXPIRED} AND EXISTS (
+    SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})
+"""
+_IS_OURS = f"""
+claim = job.claim + 1, worker = %(worker)s, unbounded = %(unbounded)s, flying = job.flying OR %(saga)s,
+took_off = CASE WHEN job.flying THEN job.took_off WHEN %(saga)s THEN job.claim + 1 END,
+deadline = CASE WHEN NOT (job.flying OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END
+"""
+_CLAIMED = f"""
+id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle, {LEFT} AS partitions, flight, flying
+"""
+_OPEN_ROUND = """
+opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)
+           SELECT id, claim, round, worker, changed_at, %(digest)s FROM moved)
+"""
 _CLAIM = move(
     CLAIM,
     By.EXECUTOR,
-    given="unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)",
-    condition=f"job.round = given.round AND {UNEXPIRED} AND EXISTS ("
-    f"SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})",
-    sets=f"claim = job.claim + 1, worker = %(worker)s, unbounded = %(unbounded)s, flying = job.flying OR %(saga)s, "
-    "took_off = CASE WHEN job.flying THEN job.took_off WHEN %(saga)s THEN job.claim + 1 END, "
-    f"deadline = CASE WHEN NOT (job.flying OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END",
-    returning=f"id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle, {LEFT} AS partitions, "
-    "flight, flying",
-    also="opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)"
-    " SELECT id, claim, round, worker, changed_at, %(digest)s FROM moved)",
+    given=_TURNS,
+    condition=_TO_BE_HAD,
+    sets=_IS_OURS,
+    returning=_CLAIMED,
+    also=_OPEN_ROUND,
+)
+# Of those behind a gate that this transaction has opened.
+_BEGIN = move(
+    RELEASE,
+    By.PLANNER,
+    given=_TURNS,
+    condition=f"{MAY_BEGIN} AND {_TO_BE_HAD}",
+    sets=f"open = true, {_IS_OURS}",
+    returning=_CLAIMED,
+    then=Step(CLAIM, By.EXECUTOR),
+    also=_OPEN_ROUND,
 )
 # Those whose children wait for them to run: looked for in a statement after the claim's own, for a plan that locked the
 # parent before us has written its need by now (see ``counts``).
@@ -49,74 +62,6 @@ _AWAITED = """
 SELECT DISTINCT parent FROM need
 WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER BY parent
 """
-
-#: What a worker tells of its claims.
-CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
-HELD = "job.claim = given.claim"
-_RECORD = move(
-    RECORD,
-    By.EXECUTOR,
-    given=CLAIMS,
-    condition=HELD,
-    sets=f"announced_at = {NOW}, announcements = 0",
-    forgets_work=True,
-)
-_HAND_BACK = move(
-    HAND_BACK,
-    By.EXECUTOR,
-    given=CLAIMS,
-    condition=f"{HELD} AND NOT job.paused",
-    sets=f"announced_at = {NOW}, announcements = 0",
-    returning=READY_COLUMNS,
-)
-# What was paused meanwhile waits. One that was resumed between these two statements does for a moment, and the
-# groomer finds it due.
-_HAND_BACK_PAUSED = move(REQUEUE, By.EXECUTOR, given=CLAIMS, condition=HELD, note="'handed back, and paused'")
-# Whoever has the version may be there by then; nobody is to take it up in vain all the time.
-_SET_ASIDE = move(
-    REQUEUE,
-    By.EXECUTOR,
-    given=CLAIMS,
-    condition=HELD,
-    sets=f"not_before = {NOW} + make_interval(secs => {LOOK_AGAIN_S})",
-    note="'its worker has no such version'",
-)
-# The wait began where the journal says so, a moment ago or, of one that was resumed in vain, long before.
-_SUSPEND = move(
-    SUSPEND,
-    By.EXECUTOR,
-    given="unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(events)s::text[], %(waits_s)s::float8[])"
-    " AS given (id, claim, event, waits_s)",
-    condition=HELD,
-    sets=f"event = given.event, not_before = coalesce((SELECT at FROM ({LAST}) last), {NOW})"
-    f" + {interval('given.waits_s')}",
-)
-# What has passed its ``end_before`` too has expired, as if the groomer had been quicker.
-_EXPIRE = move(
-    EXPIRE,
-    By.EXECUTOR,
-    given=CLAIMS,
-    condition=f"{HELD} AND job.end_before <= {NOW}",
-    forgets_work=True,
-)
-_REQUEUE_TIMED_OUT = move(
-    REQUEUE,
-    By.EXECUTOR,
-    given=CLAIMS,
-    condition=f"{HELD} AND job.timeouts < job.max_timeouts",
-    sets="timeouts = job.timeouts + 1, round = job.round + 1",
-    note=f"'{Lost.TIMED_OUT}'",
-    forgets_work=True,
-)
-_TIME_OUT = move(
-    TIME_OUT,
-    By.EXECUTOR,
-    given=CLAIMS,
-    condition=f"{HELD} AND job.timeouts >= job.max_timeouts",
-    sets="timeouts = job.timeouts + 1",
-    forgets_work=True,
-)
-_CLOSE_ROUNDS = close_rounds()
 
 
 class Claimed(Struct, frozen=True):
@@ -147,25 +92,14 @@ class Claimed(Struct, frozen=True):
         return Claim(self.id, self.claim)
 
 
-class Recorded(Struct, frozen=True):
-    """``executed`` wait for judgement, ``ended`` are over, ``ready`` may run again at once. ``refused``
-    claims are no longer their job's. Jobs over their timeout with tries left are the groomer's to release."""
-
-    executed: list[int]
-    ended: list[int]
-    ready: list[Ready]
-    suspended: list[int]
-    refused: list[Claim]
-
-
-NOTHING = Recorded([], [], [], [], [])
-
-
 class Taken(Struct, frozen=True):
     """What a hint came to: ``jobs`` are this worker's; the children of those ``awaited`` want to hear that they run."""
 
     jobs: list[Claimed]
     awaited: list[int]
+
+
+NOTHING_TAKEN = Taken([], [])
 
 
 class Terms(Struct, frozen=True):
@@ -187,82 +121,30 @@ def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_on
     (see ``choosing``). Fewer are taken where there are no more, none where the worker has no lease. They come
     in the order they should be run in.
     """
-    return take(tx, app, hold(tx, turns), terms, places=len(turns), at_once=at_once)
+    chosen = choose(tx, app, hold(tx, turns), len(turns), at_once)
+    return _taken(tx, chosen, _take(tx, _CLAIM, chosen, terms))
 
 
-def take(
-    tx: Tx, app: str, named: Sequence[Ready], terms: Terms, *, places: int = 1, at_once: int = 1
-) -> Taken:
-    """The same where these are held already."""
-    chosen = choose(tx, app, named, places, at_once)
+def begin(tx: Tx, app: str, opened: Sequence[Ready], terms: Terms, *, at_once: int = 1) -> Taken:
+    """The same without a hint, of jobs behind a gate that this transaction has opened: they are released by it, and
+    what is left of them is still to be."""
+    chosen = choose(tx, app, opened, len(opened), at_once)
+    own = {job.job for job in opened}
+    begun = _take(tx, _BEGIN, [job for job in chosen if job.job in own], terms)
+    others = _take(tx, _CLAIM, [job for job in chosen if job.job not in own], terms)
+    return _taken(tx, chosen, begun + others)
+
+
+def _take(tx: Tx, sql: str, chosen: list[Ready], terms: Terms) -> list[Claimed]:
     if not chosen:
-        return Taken([], [])
+        return []
     turns = [(job.job, job.round) for job in chosen]
-    claimed = tx.structs(Claimed, _CLAIM, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
+    return tx.structs(Claimed, sql, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
+
+
+def _taken(tx: Tx, chosen: list[Ready], claimed: list[Claimed]) -> Taken:
     if not claimed:
-        return Taken([], [])
+        return NOTHING_TAKEN
     order = {job.job: place for place, job in enumerate(chosen)}
     claimed.sort(key=lambda job: order[job.id])
     return Taken(claimed, tx.column(_AWAITED, jobs=[job.id for job in claimed]))
-
-
-def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
-    """Write down what claims came to. Offering an outcome twice, or too late, changes nothing."""
-    by_ending: dict[Ending, list[Claim]] = {}
-    for right, outcome in outcomes.items():
-        by_ending.setdefault(outcome.ending, []).append(right)
-    executed = move_out(tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
-    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_BEGUN))
-    others = _of(by_ending, Ending.NOT_HERE)
-    elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
-    suspended, resumed = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
-    requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
-    done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
-    accepted = [right for right in outcomes if right.job in done]
-    if accepted:
-        tx.write(_CLOSE_ROUNDS, **of_rounds({right: outcomes[right] for right in accepted}))
-    return Recorded(
-        executed=executed,
-        ended=ended,
-        ready=ready + resumed,
-        suspended=suspended,
-        refused=[right for right in outcomes if right.job not in done],
-    )
-
-
-def _of(by_ending: dict[Ending, list[Claim]], *endings: Ending) -> list[Claim]:
-    return [right for ending in endings for right in by_ending.get(ending, [])]
-
-
-def _columns(claims: list[Claim]) -> dict[str, list[object]]:
-    return arrays(claims, "jobs", "claims")
-
-
-def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
-    """The jobs that others may run now, and those that wait."""
-    if not claims:
-        return [], []
-    ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
-    if len(ready) == len(claims):
-        return ready, []
-    return ready, move_out(tx, _HAND_BACK_PAUSED, **_columns(claims))
-
-
-def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> tuple[list[int], list[Ready]]:
-    """The jobs, also those that need not wait; and those of these that may run now."""
-    if not claims:
-        return [], []
-    rows = [(*right, outcomes[right].event, outcomes[right].waits_s) for right in claims]
-    suspended = move_out(tx, _SUSPEND, **arrays(rows, "jobs", "claims", "events", "waits_s"))
-    return suspended, resume_early(tx, suspended)
-
-
-def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
-    """The jobs over their timeout: those that may try again, and those that may not."""
-    if not claims:
-        return [], []
-    expired = move_out(tx, _EXPIRE, **_columns(claims))
-    requeued = move_out(tx, _REQUEUE_TIMED_OUT, **_columns(claims))
-    ended = [*expired, *move_out(tx, _TIME_OUT, **_columns(claims))]
-    owe(tx, ended)
-    return requeued, ended

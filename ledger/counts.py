@@ -15,7 +15,7 @@ whoever brings it to zero opens the child. Telling twice settles nothing twice. 
 ``owed`` (see judging), and the groomer has it told again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from jobs.gate import DEAD_FOR, MET
@@ -23,7 +23,7 @@ from jobs.states import SPLIT, By, State, sql_list
 from ledger import urgency
 from ledger.connection import Tx
 from ledger.parts import divisible
-from ledger.release import Ready, open_gates, strand
+from ledger.release import MAY_BEGIN, READY_COLUMNS, Ready, open_gates, strand
 
 _MET, _DEAD = (
     " OR ".join(
@@ -98,14 +98,28 @@ WITH held_need AS MATERIALIZED (
     ORDER BY gate.child, gate.gate FOR UPDATE OF gate
 )
 UPDATE gate SET unmet = gate.unmet - held.met, dead = gate.dead + held.died
-FROM held_gate held WHERE gate.child = held.child AND gate.gate = held.gate
-RETURNING gate.child, gate.unmet = 0, held.died > 0
+FROM held_gate held JOIN job ON job.id = held.child
+WHERE gate.child = held.child AND gate.gate = held.gate
+RETURNING gate.unmet = 0, held.died > 0, {MAY_BEGIN}, {READY_COLUMNS}
 """
 _HOLD_ENDED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 _HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _HOLD_WAITING = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER BY id FOR UPDATE
 """
+
+
+#: Of jobs that may begin by this, who has them begin here and now: those that have.
+Begin = Callable[[list[Ready]], Collection[int]]
+
+
+class _Touched(NamedTuple):
+    """A gate that was counted down, and the job behind it."""
+
+    is_open: bool
+    has_lost: bool
+    may_begin: bool
+    job: Ready
 
 
 class Told(NamedTuple):
@@ -158,23 +172,32 @@ def hold(tx: Tx, ended: list[int]) -> None:
     tx.rows(_HOLD_ENDED, jobs=ended)
 
 
-def tell(tx: Tx, ended: list[int]) -> Told:
+def tell(tx: Tx, ended: list[int], begin: Begin | None = None) -> Told:
     """Tell the children of ended jobs, which this transaction holds, and the children of those that this ends, to any
-    depth.
+    depth. Those that ``begin`` are not among the ready ones.
 
     Each turn of the loop ends jobs that had not ended before, so it is bounded by the graph.
     """
     ready: list[Ready] = []
     turned: list[int] = []
     stranded: dict[int, str] = {}
-    while ended and (touched := tx.rows(_COUNT_DOWN, jobs=ended)):
-        opened = sorted({child for child, is_open, _ in touched if is_open})
-        died = sorted({child for child, _, has_lost in touched if has_lost})
-        if opened and died:
+    while ended and (touched := _count_down(tx, ended)):
+        opened = sorted({each.job.job for each in touched if each.is_open})
+        died = sorted({each.job.job for each in touched if each.has_lost})
+        if opened and (died or (begin and len(opened) > 1)):
             tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
-        ready += open_gates(tx, By.PLANNER, opened)
+        may_begin = dict.fromkeys(each.job for each in touched if each.is_open and each.may_begin)
+        begun = begin([*may_begin]) if begin and may_begin else ()
+        ready += open_gates(tx, By.PLANNER, [job for job in opened if job not in begun])
         last = strand(tx, died)
         stranded |= last
         ended = list(last)
         turned += sorted(set(died) - set(ended) - set(opened))
     return Told(ready, turned, stranded)
+
+
+def _count_down(tx: Tx, ended: list[int]) -> list[_Touched]:
+    rows = tx.rows(_COUNT_DOWN, jobs=ended)
+    return [
+        _Touched(is_open, has_lost, may_begin, Ready(*job)) for is_open, has_lost, may_begin, *job in rows
+    ]

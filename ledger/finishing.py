@@ -2,7 +2,7 @@
 
 A round that did what it should has succeeded, unless the job had to end by a time, stands for data whose freshness or
 partitions are to be noted, is a saga or undoes one, or goes on until it is stopped. Of those nothing is touched here:
-they are recorded (``claims.record``), and whoever judges has the word.
+they are recorded (``recording.record``), and whoever judges has the word.
 
 What holds: the history has both steps, the executor's and the planner's, at the same moment, and nobody sees the job
 between them. It has ended then, and this transaction holds it: it tells the children itself. The claim guards the write
@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.states import RECORD, SUCCEED, By
-from ledger.claims import CLAIMS, HELD
 from ledger.connection import Tx
+from ledger.recording import CLAIMS, HELD
 from ledger.rounds import close_rounds, of_rounds
 from ledger.sql import Step, move
 

@@ -46,6 +46,10 @@ MAY_RUN = f"job.open AND {_HAS_COME}"
 ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
 #: What becomes of a job of a pool instead.
 IN_LINE = "queued = true"
+#: Whether a job behind a gate that has just opened may begin, and needs no slot for it.
+MAY_BEGIN = (
+    f"(CASE WHEN job.{RELEASE.guard} THEN {_HAS_COME} AND NOT job.paused AND job.pool IS NULL ELSE false END)"
+)
 _RELEASE = {
     by: move(
         RELEASE,

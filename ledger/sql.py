@@ -75,14 +75,15 @@ def move(
     returning = returning or _returned(verb)
     return f"""
     WITH held AS MATERIALIZED (
-        SELECT job.state AS source, job.pool AS its_pool, given.* FROM job JOIN {given} USING (id)
+        SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, given.*
+        FROM job JOIN {given} USING (id)
         WHERE {guard(verb)} AND ({condition})
         ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET {", ".join(filter(None, parts))}
         FROM held AS given
         WHERE job.id = given.id AND {guard(verb)}{" AND given.its_pool IS NULL" if in_line else ""}
-        RETURNING job.*, given.source
+        RETURNING job.*, given.source, given.its_claim
     ), logged AS (
         INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
         {_history(verb, by, note, then)}
@@ -122,7 +123,7 @@ def _history(verb: Verb, by: By, note: str, then: Step | None) -> str:
         return f"""SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {note}
         FROM moved ORDER BY id"""
     return f"""SELECT id, changed_at, CASE step.nth WHEN 1 THEN moved.source ELSE '{verb.target}' END,
-               step.target, step.verb, step.by, round, claim, {note}
+               step.target, step.verb, step.by, round, CASE step.nth WHEN 1 THEN its_claim ELSE claim END, {note}
         FROM moved CROSS JOIN (VALUES (1, '{verb.target}', '{verb.name}', '{by}'),
                                       (2, '{then.verb.target}', '{then.verb.name}', '{then.by}'))
              AS step (nth, target, verb, by)

@@ -7,10 +7,11 @@ from jobs.ref import JobName
 from jobs.sagas.entry import Direction, Mark
 from jobs.states import State
 from ledger import forcing
-from ledger.claims import LOOK_AGAIN_S, Claimed
+from ledger.claims import Claimed
 from ledger.grooming import RETAKE_S_MAX
 from ledger.journal import CRASHES_MAX
 from ledger.reads import flights
+from ledger.recording import LOOK_AGAIN_S
 from tests.ledger.flights import STEPS, Sagas, did, switched, undid
 from tests.world import LEASE_S, World
 

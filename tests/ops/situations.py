@@ -5,7 +5,7 @@ from datetime import timedelta
 from jobs.outcome import Ending, Outcome
 from jobs.ref import JobName
 from jobs.submission import Submission
-from ledger import claims, submissions
+from ledger import recording, submissions
 from tests.ops.site import WORDS, Site
 
 AN_HOUR = timedelta(hours=1)
@@ -179,7 +179,7 @@ def not_judged(site: Site) -> None:
     assert claimed
     site.dismiss()
     outcomes = {claimed.right: Outcome(ending=Ending.DONE)}
-    site.world.ledger.transact(lambda tx: claims.record(tx, outcomes))
+    site.world.ledger.transact(lambda tx: recording.record(tx, outcomes))
 
 
 def not_told(site: Site) -> None:

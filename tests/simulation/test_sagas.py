@@ -12,7 +12,7 @@ from jobs.sagas.entry import Direction, Failure, Mark
 from jobs.sagas.landing import Landing
 from jobs.sagas.pilot import Pilot
 from jobs.states import State
-from ledger import claims, compensating, events, grooming, journal, submissions, suspending, undoing
+from ledger import compensating, events, grooming, journal, recording, submissions, suspending, undoing
 from planner import compensation
 from tests.simulation.__main__ import run_seeds
 from tests.simulation.faults import NONE, Faults
@@ -85,7 +85,7 @@ MUTANTS = {
         4,
     ),
     "nobody looks for events when a wait begins": _of_sagas(
-        code(claims, "resume_early", lambda tx, jobs: []), 4
+        code(recording, "resume_early", lambda tx, jobs: []), 4
     ),
     "one event ends two waits": _of_sagas(
         sql(journal, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false"),

@@ -7,7 +7,6 @@ import pytest
 from actors import executor, planner
 from jobs.states import LIVE, sql_list
 from ledger import (
-    claims,
     counts,
     finishing,
     freshness,
@@ -15,6 +14,7 @@ from ledger import (
     partitions,
     pausing,
     planning,
+    recording,
     splitting,
     workers,
 )
@@ -65,7 +65,7 @@ LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
 
 MUTANTS = {
     "a late worker's result is taken": Mutant(
-        sql(claims, "_RECORD", "job.claim = given.claim", "true"),
+        sql(recording, "_RECORD", "job.claim = given.claim", "true"),
         theme="templates",
         faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
         first=16,

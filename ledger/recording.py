@@ -1,0 +1,165 @@
+"""What claims came to. The claim's number guards what is written of it, so whoever lost it is refused (``claims``)."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from jobs.history import Lost
+from jobs.outcome import Ending, Outcome
+from jobs.ref import Claim
+from jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
+from ledger.connection import Tx, arrays
+from ledger.journal import LAST
+from ledger.release import READY_COLUMNS, Ready
+from ledger.rounds import close_rounds, of_rounds
+from ledger.slots import move_out
+from ledger.sql import NOW, interval, move
+from ledger.submissions import owe
+from ledger.suspending import resume_early
+
+#: A job of a version that its worker has not waits so long for another worker.
+LOOK_AGAIN_S = 30.0
+
+#: What a worker tells of its claims.
+CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
+HELD = "job.claim = given.claim"
+_RECORD = move(
+    RECORD,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=HELD,
+    sets=f"announced_at = {NOW}, announcements = 0",
+    forgets_work=True,
+)
+_HAND_BACK = move(
+    HAND_BACK,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=f"{HELD} AND NOT job.paused",
+    sets=f"announced_at = {NOW}, announcements = 0",
+    returning=READY_COLUMNS,
+)
+# What was paused meanwhile waits. One that was resumed between these two statements does for a moment, and the
+# groomer finds it due.
+_HAND_BACK_PAUSED = move(REQUEUE, By.EXECUTOR, given=CLAIMS, condition=HELD, note="'handed back, and paused'")
+# Whoever has the version may be there by then; nobody is to take it up in vain all the time.
+_SET_ASIDE = move(
+    REQUEUE,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=HELD,
+    sets=f"not_before = {NOW} + make_interval(secs => {LOOK_AGAIN_S})",
+    note="'its worker has no such version'",
+)
+# The wait began where the journal says so, a moment ago or, of one that was resumed in vain, long before.
+_SUSPEND = move(
+    SUSPEND,
+    By.EXECUTOR,
+    given="unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(events)s::text[], %(waits_s)s::float8[])"
+    " AS given (id, claim, event, waits_s)",
+    condition=HELD,
+    sets=f"event = given.event, not_before = coalesce((SELECT at FROM ({LAST}) last), {NOW})"
+    f" + {interval('given.waits_s')}",
+)
+# What has passed its ``end_before`` too has expired, as if the groomer had been quicker.
+_EXPIRE = move(
+    EXPIRE,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=f"{HELD} AND job.end_before <= {NOW}",
+    forgets_work=True,
+)
+_REQUEUE_TIMED_OUT = move(
+    REQUEUE,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=f"{HELD} AND job.timeouts < job.max_timeouts",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1",
+    note=f"'{Lost.TIMED_OUT}'",
+    forgets_work=True,
+)
+_TIME_OUT = move(
+    TIME_OUT,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=f"{HELD} AND job.timeouts >= job.max_timeouts",
+    sets="timeouts = job.timeouts + 1",
+    forgets_work=True,
+)
+_CLOSE_ROUNDS = close_rounds()
+
+
+class Recorded(Struct, frozen=True):
+    """``executed`` wait for judgement, ``ended`` are over, ``ready`` may run again at once. ``refused``
+    claims are no longer their job's. Jobs over their timeout with tries left are the groomer's to release."""
+
+    executed: list[int]
+    ended: list[int]
+    ready: list[Ready]
+    suspended: list[int]
+    refused: list[Claim]
+
+
+NOTHING = Recorded([], [], [], [], [])
+
+
+def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
+    """Write down what claims came to. Offering an outcome twice, or too late, changes nothing."""
+    by_ending: dict[Ending, list[Claim]] = {}
+    for right, outcome in outcomes.items():
+        by_ending.setdefault(outcome.ending, []).append(right)
+    executed = move_out(tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
+    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_BEGUN))
+    others = _of(by_ending, Ending.NOT_HERE)
+    elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
+    suspended, resumed = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
+    requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
+    done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
+    accepted = [right for right in outcomes if right.job in done]
+    if accepted:
+        tx.write(_CLOSE_ROUNDS, **of_rounds({right: outcomes[right] for right in accepted}))
+    return Recorded(
+        executed=executed,
+        ended=ended,
+        ready=ready + resumed,
+        suspended=suspended,
+        refused=[right for right in outcomes if right.job not in done],
+    )
+
+
+def _of(by_ending: dict[Ending, list[Claim]], *endings: Ending) -> list[Claim]:
+    return [right for ending in endings for right in by_ending.get(ending, [])]
+
+
+def _columns(claims: list[Claim]) -> dict[str, list[object]]:
+    return arrays(claims, "jobs", "claims")
+
+
+def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
+    """The jobs that others may run now, and those that wait."""
+    if not claims:
+        return [], []
+    ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
+    if len(ready) == len(claims):
+        return ready, []
+    return ready, move_out(tx, _HAND_BACK_PAUSED, **_columns(claims))
+
+
+def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> tuple[list[int], list[Ready]]:
+    """The jobs, also those that need not wait; and those of these that may run now."""
+    if not claims:
+        return [], []
+    rows = [(*right, outcomes[right].event, outcomes[right].waits_s) for right in claims]
+    suspended = move_out(tx, _SUSPEND, **arrays(rows, "jobs", "claims", "events", "waits_s"))
+    return suspended, resume_early(tx, suspended)
+
+
+def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
+    """The jobs over their timeout: those that may try again, and those that may not."""
+    if not claims:
+        return [], []
+    expired = move_out(tx, _EXPIRE, **_columns(claims))
+    requeued = move_out(tx, _REQUEUE_TIMED_OUT, **_columns(claims))
+    ended = [*expired, *move_out(tx, _TIME_OUT, **_columns(claims))]
+    owe(tx, ended)
+    return requeued, ended
