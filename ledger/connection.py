@@ -30,7 +30,14 @@ IDLE_S_MAX = 60.0
 
 #: For whoever runs the same statements on a few jobs over and over. Postgres would plan each of them anew, which takes
 #: it longer than to run it; and what it keeps must not be plans for tables that were empty when they were made.
-_STEADY = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
+#: Nor must they take a few for as many as the statistics say there are of such: where a hundred thousand jobs need the
+#: same one, that would have each statement about needs read them all.
+_LOOK_UP = {"plan_cache_mode": "force_generic_plan", "enable_mergejoin": "off", "enable_hashjoin": "off"}
+_READ = {"plan_cache_mode": "force_custom_plan", "enable_mergejoin": "on", "enable_hashjoin": "on"}
+_STEADY = " ".join(
+    f"-c {name}={value}" for name, value in (_LOOK_UP | {"enable_seqscan": "off", "jit": "off"}).items()
+)
+_READ_MANY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _READ.items())
 #: A statement on more than so many is planned for what it is about all the same, with all that follow it.
 _FEW = 500
 
@@ -80,7 +87,7 @@ class Tx(Struct, frozen=True):
         if isinstance(self.connection, Swift) and any(
             isinstance(value, list) and len(value) > _FEW for value in params.values()
         ):
-            self.connection.write("SET LOCAL plan_cache_mode = force_custom_plan", {})
+            self.connection.rows(_READ_MANY, {})
         written = {
             name: written_array(value) if isinstance(value, list) else value for name, value in params.items()
         }

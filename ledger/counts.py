@@ -82,7 +82,7 @@ WHERE job.id = counted.child AND job.open <> counted.open AND job.state = '{Stat
 _COUNT_DOWN = f"""
 WITH held_need AS MATERIALIZED (
     SELECT child FROM need
-    WHERE parent = ANY(%(jobs)s) AND settled IS NULL ORDER BY child, gate, parent FOR UPDATE
+    WHERE parent = ANY(%(jobs)s) AND settled IS NULL ORDER BY child + 0, gate, parent FOR UPDATE
 ), settled AS (
     UPDATE need SET settled = {VERDICT}
     FROM job parent

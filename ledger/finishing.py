@@ -16,8 +16,8 @@ from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.states import RECORD, SUCCEED, By
 from ledger.connection import Tx
-from ledger.recording import CLAIMS, HELD
-from ledger.rounds import close_rounds, of_rounds
+from ledger.recording import HELD
+from ledger.rounds import ENDED, close_rounds, of_rounds
 from ledger.sql import Step, move
 
 _UNCONTESTED = """
@@ -27,13 +27,13 @@ AND NOT job.flying AND NOT job.unbounded
 _FINISH = move(
     RECORD,
     By.EXECUTOR,
-    given=CLAIMS,
+    given=ENDED,
     condition=f"{HELD} AND {_UNCONTESTED}",
     sets="said = NULL, announcements = 0",
     forgets_work=True,
     returning="id, app, pool",
     then=Step(SUCCEED, By.PLANNER),
-    also=f"closed AS ({close_rounds('moved')})",
+    also=f"closed AS ({close_rounds('held AS given')})",
 )
 
 

@@ -14,25 +14,25 @@ _CUT_SHORT = f"""
 UPDATE round SET executed_at = {NOW}, ending = %(ending)s, error = %(ending)s
 FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
 """
-_ROUNDS = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
+#: What a worker tells of its claims that have ended, as ``of_rounds`` sends it.
+ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
             %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
             %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[])
-     AS ended (job, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob)"""
+     AS given (id, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob)"""
 _OF_ROUNDS = (
     *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
     *("logs", "output_blobs", "stderr_blobs"),
 )
 
 
-def close_rounds(of: str = "") -> str:
-    """The statement that ends the rounds of these claims; ``of`` those that have their job in this table alone."""
+def close_rounds(given: str = ENDED) -> str:
+    """The statement that ends the rounds of these claims."""
     return f"""
-    UPDATE round SET executed_at = {NOW}, ending = ended.ending, took_s = ended.took_s,
-                     exit_code = ended.exit_code, error = ended.error, stderr = ended.stderr,
-                     output = concat(round.output, ended.output), log = ended.log,
-                     output_blob = ended.output_blob, stderr_blob = ended.stderr_blob
-    FROM {_ROUNDS}{f" JOIN {of} ON {of}.id = ended.job" if of else ""}
-    WHERE round.job = ended.job AND round.claim = ended.claim AND round.ending IS NULL
+    UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
+                     exit_code = given.exit_code, error = given.error, stderr = given.stderr,
+                     output = concat(round.output, given.output), log = given.log,
+                     output_blob = given.output_blob, stderr_blob = given.stderr_blob
+    FROM {given} WHERE round.job = given.id AND round.claim = given.claim AND round.ending IS NULL
     """
 
 

@@ -4,10 +4,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from jobs.outcome import Ending, Outcome
+from ledger import counts, finishing
 from ledger.connection import Ledger, Tx
-from tests.world import World
+from tests.world import World, empty
 
 MANY = 1_000
+#: More than anybody reads about one job.
+FEW = 50
+_READ = """
+SELECT relname::text, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
+"""
 
 
 @pytest.fixture
@@ -15,6 +22,33 @@ def steady(world: World) -> Iterator[Ledger]:
     ledger = Ledger(world.url, connections=1, steady=True)
     yield ledger
     ledger.close()
+
+
+@pytest.fixture
+def crowded(world: World) -> Iterator[World]:
+    """Nearly all there is waits for one job, and the statistics know."""
+    world.apps("gate, waiting, a -> b")
+    world.define(
+        world.defined
+        | {
+            "gate": {"job_id": "{g}", "autofill_values": {"g": [0]}, "bash_cmd": "true"},
+            "waiting": {
+                "job_id": "{x}",
+                "autofill_values": {"x": f"0:{MANY}"},
+                "depends_on": {"app_name": ["gate"]},
+                "bash_cmd": "true",
+            },
+        }
+    )
+    world.submit("waiting", None, push="wanted")
+    _look_around(world)
+    yield world
+    world.ledger.transact(empty)
+    _look_around(world)
+
+
+def _look_around(world: World) -> None:
+    world.ledger.transact(lambda tx: tx.write("ANALYZE job, need, gate"))
 
 
 def _mode(tx: Tx) -> str:
@@ -42,3 +76,20 @@ def test_who_is_not_steady_leaves_plans_to_the_server(world: World) -> None:
     ledger = Ledger(world.url, connections=1)
     assert ledger.transact(_mode) == "auto"
     ledger.close()
+
+
+def test_an_end_is_told_without_a_look_at_all_who_wait_for_others(crowded: World) -> None:
+    crowded.submit("b")
+    claimed = crowded.claim("a")
+    assert claimed is not None
+
+    def work(tx: Tx) -> tuple[int, dict[str, int]]:
+        before = dict(tx.rows(_READ))
+        finished = finishing.finish(tx, {claimed.right: Outcome(ending=Ending.DONE)})
+        ready = counts.tell(tx, [*finished]).ready
+        return len(ready), {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
+
+    ready, read = crowded.ledger.transact(work)
+    assert ready == 1
+    assert {table for table, rows in read.items() if rows > FEW} == set()
+    assert read["need"] > 0
