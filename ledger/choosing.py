@@ -61,7 +61,7 @@ def hold(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[Ready]:
 
 def choose(tx: Tx, app: str, named: Sequence[Ready], places: int, at_once: int) -> list[Ready]:
     """The jobs to take for a hint that names so many and of these jobs what is to be had, or for so many ``at_once``:
-    locked, the most urgent first. Those named this transaction holds."""
+    locked, the most urgent first. Those named this transaction holds, or has just opened the gates of."""
     if places == 1 and any(job.alone for job in named):
         return [*named]
     most = max(places, at_once)

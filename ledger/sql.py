@@ -77,8 +77,7 @@ def move(
     WITH held AS MATERIALIZED (
         SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, given.*
         FROM job JOIN {given} USING (id)
-        WHERE {guard(verb)} AND ({condition})
-        ORDER BY job.id FOR UPDATE OF job
+        WHERE {guard(verb)} AND ({condition}) ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET {", ".join(filter(None, parts))}
         FROM held AS given
