@@ -1,11 +1,13 @@
 """The composition root: from settings to what a process or a command works with."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from actors import doorbell
 from actors.settings import Settings
 from broker.carrier import Broker
 from broker.connect import connect
+from broker.messages import Message
 from jobs.blobs import BlobStore
 from jobs.errors import SluiceError
 from jobs.programs import ProgramStore
@@ -72,6 +74,20 @@ def connect_broker(settings: Settings) -> Iterator[Broker]:
         yield broker
     finally:
         broker.close()
+
+
+def publisher(
+    settings: Settings, ledger: Ledger, broker: Callable[[], Broker]
+) -> Callable[[Sequence[Message]], None]:
+    """How who does no work tells those who do. The broker is connected to when there is something to tell."""
+
+    def publish(messages: Sequence[Message]) -> None:
+        if is_shared(settings):
+            broker().publish(messages)
+        else:
+            doorbell.ring(ledger, messages)
+
+    return publish
 
 
 def is_shared(settings: Settings) -> bool:

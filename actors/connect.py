@@ -1,15 +1,14 @@
 """The way in for programs of one's own: ``with connect() as client``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 
-from actors.assembly import connect_broker, is_shared, open_ledger
+from actors.assembly import connect_broker, open_ledger, publisher
 from actors.client import Client
 from actors.definitions import Definitions
 from actors.settings import process_settings
 from broker.carrier import Broker
-from broker.messages import Message
 
 
 @contextmanager
@@ -19,8 +18,7 @@ def connect(
     """A client for as long as the block lasts. What is not given here is read from where commands read it: the
     environment, ``.env`` and ``sluice.toml``; where they say nothing it is the embedded ledger of this folder.
 
-    The broker is connected to when there is something to tell. Where nobody can be told, the groomer of whoever works
-    looks by itself.
+    The broker is connected to when there is something to tell.
     """
     settings = process_settings(apps=apps, ledger_url=ledger_url, broker_url=broker_url)
     definitions = Definitions(settings) if settings.apps else None
@@ -30,8 +28,5 @@ def connect(
         def broker() -> Broker:
             return opened.enter_context(connect_broker(settings))
 
-        def publish(messages: Sequence[Message]) -> None:
-            if is_shared(settings):
-                broker().publish(messages)
-
+        publish = publisher(settings, ledger, broker)
         yield Client(ledger, publish, (lambda: definitions.current) if definitions else None)

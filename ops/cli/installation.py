@@ -1,14 +1,13 @@
 """The running system that a command works on. Drivers for a database and three brokers take longer to import
 than many a command takes to run, so it is a module of its own, for those commands that need it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-from actors.assembly import connect_broker, is_shared, ledger_address, open_ledger
+from actors.assembly import connect_broker, is_shared, ledger_address, open_ledger, publisher
 from actors.client import Client
 from broker.carrier import Broker
-from broker.messages import Message
 from ledger.connection import Ledger, Tx
 from ops.cli.desk import Desk
 
@@ -39,7 +38,8 @@ class Installation:
     @cached_property
     def client(self) -> Client:
         definitions = (lambda: self._desk.catalogue) if self._desk.settings.apps else None
-        return Client(self.ledger, self._publish, definitions)
+        publish = publisher(self._desk.settings, self.ledger, lambda: self.broker)
+        return Client(self.ledger, publish, definitions)
 
     @property
     def shares_a_broker(self) -> bool:
@@ -49,8 +49,3 @@ class Installation:
     def ask(self, question: Callable[[Tx], T]) -> T:
         """Read something from the ledger."""
         return self.ledger.transact(question)
-
-    def _publish(self, messages: Sequence[Message]) -> None:
-        """Where nobody can be told, the groomer of whoever works looks by itself."""
-        if self.shares_a_broker:
-            self.broker.publish(messages)

@@ -3,10 +3,11 @@
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
-from actors.assembly import connect_broker
+from actors.assembly import connect_broker, is_shared
 from actors.definitions import Definitions
+from actors.doorbell import Doorbell
 from actors.process import Process
 from actors.settings import Settings
 from actors.upkeep import announce_everything
@@ -28,10 +29,11 @@ def working(
     settings: Settings, definitions: Definitions, ledger: Ledger, *, threads: int
 ) -> Iterator[Process]:
     """Works for as long as the block lasts; what still runs then gets the grace time and is handed back."""
-    with connect_broker(settings) as broker:
+    with connect_broker(settings) as broker, ExitStack() as opened:
         process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
-        if settings.broker_url.startswith("memory:"):
+        if not is_shared(settings):
+            opened.enter_context(Doorbell(ledger.url, broker.publish))
             # Whatever was announced to the broker of a process before this one has died with it.
             announce_everything(ledger, broker.publish)
         try:

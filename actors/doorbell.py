@@ -1,0 +1,86 @@
+"""Where the broker is within a process, how others get a hint into it: they say it by way of the ledger.
+
+It may be lost, as any hint may, and then the groomer finds what it was about.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from socket import socketpair
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+from broker import codec
+from broker.messages import Message
+from jobs.errors import BadMessage, Unreachable
+from ledger import bell
+from ledger.connection import Ledger, Tx
+
+_LOG = logging.getLogger("sluice.doorbell")
+
+#: A connection that breaks is made anew after so long.
+RECONNECT_S = 1.0
+
+
+def ring(ledger: Ledger, messages: Sequence[Message]) -> None:
+    """Say these to whoever works on this ledger. What is too long for it the groomer finds."""
+    letters = [codec.seal(message) for message in messages]
+    words = [f"{letter.queue} {letter.body.decode()}" for letter in letters]
+
+    def work(tx: Tx) -> None:
+        for word in words:
+            if len(word.encode()) <= bell.LONGEST:
+                bell.say(tx, word)
+
+    ledger.transact(work)
+
+
+class Doorbell:
+    """Has published in this process what others say, for as long as the block lasts."""
+
+    def __init__(self, url: str, publish: Callable[[Sequence[Message]], None]) -> None:
+        self._url = url
+        self._publish = publish
+        self._tried = Event()
+        self._ended = Event()
+        self._ending, self._interrupter = socketpair()
+        self._thread = Thread(target=self._live, name="doorbell", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._tried.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._ending.send(b".")
+        self._thread.join()
+        self._ending.close()
+        self._interrupter.close()
+
+    def _live(self) -> None:
+        while not self._ended.is_set():
+            try:
+                self._listen()
+            except Unreachable as error:
+                _LOG.warning("what others ask for begins with a look of the groomer's: %s", error)
+                self._tried.set()
+                self._ended.wait(RECONNECT_S)
+
+    def _listen(self) -> None:
+        with bell.listening(self._url) as ears:
+            self._tried.set()
+            while not self._ended.is_set():
+                for word in ears.words(self._interrupter):
+                    self._hear(word)
+
+    def _hear(self, word: str) -> None:
+        queue, _, body = word.partition(" ")
+        try:
+            _, message = codec.unseal(queue, body.encode())
+        except BadMessage as error:
+            _LOG.warning("what was said on the ledger is no hint: %s", error)
+        else:
+            self._publish([message])

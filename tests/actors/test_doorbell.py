@@ -1,0 +1,78 @@
+"""Hints that reach a process with a broker of its own by way of the ledger."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from actors.doorbell import Doorbell, ring
+from broker.messages import Message, Plan, Tick
+from ledger import bell
+from ledger.connection import Tx
+from tests.jobs.runners.runner_bench import eventually
+from tests.world import World
+
+_CUT_OFF = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN sluice'"
+
+
+class House:
+    """What was published in it, as it came."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.heard: list[Message] = []
+
+    def publish(self, messages: Sequence[Message]) -> None:
+        self.heard += messages
+
+    def say(self, *messages: Message) -> None:
+        ring(self.world.ledger, messages)
+
+
+@pytest.fixture
+def house(world: World) -> Iterator[House]:
+    made = House(world)
+    with Doorbell(world.url, made.publish):
+        yield made
+
+
+def test_what_is_said_is_published_in_the_order_in_which_it_was(house: House) -> None:
+    house.say(Plan(submissions=("a", "b")), Tick())
+    house.say(Plan(submissions=("c",)))
+    eventually(lambda: len(house.heard) == 3)
+    assert house.heard == [Plan(submissions=("a", "b")), Tick(), Plan(submissions=("c",))]
+
+
+def test_a_word_too_long_to_be_said_is_left_out_and_the_others_come(house: House) -> None:
+    house.say(Plan(submissions=tuple(f"submission {number}" for number in range(1000))), Tick())
+    eventually(lambda: house.heard)
+    assert house.heard == [Tick()]
+
+
+def test_nonsense_is_told_of_and_passed_over(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    def nonsense(tx: Tx) -> None:
+        bell.say(tx, "")
+        bell.say(tx, "sluice.planner {}")
+
+    house.world.ledger.transact(nonsense)
+    house.say(Tick())
+    eventually(lambda: house.heard)
+    assert house.heard == [Tick()]
+    assert caplog.text.count("is no hint") == 2
+
+
+def test_a_connection_that_was_cut_is_made_anew(house: House) -> None:
+    def heard_again() -> bool:
+        house.say(Tick())
+        return bool(house.heard)
+
+    assert house.world.ledger.transact(lambda tx: tx.column(_CUT_OFF)) == [True]
+    eventually(heard_again)
+
+
+def test_nothing_is_heard_once_the_block_is_over(world: World) -> None:
+    house = House(world)
+    with Doorbell(world.url, house.publish):
+        pass
+    house.say(Tick())
+    assert world.ledger.transact(lambda tx: tx.column(_CUT_OFF)) == []
+    assert house.heard == []
