@@ -18,13 +18,12 @@ from broker.log import LOG, one_line
 from broker.messages import Message
 from broker.reception import Reception
 from broker.slots import Slots
+from broker.waiting import WorkQueue
 from jobs.errors import BadMessage, BadSetting
 
 #: Runs one message. It ends, and the message is acknowledged; or raises, and see ``Service.run``.
 Handler = Callable[[Message, Delivery], None]
 
-#: Idle worker threads look this often whether they are to stop.
-WORKER_LOOKS_S = 0.25
 #: What dramatiq adds to a queue's name: an app called x.XQ would get the dead letters of x.
 _RESERVED = (".DQ", ".XQ")
 
@@ -168,11 +167,12 @@ class _Attendance(Middleware):
         self._reception = reception
         self._intake = intake
         self._attendant = attendant
+        self._work = WorkQueue()
 
     def before_worker_boot(self, _: dramatiq.Broker, worker: Worker) -> None:
         """A thread a slot, whatever the command line said: no message with a slot may wait for a thread."""
         worker.worker_threads = self._reception.slots.total
-        worker.worker_timeout = int(WORKER_LOOKS_S * 1000)
+        worker.work_queue = self._work
 
     def after_worker_boot(self, _: dramatiq.Broker, __: Worker) -> None:
         self._intake.start()
@@ -191,6 +191,7 @@ class _Attendance(Middleware):
             item.message.give_back()
         if self._attendant:
             self._attendant.stopping()
+        self._work.close()
 
     def after_worker_shutdown(self, _: dramatiq.Broker, __: Worker) -> None:
         self._intake.close()

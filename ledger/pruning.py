@@ -105,6 +105,9 @@ SELECT nullif(ended_at, '-infinity'), job FROM sweep
 WHERE name = '{_SWEEP}' AND rests_until <= {NOW} FOR UPDATE SKIP LOCKED
 """
 _IS_KNOWN = f"SELECT 1 FROM sweep WHERE name = '{_SWEEP}'"
+_IS_DUE = f"""
+SELECT EXISTS (SELECT 1 FROM sweep WHERE rests_until <= {NOW}) OR EXISTS (SELECT 1 FROM litter WHERE try_at <= {NOW})
+"""
 _LEAVE_OFF = f"UPDATE sweep SET ended_at = %(ended_at)s, job = %(job)s WHERE name = '{_SWEEP}'"
 _REST = f"""
 UPDATE sweep SET ended_at = '-infinity', job = 0, rests_until = {NOW} + make_interval(secs => %(rest_s)s)
@@ -201,6 +204,11 @@ def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
         return removed
     tx.write(_REST, rest_s=min(REST_S, keep_s * REST_SHARE))
     return removed + prune_workers(tx, keep_s=keep_s, limit=limit)
+
+
+def is_due(tx: Tx) -> bool:
+    """Whether a sweep is under way or has rested, or blobs are to be thrown away. One that has never begun is not."""
+    return bool(tx.column(_IS_DUE)[0])
 
 
 def prune_workers(tx: Tx, *, keep_s: float, limit: int) -> Removed:

@@ -44,6 +44,11 @@ _LOOK = f"""
 SELECT id, false FROM ({_GONE}) gone
 UNION ALL (SELECT id, true FROM ({_STIRRING}) stirring ORDER BY id LIMIT %(limit)s)
 """
+# Whoever has them loaded.
+_ANY_DUE = f"""
+SELECT EXISTS (SELECT 1 FROM schedule WHERE fire_at <= {NOW} AND retired_at IS NULL)
+    OR EXISTS (SELECT 1 FROM firing WHERE outcome = '{FiringOutcome.QUEUED}')
+"""
 
 _RETIRE = f"UPDATE schedule SET retired_at = {NOW} WHERE id IN ({_GONE})"
 _HOLD = f"""
@@ -136,6 +141,11 @@ def look(tx: Tx, *, known: Sequence[Known], loaded: Sequence[str], limit: int) -
     """What there is to do, by one statement; ``loaded`` are the sources that this process loads."""
     rows = tx.rows(_LOOK, loaded=list(loaded), limit=limit, **arrays(known, "ids", "sources", "digests"))
     return Sight([id_ for id_, stirs in rows if not stirs], [id_ for id_, stirs in rows if stirs])
+
+
+def any_due(tx: Tx) -> bool:
+    """Whether any schedule is due, or has something that waits, whoever loads it."""
+    return bool(tx.column(_ANY_DUE)[0])
 
 
 def retire(tx: Tx, *, known: Sequence[Known], loaded: Sequence[str]) -> None:

@@ -154,7 +154,7 @@ class Post:
 @pytest.fixture(autouse=True)
 def quick_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Idle worker threads look more often whether they are to stop, of which there are many in here."""
-    monkeypatch.setattr("broker.service.WORKER_LOOKS_S", 0.02)
+    monkeypatch.setattr("broker.waiting.LOOK_S", 0.01)
 
 
 @pytest.fixture(scope="session")
