@@ -48,9 +48,11 @@ class Ticker:
 
     def tick(self) -> None:
         """What a period's end brings."""
-        messages = self._ledger.transact(self._due)
-        self._calm = 0 if messages else self._calm + 1
-        self._send(messages)
+        term_s = self._ticks.period_s * TERM_PERIODS
+        if self._ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
+            messages = self._ledger.transact(self._due)
+            self._calm = 0 if messages else self._calm + 1
+            self._send(messages)
 
     def _live(self) -> None:
         while True:
@@ -63,10 +65,6 @@ class Ticker:
                 _LOG.warning("no tick: %s", error)
 
     def _due(self, tx: Tx) -> list[Message]:
-        """What is to be sent: nothing by one who does not lead."""
-        term_s = self._ticks.period_s * TERM_PERIODS
-        if not workers.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s):
-            return []
         anyway = self._calm >= CALM_PERIODS
         tick = anyway or grooming.due(tx) or pruning.is_due(tx)
         look = anyway or schedules.any_due(tx)

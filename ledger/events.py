@@ -38,7 +38,10 @@ ON CONFLICT (app, key, token) DO NOTHING
 """
 _STALE = f"early.at < {NOW} - make_interval(secs => {KEPT_S})"
 #: Of what was kept early: what may be handed on by now, or has been kept for long enough. The groomer looks for these.
-KEPT_EARLY = f"SELECT 1 FROM early JOIN job USING (app, key) UNION ALL SELECT 1 FROM early WHERE {_STALE}"
+KEPT_EARLY = f"""
+SELECT 1 FROM early
+WHERE {_STALE} OR (SELECT true FROM job WHERE job.app = early.app AND job.key = early.key)
+"""
 # The jobs are held; of two who hand on the same, the second finds it gone. For a job that has ended it is too late.
 _HAND_ON = f"""
 WITH held AS MATERIALIZED (

@@ -1,11 +1,11 @@
 """Plans that a process which works for long keeps."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from jobs.outcome import Ending, Outcome
-from ledger import counts, finishing
+from ledger import counts, finishing, grooming
 from ledger.connection import Ledger, Tx
 from tests.world import World, empty
 
@@ -78,18 +78,27 @@ def test_who_is_not_steady_leaves_plans_to_the_server(world: World) -> None:
     ledger.close()
 
 
+def _read_by(tx: Tx, act: Callable[[], object]) -> dict[str, int]:
+    """How many rows of each table that reads."""
+    before = dict(tx.rows(_READ))
+    act()
+    return {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
+
+
+def test_a_tick_that_finds_nothing_looks_at_nobody_who_waits(crowded: World) -> None:
+    read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: grooming.due(tx)))
+    assert {table for table, rows in read.items() if rows > FEW} == set()
+
+
 def test_an_end_is_told_without_a_look_at_all_who_wait_for_others(crowded: World) -> None:
     crowded.submit("b")
     claimed = crowded.claim("a")
     assert claimed is not None
 
-    def work(tx: Tx) -> tuple[int, dict[str, int]]:
-        before = dict(tx.rows(_READ))
+    def end(tx: Tx) -> None:
         finished = finishing.finish(tx, {claimed.right: Outcome(ending=Ending.DONE)})
-        ready = counts.tell(tx, [*finished]).ready
-        return len(ready), {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
+        assert len(counts.tell(tx, [*finished]).ready) == 1
 
-    ready, read = crowded.ledger.transact(work)
-    assert ready == 1
+    read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: end(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()
     assert read["need"] > 0
