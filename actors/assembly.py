@@ -1,10 +1,12 @@
 """The composition root: from settings to what a process or a command works with."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache, partial
 
 from actors import doorbell
 from actors.settings import Settings
+from actors.teller import Teller
 from broker.carrier import Broker
 from broker.connect import connect
 from broker.messages import Message
@@ -76,18 +78,23 @@ def connect_broker(settings: Settings) -> Iterator[Broker]:
         broker.close()
 
 
-def publisher(
-    settings: Settings, ledger: Ledger, broker: Callable[[], Broker]
-) -> Callable[[Sequence[Message]], None]:
-    """How who does no work tells those who do. The broker is connected to when there is something to tell."""
+@contextmanager
+def telling(settings: Settings, ledger: Ledger) -> Iterator[Callable[[Sequence[Message]], None]]:
+    """How who does no work tells those who do. The broker is connected to when there is something to tell; at the end
+    of the block all has been told that can be."""
+    with ExitStack() as opened:
 
-    def publish(messages: Sequence[Message]) -> None:
-        if is_shared(settings):
-            broker().publish(messages)
-        else:
-            doorbell.ring(ledger, messages)
+        @cache
+        def teller() -> Teller:
+            if not is_shared(settings):
+                return opened.enter_context(closing(Teller(partial(doorbell.ring, ledger))))
+            broker = opened.enter_context(connect_broker(settings))
+            return opened.enter_context(closing(Teller(broker.publish)))
 
-    return publish
+        def tell(messages: Sequence[Message]) -> None:
+            teller().tell(messages)
+
+        yield tell
 
 
 def is_shared(settings: Settings) -> bool:

@@ -16,9 +16,9 @@ from jobs.errors import BadRequest
 from jobs.freshness import Busy
 from jobs.selecting import Selected, select
 from jobs.submission import Submission
-from ledger import freshness, planning, submissions
+from ledger import freshness, planning, submissions, unplanned
 from ledger.connection import Ledger, Tx
-from ledger.submissions import Received
+from ledger.unplanned import Received
 from planner.chunk_keys import require_chunk_words
 from planner.chunk_nodes import nodes_of
 from planner.chunks import chunk
@@ -46,11 +46,11 @@ def plan_by_chunk(
         selected = select(app, submission)
     except BadRequest as error:
         reason = f"{error.what} {error.advice}".strip()
-        ledger.transact(lambda tx: submissions.refuse(tx, received.number, reason))
+        ledger.transact(lambda tx: unplanned.refuse(tx, received.number, reason))
         return []
     if not selected.work_ids:
         reason = f"There are no work IDs: {app.name} has nothing to do."
-        ledger.transact(lambda tx: submissions.call_off(tx, received.number, reason))
+        ledger.transact(lambda tx: unplanned.call_off(tx, received.number, reason))
         return []
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission, selected=selected)
     return ledger.transact(work)
@@ -59,7 +59,7 @@ def plan_by_chunk(
 def _plan(
     tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission, selected: Selected
 ) -> Sequence[Message]:
-    held = submissions.hold_received(tx, [id], anyway=True)
+    held = unplanned.hold(tx, [id])
     if not held:
         return []
     number = held[0].number
@@ -69,7 +69,7 @@ def _plan(
         past = freshness.Past(tx, tx.instant(), number)
         chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
     except BadRequest as error:
-        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        unplanned.refuse(tx, number, f"{error.what} {error.advice}".strip())
         return []
     if chunked.waits_for:
         _wait(tx, number, chunked.waits_for)
@@ -85,7 +85,7 @@ def _wait(tx: Tx, number: int, waits_for: Sequence[Busy]) -> None:
     last = max(waits_for, key=lambda busy: busy.job or 0)
     more = f", and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
     state = f", which is {last.state}" if last.state else ", which is not planned yet"
-    submissions.wait(
+    unplanned.wait(
         tx,
         number,
         job=last.job,

@@ -12,9 +12,9 @@ from broker.messages import Message
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from jobs.submission import COMPENSATION, Submission
-from ledger import compensating, planning, submissions
+from ledger import compensating, planning, submissions, unplanned
 from ledger.connection import Ledger, Tx
-from ledger.submissions import Received
+from ledger.unplanned import Received
 from planner.compensation import lay_out, plan_of
 
 #: So long it waits at the most for a job of the saga's before it looks again.
@@ -33,14 +33,12 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
     of = submission.compensates or ""
     saga = compensating.failed(tx, of)
     fellows = {id: saga} if saga is None else {id: saga, **compensating.fellows(tx, saga)}
-    held = {each.id: each.number for each in submissions.hold_received(tx, [*fellows], anyway=True)}
+    held = {each.id: each.number for each in unplanned.hold(tx, [*fellows])}
     if id not in held:
         return []
     number = held[id]
     if saga is None or id != f"{of}{COMPENSATION}":
-        submissions.refuse(
-            tx, number, f"There is no saga {of} that has failed; nobody asks for this by hand."
-        )
+        unplanned.refuse(tx, number, f"There is no saga {of} that has failed; nobody asks for this by hand.")
         return []
     askers = {of_id: held[undo] for undo, of_id in fellows.items() if undo in held and of_id is not None}
     if live := compensating.under_way(tx, askers):
@@ -49,7 +47,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
     try:
         return _enter(tx, catalogue, number, askers)
     except BadRequest as error:
-        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        unplanned.refuse(tx, number, f"{error.what} {error.advice}".strip())
         return []
 
 
@@ -77,4 +75,4 @@ def _enter(tx: Tx, catalogue: Catalogue, number: int, askers: Mapping[int, int])
 
 
 def _wait(tx: Tx, number: int, job: int, reason: str) -> None:
-    submissions.wait(tx, number, job=job, reason=reason, within_s=PATIENCE_S)
+    unplanned.wait(tx, number, job=job, reason=reason, within_s=PATIENCE_S)

@@ -1,14 +1,12 @@
 """The way in for programs of one's own: ``with connect() as client``."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from functools import cache
+from contextlib import contextmanager
 
-from actors.assembly import connect_broker, open_ledger, publisher
+from actors.assembly import open_ledger, telling
 from actors.client import Client
 from actors.definitions import Definitions
 from actors.settings import process_settings
-from broker.carrier import Broker
 
 
 @contextmanager
@@ -22,11 +20,5 @@ def connect(
     """
     settings = process_settings(apps=apps, ledger_url=ledger_url, broker_url=broker_url)
     definitions = Definitions(settings) if settings.apps else None
-    with open_ledger(settings) as ledger, ExitStack() as opened:
-
-        @cache
-        def broker() -> Broker:
-            return opened.enter_context(connect_broker(settings))
-
-        publish = publisher(settings, ledger, broker)
-        yield Client(ledger, publish, (lambda: definitions.current) if definitions else None)
+    with open_ledger(settings) as ledger, telling(settings, ledger) as tell:
+        yield Client(ledger, tell, (lambda: definitions.current) if definitions else None)

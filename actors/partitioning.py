@@ -18,11 +18,11 @@ from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from jobs.plan import PlannedJob, Wish
 from jobs.submission import Submission
-from ledger import partitions, pausing, steps, submissions, urgency, wishes
+from ledger import partitions, pausing, steps, submissions, unplanned, urgency, wishes
 from ledger.connection import Ledger, Tx
 from ledger.partitions import Joined
 from ledger.release import Ready
-from ledger.submissions import Received
+from ledger.unplanned import Received
 from planner.confs import meant
 from planner.partitions import Layout
 from planner.restating import tables_of
@@ -41,7 +41,7 @@ def plan_by_partition(
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> Sequence[Message]:
-    held = submissions.hold_received(tx, [id], anyway=True)
+    held = unplanned.hold(tx, [id])
     if not held:
         return []
     number = held[0].number
@@ -51,7 +51,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
         partitions.take_turns(tx, tables_of(catalogue, submission))
         layout, joined = _lay_out(tx, catalogue, submission)
     except BadRequest as error:
-        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        unplanned.refuse(tx, number, f"{error.what} {error.advice}".strip())
         return []
     pausing.hold_still(tx, [number])
     submissions.activate(tx, [number])

@@ -21,7 +21,7 @@ from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage
 from jobs.ref import JobName
 from jobs.submission import COMPENSATION, NUL, Submission
-from ledger import counts, judging, splitting, submissions
+from ledger import counts, judging, splitting, submissions, unplanned
 from ledger.connection import Ledger, Tx
 from planner.chunk_keys import is_by_chunk
 from planner.confs import is_by_partition
@@ -32,17 +32,24 @@ BATCH = 200
 
 
 def submit(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Sequence[Message]:
-    return _take_in(ledger, catalogue, [(message.id, message.submission)])
+    """Where it is likely to be planned in a moment, that is left for a message, so that several may share it."""
+    admitted = _take_in(ledger, [(message.id, message.submission)])
+    planning = Plan(submissions=tuple(row.require_id() for row in admitted))
+    if all(_is_small(catalogue, row) for row in admitted):
+        return [planning] if admitted else []
+    return plan(ledger, catalogue, planning)
 
 
 def submit_many(ledger: Ledger, catalogue: Catalogue, message: SubmitMany) -> Sequence[Message]:
     """A row without an id of its own gets one from the message's, so that a repeated message is no news."""
     rows = [(f"{message.id}/{place}", row) for place, row in enumerate(message.submissions)]
-    return _take_in(ledger, catalogue, rows)
+    admitted = _take_in(ledger, rows)
+    return plan(ledger, catalogue, Plan(submissions=tuple(row.require_id() for row in admitted)))
 
 
 def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Message]:
-    """Plan what stands in the ledger; what another planner was quicker with is left alone."""
+    """Plan what stands in the ledger; what another planner was quicker with is left alone. What has piled up behind it
+    is planned in the same transaction, so that its own messages find nothing left to do."""
     messages: list[Message] = []
     for start in range(0, len(message.submissions), BATCH):
         ids = list(message.submissions[start : start + BATCH])
@@ -105,10 +112,8 @@ def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Messag
     return ledger.transact(lambda tx: push_children(tx, catalogue, ended)) if ended else []
 
 
-def _take_in(
-    ledger: Ledger, catalogue: Catalogue, rows: Iterable[tuple[str, msgspec.Raw]]
-) -> Sequence[Message]:
-    """Admit or refuse each row by itself, then plan the admitted ones."""
+def _take_in(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submission]:
+    """Admit or refuse each row by itself; those that are admitted."""
     taken: list[Submission] = []
     reasons: dict[str, str] = {}
     for id_, raw in rows:
@@ -117,7 +122,7 @@ def _take_in(
         if reason:
             reasons[submission.require_id()] = reason
     ledger.transact(lambda tx: submissions.receive(tx, taken, reasons))
-    return plan(ledger, catalogue, Plan(submissions=tuple(row.require_id() for row in taken)))
+    return [row for row in taken if row.require_id() not in reasons]
 
 
 def _read(id_: str, raw: msgspec.Raw) -> tuple[Submission, str]:
@@ -159,37 +164,37 @@ def _can_be_kept(word: object) -> TypeGuard[str]:
 _TAKEN = f"An id that ends in {COMPENSATION} is of what undoes another submission."
 
 #: A submission as it stands in the ledger, and as it was read.
-_Read = tuple[submissions.Received, Submission]
+_Read = tuple[unplanned.Received, Submission]
 #: Plans one submission in a transaction of its own.
-PlanOne = Callable[[Ledger, Catalogue, submissions.Received, Submission], Sequence[Message]]
+PlanOne = Callable[[Ledger, Catalogue, unplanned.Received, Submission], Sequence[Message]]
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read], Sequence[Message]]:
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
 
     Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
-    that undo others for ``actors.compensating``. One for an app that is not there may have come with the news of it,
-    and these definitions may be a moment old: it stays as it was received, and the groomer has it planned again.
+    that undo others for ``actors.compensating``; where they have only piled up they wait for their own message. One
+    for an app that is not there may have come with the news of it, and these definitions may be a moment old: it stays
+    as it was received, and the groomer has it planned again.
     """
-    refuse = partial(submissions.refuse, tx)
-    received = submissions.hold_received(tx, ids)
+    refuse = partial(unplanned.refuse, tx)
     wanted = [
         (each, read)
-        for each in received
+        for each in unplanned.hold_piled_up(tx, ids, most=BATCH)
         if (read := _reread(each, refuse)) and (_is_known(catalogue, read) or not each.recent)
     ]
     undoing = [(each, read) for each, read in wanted if read.compensates is not None]
     forward = [(each, read) for each, read in wanted if read.compensates is None]
     by_chunk = [(each, read) for each, read in forward if _is_by_chunk(catalogue, read)]
     by_partition = [(each, read) for each, read in forward if is_by_partition(catalogue, read)]
-    asking = [each.number for each, read in by_chunk if has_to_ask(read)]
-    submissions.set_aside(tx, asking, for_s=SELECT_S)
+    asking = [each.number for each, read in by_chunk if each.named and has_to_ask(read)]
+    unplanned.set_aside(tx, asking, for_s=SELECT_S)
     apart = [*undoing, *by_chunk, *by_partition]
     numbers = {each.number for each, _ in apart}
     walked = [(each.number, read) for each, read in wanted if each.number not in numbers]
     planned, ready = plan_together(tx, catalogue, walked, refuse)
     submissions.settle(tx, planned)
-    return apart, announce(tx, ready)
+    return [(each, read) for each, read in apart if each.named], announce(tx, ready)
 
 
 def _plan_apart(catalogue: Catalogue, submission: Submission) -> PlanOne:
@@ -202,6 +207,12 @@ def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
     return submission.app in catalogue or is_by_partition(catalogue, submission)
 
 
+def _is_small(catalogue: Catalogue, submission: Submission) -> bool:
+    return len(submission.keys or ()) <= unplanned.FEW_KEYS and not (
+        _is_by_chunk(catalogue, submission) or is_by_partition(catalogue, submission)
+    )
+
+
 def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
     return (
         submission.branch is None
@@ -210,7 +221,7 @@ def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
     )
 
 
-def _reread(received: submissions.Received, refuse: Refuse) -> Submission | None:
+def _reread(received: unplanned.Received, refuse: Refuse) -> Submission | None:
     """The submission as it was taken in; one that came by SQL may turn out not to be one."""
     try:
         submission = msgspec.convert(received.request, Submission)

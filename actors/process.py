@@ -16,11 +16,12 @@ from actors.lookout import Lookout
 from actors.retention import Retention
 from actors.running import Running
 from actors.settings import Settings
+from actors.teller import Teller
 from actors.ticker import Ticker
 from actors.watching import Watching
 from broker.carrier import Broker
 from broker.delivery import Delivery
-from broker.messages import CONTROL, SCHEDULER, Execute, Message, Tick, Watch
+from broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, Tick, Watch
 from broker.service import Handler, Service, serve
 from jobs.catalogue import Catalogue
 from jobs.errors import Unreachable
@@ -32,6 +33,8 @@ _LOG = logging.getLogger("sluice.process")
 CONTROL_SLOTS = 2
 #: How long before the end of the grace time running jobs are told to stop.
 STOP_BEFORE_S = 5.0
+#: What was taken in and is not planned by then, the groomer finds.
+GOODBYE_S = 1.0
 
 
 class Process:
@@ -58,6 +61,7 @@ class Process:
         self._ledger = ledger
         self._broker = broker
         self._holdings = Holdings()
+        self._to_plan = Teller(self._plan)
         self.client = Client(ledger, self._send)
         served = list(queues) or [*CONTROL, *definitions.current.queues]
         # One that serves everything may have no app yet.
@@ -115,6 +119,7 @@ class Process:
     def stopped(self) -> None:
         """No handler of ours runs any more, or the grace time is over and the process with it."""
         self._last_call.cancel()
+        self._to_plan.close(within_s=GOODBYE_S)
         self._running.give_up()
         self._lifeline.end()
         self._kept.close()
@@ -140,9 +145,22 @@ class Process:
         )
 
     def _handle(self, message: Message, delivery: Delivery) -> None:
-        self._send(handle(self._ledger, self._definitions.current, message))
+        messages = self._handled(message)
+        if isinstance(message, Submit) and any(isinstance(each, Plan) for each in messages):
+            self._to_plan.tell(messages)
+            self._plan(self._to_plan.held_up())
+        else:
+            self._send(messages)
         if isinstance(message, Tick):
             self._retention.tick()
+
+    def _handled(self, message: Message) -> Sequence[Message]:
+        return handle(self._ledger, self._definitions.current, message)
+
+    def _plan(self, messages: Sequence[Message]) -> None:
+        """What was submitted one by one and taken in here."""
+        for message in messages:
+            self._send(self._handled(message))
 
     def _catalogue(self) -> Catalogue:
         return self._definitions.current

@@ -22,8 +22,8 @@ from jobs.errors import BadRequest, BadSetting, SluiceError
 #: What the parent's command line said, for the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
 _THREADS = "SLUICE_WORKER_THREADS"
-#: Beside one for each job: the planner's, the lifeline's, the ticker's.
-SPARE_CONNECTIONS = 4
+#: Beside one for each job: the planner's three, the lifeline's, the ticker's.
+SPARE_CONNECTIONS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

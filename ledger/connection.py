@@ -34,9 +34,9 @@ IDLE_S_MAX = 60.0
 #: same one, that would have each statement about needs read them all.
 _LOOK_UP = {"plan_cache_mode": "force_generic_plan", "enable_mergejoin": "off", "enable_hashjoin": "off"}
 _READ = {"plan_cache_mode": "force_custom_plan", "enable_mergejoin": "on", "enable_hashjoin": "on"}
-_STEADY = " ".join(
-    f"-c {name}={value}" for name, value in (_LOOK_UP | {"enable_seqscan": "off", "jit": "off"}).items()
-)
+#: Nor have others begin to help: there is too little to do for that.
+_ALWAYS = {"enable_seqscan": "off", "jit": "off", "max_parallel_workers_per_gather": "0"}
+_STEADY = " ".join(f"-c {name}={value}" for name, value in (_LOOK_UP | _ALWAYS).items())
 _READ_MANY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _READ.items())
 #: A statement on more than so many is planned for what it is about all the same, with all that follow it.
 _FEW = 500

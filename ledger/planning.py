@@ -98,7 +98,8 @@ def plan(tx: Tx, plan: Plan) -> Told:
     moved = entering.rejoin(tx, [job for job in asked_again if ids[job.name] in asked], ids)
     raised = urgency.ask(tx, {ids[job.name]: job.policy.priority for job in asked_again})
     touched = sorted({*unsure, *revived})
-    urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in fresh)}))
+    lenders = _lenders(plan, fresh, older)
+    urgency.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in lenders)}))
     wanted_in_vain = [ids[name] for number, name, _ in plan.wants if number in paused]
     ready = pausing.follow(tx, sorted({*held_back, *halves, *revived, *wanted_in_vain}))
     may_run = {*touched, *moved, *(ids[job.name] for job in fresh if entering.is_open(job))}.difference(begun)
@@ -140,6 +141,15 @@ def _decided(jobs: Iterable[PlannedJob], names: Collection[JobName]) -> list[Pla
     if not names:
         return []
     return [job for job in jobs if any(need.parent in names for gate in job.gates for need in gate.needs)]
+
+
+def _lenders(plan: Plan, fresh: list[PlannedJob], older: Collection[JobName]) -> list[PlannedJob]:
+    """Those of the jobs that may be more urgent than a parent, or less than a child who waits already: where all are
+    equally urgent, those alone who have to do with one that was there before."""
+    terms = {(job.policy.priority, job.policy.end_before) for job in plan.jobs}
+    if len(terms) > 1 or any(end_before for _, end_before in terms):
+        return fresh
+    return [*_decided(fresh, older), *(job for job in fresh if job.name in older)]
 
 
 def _revive(

@@ -7,16 +7,15 @@ however many jobs a submission has. It is the one that was planned last: parents
 who was first to come is first to go, so there is little left to look for when it ends.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
-from msgspec import Struct
 
 from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.sagas.turn_back import TurnBack
 from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from jobs.submission import COMPENSATION, JSON, SAGA, Submission, SubmissionState
+from jobs.submission import COMPENSATION, SAGA, Submission, SubmissionState
 from ledger import pausing
 from ledger.connection import Tx, arrays
 from ledger.driver import Row
@@ -31,9 +30,6 @@ _STOPPABLE = sql_list(*sorted(STOPPABLE))
 #: What does a submission no harm. Whoever wanted a job that was split wants its halves.
 _GOOD = sql_list(State.SUCCEEDED, State.SKIPPED, State.SPLIT)
 
-#: For so long a submission may name an app that a planner's definitions are yet to hear of.
-NEWS_S = 5.0
-
 _RECEIVE = f"""
 INSERT INTO submission (id, app, state, request, push, reason, received_at, ended_at)
 SELECT id, app, state, request::jsonb, push, reason, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END
@@ -42,30 +38,9 @@ FROM unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::tex
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
-_HOLD_RECEIVED = f"""
-SELECT number, id, request, received_at > {NOW} - make_interval(secs => {NEWS_S}) AS recent FROM submission
-WHERE id = ANY(%(ids)s) AND state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
-  AND (%(anyway)s OR coalesce(look_at <= {NOW}, true))
-ORDER BY number FOR UPDATE
-"""
-_SET_ASIDE = f"""
-UPDATE submission SET look_at = {NOW} + make_interval(secs => %(seconds)s) WHERE number = ANY(%(numbers)s)
-"""
 _ACTIVATE = f"""
 UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, sentinel = NULL
 WHERE number = ANY(%(numbers)s)
-"""
-_WAIT = f"""
-UPDATE submission SET sentinel = %(job)s, look_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
-WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
-"""
-_REFUSE = f"""
-UPDATE submission SET state = '{SubmissionState.REFUSED}', reason = %(reason)s, ended_at = {NOW}
-WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
-"""
-_CALL_OFF = f"""
-UPDATE submission SET state = '{SubmissionState.CANCELLED}', reason = %(reason)s, ended_at = {NOW}
-WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 """
 # A job keeps a submission open while it lives or its children have not been told. One that was only pushed
 # does not while it waits for its parents: nobody asked for those, so it may wait for ever, and
@@ -143,15 +118,6 @@ _OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} 
 _REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
 
 
-class Received(Struct, frozen=True):
-    """A submission that stands in the ledger and waits to be planned. One that came by SQL was read by nobody yet."""
-
-    number: int
-    id: str
-    request: Mapping[str, JSON]
-    recent: bool
-
-
 def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | None = None) -> set[str]:
     """Take submissions in; those with a reason are refused at once and kept. The ids that were not there before."""
     reasons = reasons or {}
@@ -169,36 +135,9 @@ def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | Non
     return set(tx.column(_RECEIVE, **arrays(rows, "id", "app", "state", "request", "push", "reason")))
 
 
-def hold_received(tx: Tx, ids: list[str], *, anyway: bool = False) -> list[Received]:
-    """Those of the submissions that are still to be planned and not paused, kept for this transaction; also those that
-    somebody has set aside, where it is he who asks."""
-    return tx.structs(Received, _HOLD_RECEIVED, ids=ids, anyway=anyway)
-
-
-def set_aside(tx: Tx, numbers: list[int], *, for_s: float) -> None:
-    """Whoever holds them goes on with them outside of this transaction, and nobody else meanwhile."""
-    if numbers:
-        tx.write(_SET_ASIDE, numbers=numbers, seconds=for_s)
-
-
 def activate(tx: Tx, numbers: list[int]) -> None:
     """They are planned: from now on what they want is wanted."""
     tx.write(_ACTIVATE, numbers=numbers)
-
-
-def refuse(tx: Tx, number: int, reason: str) -> None:
-    """Keep it with its reason; nothing of it will run."""
-    tx.write(_REFUSE, number=number, reason=reason)
-
-
-def wait(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) -> None:
-    """Leave it unplanned until the job has ended, or, whatever becomes of that, for so long."""
-    tx.write(_WAIT, number=number, job=job, reason=reason, seconds=within_s)
-
-
-def call_off(tx: Tx, number: int, reason: str) -> None:
-    """Cancel it before it is planned, for there is nothing to do."""
-    tx.write(_CALL_OFF, number=number, reason=reason)
 
 
 def settle(tx: Tx, numbers: list[int]) -> None:

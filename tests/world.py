@@ -16,7 +16,7 @@ import msgspec
 from actors import executor
 from actors.handlers import handle
 from actors.landing import land as landing_of
-from broker.messages import Cancel, Execute, Message, Pause, Resume, Submit, Tick, Turn, Watch
+from broker.messages import Cancel, Execute, Message, Pause, Plan, Resume, Submit, Tick, Turn, Watch
 from jobs.catalogue import Catalogue, load
 from jobs.known import Known
 from jobs.outcome import Ending, Outcome
@@ -80,6 +80,14 @@ def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:
         source = Path(folder) / "apps.json"
         source.write_text(json.dumps(apps))
         return load([str(source)])
+
+
+def taken_in(ledger: Ledger, catalogue: Catalogue, message: Submit) -> list[Message]:
+    """What follows from a submission that is taken in and planned, as a process does with it that is told of it."""
+    messages = handle(ledger, catalogue, message)
+    plans = [each for each in messages if isinstance(each, Plan)]
+    rest = [each for each in messages if not isinstance(each, Plan)]
+    return rest + [each for plan in plans for each in handle(ledger, catalogue, plan)]
 
 
 class World:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-from actors.assembly import connect_broker, is_shared, ledger_address, open_ledger, publisher
+from actors.assembly import connect_broker, is_shared, ledger_address, open_ledger, telling
 from actors.client import Client
 from broker.carrier import Broker
 from ledger.connection import Ledger, Tx
@@ -38,8 +38,8 @@ class Installation:
     @cached_property
     def client(self) -> Client:
         definitions = (lambda: self._desk.catalogue) if self._desk.settings.apps else None
-        publish = publisher(self._desk.settings, self.ledger, lambda: self.broker)
-        return Client(self.ledger, publish, definitions)
+        tell = self._desk.keep(telling(self._desk.settings, self.ledger))
+        return Client(self.ledger, tell, definitions)
 
     @property
     def shares_a_broker(self) -> bool:

@@ -17,7 +17,7 @@ from ledger.claims import Claimed
 from ledger.connection import Ledger
 from tests.ledger import races
 from tests.ledger.flights import Sagas, awaits, did
-from tests.world import World
+from tests.world import World, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -66,7 +66,7 @@ class Meeting:
 
     def wanted(self, **words: Any) -> Act:
         request = msgspec.Raw(msgspec.json.encode({"app": "a", "key": "1", **words}))
-        return self._handled(planner.submit, Submit(id="anew", submission=request))
+        return self._handled(taken_in, Submit(id="anew", submission=request))
 
     def judged(self) -> Act:
         return self._handled(planner.executed, Executed(jobs=(self.claimed.id,)))

@@ -12,7 +12,7 @@ from ledger import partitions
 from ledger.claims import Claimed
 from ledger.connection import Ledger
 from tests.ledger.lineages import acknowledge, ask, days, lineage, take, work_off
-from tests.world import World
+from tests.world import World, taken_in
 
 Act = Callable[[Ledger], Any]
 Arrange = Callable[[World], tuple[Act, Act]]
@@ -24,7 +24,7 @@ SPAN = days("2024-04-01", "2024-04-03")
 def plan(world: World, app: str, first: str, last: str, **words: object) -> Act:
     request = msgspec.json.encode({"app": app, "start": first, "end": last, **words})
     message = Submit(id=f"{app} {first} {last}", submission=msgspec.Raw(request))
-    return lambda ledger: list(planner.submit(ledger, world.catalogue, message))
+    return lambda ledger: taken_in(ledger, world.catalogue, message)
 
 
 def cancel(world: World, id_: str) -> Act:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from actors import groomer, planner
+from actors import groomer
 from actors.handlers import handle
 from broker.messages import Cancel, Message, Submit, Tick
 from jobs.states import LIVE, State
@@ -15,7 +15,7 @@ from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm
 from tests.ledger.races import at_each_statement, race
-from tests.world import LEASE_S, World
+from tests.world import LEASE_S, World, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 80
@@ -41,7 +41,7 @@ class Meeting:
     def ask(self, app: str, key: str, **words: object) -> Act:
         raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, **words}))
         message = Submit(id=f"{app}/{key}", submission=raw)
-        return lambda ledger: list(planner.submit(ledger, self.world.catalogue, message))
+        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
 
     def cancel(self) -> Act:
         return self.handle(Cancel(submission=self.submission))

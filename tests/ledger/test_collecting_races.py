@@ -6,14 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors import planner
 from broker.messages import Submit
 from ledger import collecting
 from ledger.collecting import Finished
 from ledger.connection import Ledger
 from tests.ledger.races import race
 from tests.ledger.results import finished, keys, one_done
-from tests.world import World
+from tests.world import World, taken_in
 
 Act = Callable[[Ledger], Any]
 
@@ -24,7 +23,7 @@ def _archiving(seen: Finished) -> Act:
 
 def _running_again(world: World) -> Act:
     raw = msgspec.Raw(msgspec.json.encode({"app": "a", "key": "1", "rerun": "job"}))
-    return lambda ledger: [*planner.submit(ledger, world.catalogue, Submit(id="again", submission=raw))]
+    return lambda ledger: taken_in(ledger, world.catalogue, Submit(id="again", submission=raw))
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["archived first", "run again first"])

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors import executor, planner
+from actors import executor
 from actors.handlers import handle
 from broker.messages import Cancel, Executed, Plan, Submit
 from jobs.outcome import Ending, Outcome
@@ -14,7 +14,7 @@ from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.connection import Ledger
 from tests.ledger.races import at_each_statement, race
-from tests.world import World
+from tests.world import World, taken_in
 
 Act = Callable[[Ledger], Any]
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}
@@ -32,7 +32,7 @@ def _handling(world: World, message: Any) -> Act:
 
 
 def _submitting(world: World, id: str, raw: msgspec.Raw) -> Act:
-    return lambda ledger: [*planner.submit(ledger, world.catalogue, Submit(id=id, submission=raw))]
+    return lambda ledger: taken_in(ledger, world.catalogue, Submit(id=id, submission=raw))
 
 
 def _begun(world: World) -> None:

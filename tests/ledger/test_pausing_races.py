@@ -14,7 +14,7 @@ from ledger.claims import Claimed
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.races import at_each_statement, race
-from tests.world import World
+from tests.world import World, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -59,7 +59,7 @@ class Meeting:
     def plan(self, app: str, **words: object) -> Act:
         raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1", **words}))
         message = Submit(id=f"plan-{app}", submission=raw)
-        return lambda ledger: list(planner.submit(ledger, self.world.catalogue, message))
+        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
 
     def pause(self, submission: str) -> Act:
         message = Pause(submission=submission)

@@ -14,7 +14,7 @@ from ledger.claims import Claimed
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.races import at_each_statement, race
-from tests.world import LEASE_S, World
+from tests.world import LEASE_S, World, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -43,7 +43,7 @@ class Meeting:
     def plan(self, app: str, key: str = "1", **words: object) -> Act:
         raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, **words}))
         message = Submit(id=f"plan-{app}-{key}", submission=raw)
-        return lambda ledger: list(planner.submit(ledger, self.world.catalogue, message))
+        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
 
     def record(self, ending: Ending = Ending.DONE) -> Act:
         outcome = {self.claimed.right: Outcome(ending=ending)}

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors import executor, planner
+from actors import executor
 from broker.messages import Execute, Message, Submit, Turn
 from jobs.ref import JobName
 from jobs.states import State
@@ -15,7 +15,7 @@ from ledger.connection import Ledger
 from tests.ledger.ages import KEEP_S, later, pruned
 from tests.ledger.races import at_each_statement, race
 from tests.ledger.results import finished
-from tests.world import World
+from tests.world import World, taken_in
 
 Act = Callable[[Ledger], Any]
 #: More statements than any handler here has.
@@ -28,7 +28,7 @@ def _pruning(ledger: Ledger) -> Any:
 
 def _asking(world: World, app: str, id: str = "again", **words: Any) -> Act:
     raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1", **words}))
-    return lambda ledger: [*planner.submit(ledger, world.catalogue, Submit(id=id, submission=raw))]
+    return lambda ledger: taken_in(ledger, world.catalogue, Submit(id=id, submission=raw))
 
 
 def _claiming(world: World) -> Act:

@@ -14,7 +14,7 @@ from ledger import counts, planning
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.races import at_each_statement, race
-from tests.world import LEASE_S, World
+from tests.world import LEASE_S, World, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -47,7 +47,7 @@ class Meeting:
     def plan(self, app: str, **words: object) -> Act:
         raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1", **words}))
         message = Submit(id=f"plan-{app}-{len(words)}", submission=raw)
-        return lambda ledger: list(planner.submit(ledger, self.world.catalogue, message))
+        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
 
     def cancel(self) -> Act:
         message = Cancel(submission=self.submission)

@@ -15,7 +15,7 @@ from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.lags import done, lags
 from tests.ledger.races import race
-from tests.world import LEASE_S, World
+from tests.world import LEASE_S, World, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 80
@@ -35,7 +35,7 @@ def stale(world: World) -> None:
 def plan(world: World, app: str, **words: object) -> Act:
     request = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1", "push": "wanted", **words}))
     message = Submit(id=f"plan-{app}", submission=request)
-    return lambda ledger: list(planner.submit(ledger, world.catalogue, message))
+    return lambda ledger: taken_in(ledger, world.catalogue, message)
 
 
 def _two_plans(world: World) -> Meeting:

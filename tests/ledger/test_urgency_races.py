@@ -12,7 +12,7 @@ from jobs.outcome import Ending, Outcome
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.races import race
-from tests.world import World
+from tests.world import World, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -32,7 +32,7 @@ def plan(world: World, app: str, **words: object) -> Act:
     """Submit one job, and have it planned; what is sent."""
     request = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1", **words}))
     message = Submit(id=f"plan-{app}", submission=request)
-    return lambda ledger: list(planner.submit(ledger, world.catalogue, message))
+    return lambda ledger: taken_in(ledger, world.catalogue, message)
 
 
 def meet(url: str, arrange: Callable[[World], tuple[Act, Act]], check: Callable[..., None]) -> None:

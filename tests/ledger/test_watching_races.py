@@ -15,7 +15,7 @@ from ledger.claims import Claimed
 from ledger.connection import Ledger
 from ledger.watching import Seen, Watched
 from tests.ledger import races
-from tests.world import LEASE_S, World
+from tests.world import LEASE_S, World, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -90,7 +90,7 @@ class Meeting:
     def submit(self, app: str) -> Act:
         request = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1"}))
         message = Submit(id=f"plan-{app}", submission=request)
-        return lambda ledger: list(planner.submit(ledger, self.world.catalogue, message))
+        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
 
     def groom(self) -> Act:
         def act(ledger: Ledger) -> list[Message]:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from actors.client import Client
+from actors.teller import Teller
 from broker.connect import connect
 from jobs.errors import SluiceError
 from jobs.submission import Submission, SubmissionState
@@ -101,8 +102,9 @@ def desk_of(ground: Ground, processes: int = PROCESSES) -> Iterator[Desk]:
         ground.crew([command(processes)], environment(ground)) as (crew, marks),
         closing(Ledger(ground.ledger_url)) as ledger,
         closing(connect(ground.broker_url)) as broker,
+        closing(Teller(broker.publish)) as teller,
     ):
-        desk = Desk(ledger, Client(ledger, broker.publish), crew, marks)
+        desk = Desk(ledger, Client(ledger, teller.tell), crew, marks)
         desk.warm_up()
         yield desk
 

@@ -1,0 +1,140 @@
+"""What is told behind the back of whoever asks: at once, together, and all of it before the end."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
+from threading import enumerate as enumerate_threads
+
+import pytest
+
+from actors.teller import TOGETHER, Teller
+from broker.messages import Message, Plan, Tick
+from jobs.errors import Unreachable
+from tests.jobs.runners.runner_bench import eventually
+
+
+class Ear:
+    """Hears what is told; while its ``door`` is shut, the one who tells it stands before that."""
+
+    def __init__(self) -> None:
+        self.heard: list[list[Message]] = []
+        self.door = Event()
+        self.door.set()
+        self.deaf = False
+
+    def publish(self, messages: Sequence[Message]) -> None:
+        self.heard.append([*messages])
+        assert self.door.wait(30)
+        if self.deaf:
+            raise Unreachable("Nobody there.")
+
+
+@contextmanager
+def _held_up(ear: Ear) -> Iterator[Callable[[Message], None]]:
+    """Somebody to tell, whose first word has not been answered; when the block ends it is, and all is told."""
+    teller = Teller(ear.publish)
+    ear.door.clear()
+    teller.tell([_plan("first")])
+    eventually(lambda: ear.heard)
+    yield lambda message: teller.tell([message])
+    ear.door.set()
+    teller.close()
+
+
+def _tellers() -> list[Thread]:
+    return [thread for thread in enumerate_threads() if thread.name == "sluice-teller"]
+
+
+def _plan(*ids: str) -> Plan:
+    return Plan(submissions=ids)
+
+
+def test_the_first_is_told_at_once_and_those_that_come_meanwhile_in_one_message() -> None:
+    ear = Ear()
+    with _held_up(ear) as tell:
+        for name in ("a", "b", "c"):
+            tell(_plan(name))
+        assert ear.heard == [[_plan("first")]]
+    assert ear.heard == [[_plan("first")], [_plan("a", "b", "c")]]
+
+
+def test_no_message_gets_too_long_and_what_is_no_single_plan_stays_as_it_is() -> None:
+    ear = Ear()
+    names = [f"n{number}" for number in range(TOGETHER + 1)]
+    with _held_up(ear) as tell:
+        tell(_plan("x", "y"))
+        for name in names:
+            tell(_plan(name))
+        tell(Tick())
+    assert ear.heard[1] == [_plan("x", "y"), Tick(), _plan(*names[:-1]), _plan(names[-1])]
+
+
+def test_who_closes_it_waits_until_all_is_told() -> None:
+    ear = Ear()
+    ear.door.clear()
+    teller = Teller(ear.publish)
+    teller.tell([_plan("first")])
+    teller.tell([_plan("last")])
+    closing = Thread(target=teller.close)
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    ear.door.set()
+    closing.join(30)
+    assert not closing.is_alive()
+    assert [plan for told in ear.heard for plan in told][-1] in (_plan("last"), _plan("first", "last"))
+
+
+def test_a_broker_that_is_away_is_told_of_and_tried_with_the_next(caplog: pytest.LogCaptureFixture) -> None:
+    ear = Ear()
+    ear.deaf = True
+    teller = Teller(ear.publish)
+    teller.tell([_plan("lost")])
+    eventually(lambda: "the groomer will see to it: Nobody there." in caplog.text)
+    ear.deaf = False
+    teller.tell([_plan("heard")])
+    teller.close()
+    assert ear.heard == [[_plan("lost")], [_plan("heard")]]
+
+
+def test_a_fault_of_ours_ends_neither_the_telling_nor_the_teller(caplog: pytest.LogCaptureFixture) -> None:
+    calls: list[Sequence[Message]] = []
+
+    def publish(messages: Sequence[Message]) -> None:
+        calls.append(messages)
+        if len(calls) == 1:
+            raise ValueError("ours")
+
+    teller = Teller(publish)
+    teller.tell([_plan("lost")])
+    eventually(lambda: "ours" in caplog.text)
+    teller.tell([_plan("heard")])
+    teller.close()
+    assert calls == [[_plan("lost")], [_plan("heard")]]
+
+
+def test_what_waits_behind_a_telling_that_takes_long_is_somebody_elses_to_see_to() -> None:
+    ear = Ear()
+    ear.door.clear()
+    teller = Teller(ear.publish)
+    assert teller.held_up() == []
+    teller.tell([_plan("first")])
+    eventually(lambda: ear.heard)
+    teller.tell([_plan("a")])
+    teller.tell([_plan("b")])
+    taken: list[Message] = []
+    eventually(lambda: taken.extend(teller.held_up()) or taken)
+    assert taken == [_plan("a", "b")]
+    ear.door.set()
+    teller.close()
+    assert ear.heard == [[_plan("first")]]
+    assert teller.held_up() == []
+
+
+def test_told_all_it_has_no_thread_until_there_is_more() -> None:
+    ear = Ear()
+    teller = Teller(ear.publish)
+    for number, name in enumerate(("a", "b"), start=1):
+        teller.tell([_plan(name)])
+        eventually(lambda number=number: len(ear.heard) == number and not _tellers())
+    assert ear.heard == [[_plan("a")], [_plan("b")]]

@@ -1,0 +1,159 @@
+"""Submissions that have piled up are planned with the one that a planner was told of, and no two planners plan one."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from actors import planner
+from broker.messages import Message, Plan
+from jobs.states import State
+from jobs.submission import Submission, SubmissionState
+from ledger import submissions, unplanned
+from ledger.connection import Ledger
+from tests.ledger.races import meet
+from tests.world import World
+
+#: No planner here has more statements than this.
+STATEMENTS_MAX = 40
+
+
+class Pile:
+    """Submissions of ``a`` that stand in the ledger and were told to nobody."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        world.apps("a, b -> c")
+
+    def receive(self, id: str, app: str = "a", **words: Any) -> None:
+        wanted = Submission(app=app, id=id, **({"key": id} | words))
+        self.world.ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
+        self.world.now += timedelta(seconds=0.001)
+
+    def plan(self, *ids: str) -> list[Message]:
+        return [*planner.plan(self.world.ledger, self.world.catalogue, Plan(submissions=ids))]
+
+    def unplanned(self, *ids: str) -> list[str]:
+        return [id for id in ids if self.world.submission(id) is SubmissionState.RECEIVED]
+
+
+@pytest.fixture
+def pile(world: World) -> Pile:
+    return Pile(world)
+
+
+def test_what_came_behind_the_one_that_was_named_is_planned_with_it(pile: Pile) -> None:
+    for id in ("x", "y", "z"):
+        pile.receive(id)
+    assert pile.plan("x")
+    assert pile.unplanned("x", "y", "z") == []
+    assert pile.world.states() == {"a/x": State.READY, "a/y": State.READY, "a/z": State.READY}
+    assert pile.plan("y") == pile.plan("z") == []
+
+
+def test_what_came_before_it_waits_for_its_own_message(pile: Pile) -> None:
+    pile.receive("early")
+    pile.receive("named")
+    pile.plan("named")
+    assert pile.unplanned("early", "named") == ["early"]
+
+
+def test_one_that_names_many_keys_waits_for_its_own_message(pile: Pile) -> None:
+    few = tuple(f"few{n}" for n in range(unplanned.FEW_KEYS))
+    many = tuple(f"many{n}" for n in range(unplanned.FEW_KEYS + 1))
+    pile.receive("named")
+    pile.receive("few", key=None, keys=few)
+    pile.receive("many", key=None, keys=many)
+    pile.plan("named")
+    assert pile.unplanned("few", "many") == ["many"]
+    pile.plan("many")
+    assert pile.unplanned("few", "many") == []
+
+
+def test_no_more_are_planned_together_than_a_batch(pile: Pile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planner, "BATCH", 3)
+    for id in ("1", "2", "3", "4"):
+        pile.receive(id)
+    pile.plan("1")
+    assert pile.unplanned("1", "2", "3", "4") == ["4"]
+
+
+def test_one_that_is_paused_or_was_put_off_stays_so(pile: Pile) -> None:
+    for id in ("named", "paused", "put off"):
+        pile.receive(id)
+    pile.world.ledger.transact(
+        lambda tx: tx.write(
+            "UPDATE submission SET paused_at = CASE id WHEN 'paused' THEN received_at END,"
+            " look_at = CASE id WHEN 'put off' THEN received_at END WHERE id <> 'named'"
+        )
+    )
+    pile.plan("named")
+    assert pile.unplanned("named", "paused", "put off") == ["paused", "put off"]
+
+
+def test_one_that_cannot_be_carried_out_falls_alone(pile: Pile) -> None:
+    pile.world.define({"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}})
+    pile.receive("7")
+    pile.receive("wrong")
+    pile.receive("8")
+    pile.plan("7")
+    assert pile.world.submission("wrong") is SubmissionState.REFUSED
+    assert pile.world.states() == {"a/7": State.READY, "a/8": State.READY}
+
+
+def test_one_for_an_app_that_is_news_is_left_and_not_refused(pile: Pile) -> None:
+    pile.receive("named")
+    pile.receive("news", "yet to come")
+    pile.plan("named")
+    assert pile.unplanned("named", "news") == ["news"]
+
+
+def test_those_about_work_ids_are_planned_apart_when_their_own_message_comes(world: World) -> None:
+    pile = Pile(world)
+    world.define(
+        {"a": {"job_id": "{x}", "bash_cmd": "true"}, "chunks": {"chunk_size": 2, "bash_cmd": "true"}}
+    )
+    pile.receive("named")
+    pile.receive("by chunk", "chunks", key=None, work_ids=(1, 2, 3))
+    pile.plan("named")
+    assert pile.unplanned("named", "by chunk") == ["by chunk"]
+    pile.plan("by chunk")
+    assert pile.unplanned("by chunk") == []
+
+
+class Meeting:
+    """Three of a pile that share what they need; two planners were told of one each."""
+
+    def __init__(self, url: str) -> None:
+        self.world = World(url)
+        self.pile = Pile(self.world)
+        for id in ("1", "2", "3"):
+            self.pile.receive(id, "c", key="same" if id != "2" else "other")
+
+    def told(self, id: str) -> Callable[[Ledger], list[Message]]:
+        return lambda ledger: [*planner.plan(ledger, self.world.catalogue, Plan(submissions=(id,)))]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("pair", [("1", "2"), ("1", "3"), ("2", "3"), ("1", "1")])
+def test_two_planners_plan_each_once_between_them(
+    ledger_url: str, pair: tuple[str, str], swapped: bool
+) -> None:
+    def arrange(meeting: Meeting) -> Sequence[Callable[[Ledger], Any]]:
+        return [meeting.told(id) for id in pair]
+
+    def check(meeting: Meeting, one: list[Message], two: list[Message]) -> None:
+        meeting.world.queue.extend([*one, *two, Plan(submissions=("1",))])
+        meeting.world.deliver()
+        assert meeting.pile.unplanned("1", "2", "3") == []
+        assert meeting.world.states() == {
+            "b/other": State.READY,
+            "b/same": State.READY,
+            "c/other": State.WAITING,
+            "c/same": State.WAITING,
+        }
+        offered = [turn.job for message in meeting.world.offered for turn in message.jobs]
+        assert len(offered) == len(set(offered)) == 2
+
+    meet(lambda: Meeting(ledger_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
