@@ -69,12 +69,13 @@ SELECT saga.id FROM submission saga LEFT JOIN submission undo ON undo.id = saga.
 WHERE saga.request ->> 'mode' = '{SAGA}' AND saga.state IN ({_OVER}) AND saga.planned_at IS NOT NULL
   AND (undo.id IS NULL OR (undo.state = '{SubmissionState.REFUSED}' AND undo.reason IS NULL))
 """
+# What has run again since then is somebody else's to undo, though by the same job.
 _STILL_THERE = f"""
 SELECT undo.id || ': ' || done.app || '/' || done.key FROM submission undo
 JOIN wants ON wants.submission = undo.number JOIN job ON job.id = wants.job
 JOIN job done ON done.id = job.undoes AND done.claim = job.undoes_claim
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}'
-  AND done.state = '{State.SUCCEEDED}'
+  AND done.state = '{State.SUCCEEDED}' AND done.changed_at <= undo.ended_at
 """
 # What nobody else ever wanted of a saga that was undone, and what came to its end after that.
 _CAME_LATER = f"""
@@ -85,12 +86,20 @@ WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}
   AND job.state = '{State.SUCCEEDED}' AND job.changed_at >= saga.planned_at
   AND (SELECT count(*) FROM wants own WHERE own.job = job.id) = 1
 """
+_HAS_FAILED = sql_list(State.FAILED, State.FATAL, State.TIMED_OUT, State.CANCELLED)
+# What has failed may be another's, behind which one of its own waits; and somebody may have had it tried again by hand
+# since that was parked.
 _PARKED_BY_NOBODY = f"""
 SELECT undo.id FROM submission undo
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.FAILED}' AND NOT EXISTS (
-    SELECT 1 FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = undo.number
-      AND wants.wish = {Wish.ASKED:d}
-      AND job.state IN ('{State.FAILED}', '{State.FATAL}', '{State.TIMED_OUT}', '{State.CANCELLED}'))
+    WITH RECURSIVE own (job) AS (
+        SELECT job FROM wants WHERE wants.submission = undo.number AND wants.wish = {Wish.ASKED:d}
+        UNION SELECT need.parent FROM own JOIN need ON need.child = own.job
+        JOIN job parent ON parent.id = need.parent AND parent.undoes IS NOT NULL
+    )
+    SELECT 1 FROM own JOIN job ON job.id = own.job WHERE job.state IN ({_HAS_FAILED}) OR (
+        SELECT target FROM transition WHERE transition.job = job.id AND transition.at <= undo.ended_at
+        ORDER BY transition.id DESC LIMIT 1) IN ({_HAS_FAILED}))
 """
 
 
