@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 from actors.assembly import connect_broker, open_ledger
 from actors.definitions import Definitions
+from actors.lines import whole_lines
 from actors.logs import set_up_logs
 from actors.process import Process
 from actors.settings import Settings, process_settings
@@ -55,6 +56,7 @@ def _boot() -> None:
     set_up_logs(settings.log, verbose=True)
     threads = int(os.environ[_THREADS])
     kept = ExitStack()
+    kept.enter_context(whole_lines())
     Process(
         settings,
         Definitions(settings),

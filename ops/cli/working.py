@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from actors.assembly import connect_broker, is_shared
 from actors.definitions import Definitions
 from actors.doorbell import Doorbell
+from actors.lines import whole_lines
 from actors.process import Process
 from actors.settings import Settings
 from actors.upkeep import announce_everything
@@ -29,7 +30,7 @@ def working(
     settings: Settings, definitions: Definitions, ledger: Ledger, *, threads: int
 ) -> Iterator[Process]:
     """Works for as long as the block lasts; what still runs then gets the grace time and is handed back."""
-    with connect_broker(settings) as broker, ExitStack() as opened:
+    with whole_lines(), connect_broker(settings) as broker, ExitStack() as opened:
         process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
         if not is_shared(settings):
