@@ -22,6 +22,9 @@ from tests.world import empty
 
 _APPS = {"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}}
 
+#: Somebody waits for the transaction that asks.
+_WAITS = "SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+
 
 class Office:
     """A process that plans and does nothing else."""
@@ -78,6 +81,8 @@ def test_a_plan_that_takes_long_holds_up_only_what_came_at_once_behind_it(
     with closing(Ledger(ledger_url)) as outside, outside.begin() as tx:
         assert tx.rows("SELECT FROM submission WHERE id = 'slow' FOR UPDATE")
         office.send("slow")
+        # Otherwise the two may be planned together.
+        eventually(lambda: tx.rows(_WAITS) != [])
         office.send("first behind")
         later = iter(range(1000))
 
