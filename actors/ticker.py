@@ -1,4 +1,5 @@
-"""The scheduler's own thread: whoever leads has the groomer tick, and somebody look which schedules are due.
+"""The scheduler's own thread: whoever leads has the groomer tick, and somebody look which schedules are due. He himself
+counts what has happened.
 
 Where nothing stirs in the ledger it sends nothing for a while: two messages a second, taken up by two processes, would
 be most of what an idle installation does.
@@ -12,7 +13,7 @@ from uuid import UUID
 
 from broker.messages import SCHEDULER, Look, Message, Tick
 from jobs.errors import Unreachable
-from ledger import grooming, pruning, schedules, workers
+from ledger import grooming, pruning, schedules, tallies, workers
 from ledger.connection import Ledger, Tx
 from scheduler.ticks import Ticks
 
@@ -53,6 +54,7 @@ class Ticker:
             messages = self._ledger.transact(self._due)
             self._calm = 0 if messages else self._calm + 1
             self._send(messages)
+            self._ledger.transact(tallies.count)
 
     def _live(self) -> None:
         while True:

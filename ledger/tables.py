@@ -8,6 +8,7 @@ from ledger import (
     retention_tables,
     saga_tables,
     schedule_tables,
+    tally_tables,
     version_tables,
     worker_tables,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "retention_tables",
     "saga_tables",
     "schedule_tables",
+    "tally_tables",
     "version_tables",
     "worker_tables",
 ]

@@ -46,7 +46,10 @@ _TABLES = (
     ),
     *("pulse", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "counter"),
     *("step", "event", "early", "meter", "sweep", "litter"),
+    *("tally", "tally_minute", "tally_stay", "tally_verb"),
 )
+#: Where ids begin anew, so does the counting.
+_COUNT_ANEW = "UPDATE tally_place SET counted = 0, settled = 0, mark = 0, mark_xid = 0, at = '-infinity'"
 #: To cut tables off takes ten times as long as to sweep them, unless much lies in them, dead or alive.
 _SWEPT_BYTES_MAX = 2 * 1024 * 1024
 _CUT_OFF = f"TRUNCATE {', '.join(_TABLES)} RESTART IDENTITY"
@@ -60,6 +63,7 @@ DO $$ BEGIN
         PERFORM setval(quote_ident(sequencename)::regclass, 1, false) FROM pg_sequences
         WHERE schemaname = current_schema();
     END IF;
+    {_COUNT_ANEW};
 END $$
 """
 
@@ -72,6 +76,7 @@ def empty(tx: Tx) -> None:
 def cut_off(tx: Tx) -> None:
     """The same, and nothing dead lies in it either."""
     tx.write(_CUT_OFF)
+    tx.write(_COUNT_ANEW)
 
 
 def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:

@@ -8,6 +8,7 @@ from jobs.submission import SubmissionState
 from ledger.connection import Tx
 from ledger.counts import VERDICT
 from ledger.parts import divisible, together
+from ledger.reads.standing import SIDES
 from ledger.wishes import STILL_WANTS
 
 _LIVE = sql_list(*sorted(LIVE))
@@ -148,6 +149,13 @@ _RULES = {
         SELECT job.id FROM job JOIN event ON event.job = job.id AND event.flight = job.flight
         WHERE job.state = '{State.SUSPENDED}' AND (event.name IS NULL OR job.event IS NULL OR event.name = job.event)
           AND NOT EXISTS (SELECT 1 FROM step WHERE step.event = event.id)
+    """,
+    "as many jobs are in each state as are counted there": f"""
+        SELECT coalesce(min(there.id), 0) FROM (
+            SELECT app, state, count(*) AS jobs, min(id) AS id FROM job GROUP BY app, state) there
+        FULL JOIN (SELECT app, state, sum(jobs) AS jobs FROM ({SIDES}) side GROUP BY app, state) counted
+            USING (app, state)
+        WHERE coalesce(there.jobs, 0) <> coalesce(counted.jobs, 0) GROUP BY app, state
     """,
     "needs and wants name jobs that exist": """
         SELECT child FROM need WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.parent)

@@ -1,0 +1,54 @@
+"""How many jobs of each app are in each state, and what happens by the minute, as of now."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.sql import NOW
+
+# What is counted, and what is not yet: one statement, so both are of one snapshot.
+SIDES = """
+SELECT app, state, jobs FROM tally
+UNION ALL SELECT job.app, side.state, side.jobs
+FROM transition JOIN job ON job.id = transition.job
+CROSS JOIN LATERAL (VALUES (transition.target, 1), (transition.source, -1)) AS side (state, jobs)
+WHERE transition.id > (SELECT counted FROM tally_place) AND side.state <> '-'
+"""
+_STANDING = f"""
+SELECT app, state, sum(jobs)::bigint FROM ({SIDES}) side GROUP BY 1, 2 HAVING sum(jobs) <> 0 ORDER BY 1, 2
+"""
+_MINUTES = f"""
+SELECT minute, app, state, sum(entered)::bigint AS entered FROM (
+    SELECT minute, app, state, entered FROM tally_minute
+    WHERE minute > date_trunc('minute', {NOW}, 'UTC') - make_interval(mins => %(minutes)s)
+    UNION ALL SELECT date_trunc('minute', transition.at, 'UTC'), job.app, transition.target, 1
+    FROM transition JOIN job ON job.id = transition.job
+    WHERE transition.id > (SELECT counted FROM tally_place)
+) step WHERE state = ANY(%(states)s)
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+"""
+
+
+class Minute(Struct, frozen=True):
+    """How often a job of the app came into the state between that minute and the next."""
+
+    minute: datetime
+    app: str
+    state: State
+    entered: int
+
+
+def standing(tx: Tx) -> Mapping[str, Mapping[State, int]]:
+    """The jobs of each app by their states."""
+    apps: dict[str, dict[State, int]] = {}
+    for app, state, jobs in tx.rows(_STANDING):
+        apps.setdefault(app, {})[State(state)] = jobs
+    return apps
+
+
+def minutes(tx: Tx, count: int, states: tuple[State, ...]) -> list[Minute]:
+    """What happened in the last minutes, this one among them."""
+    return tx.structs(Minute, _MINUTES, minutes=count, states=[str(state) for state in states])

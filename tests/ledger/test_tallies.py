@@ -1,0 +1,232 @@
+"""Counting: what the history comes to, whoever commits late, and however often it is counted."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import timedelta
+from itertools import count, pairwise
+
+import pytest
+
+from jobs.history import Lost
+from jobs.states import State
+from ledger import tallies
+from ledger.connection import Ledger, Tx
+from ledger.reads.check import breaches
+from ledger.reads.standing import minutes, standing
+from tests.jobs.runners.runner_bench import eventually
+from tests.world import World
+
+_TRUTH = "SELECT app, state, count(*) FROM job GROUP BY app, state"
+_UNCOUNTED = "SELECT 1 FROM transition WHERE id > (SELECT counted FROM tally_place)"
+_COUNTED = "SELECT app, state, jobs FROM tally WHERE jobs <> 0"
+
+
+def counts_all(world: World) -> int:
+    """However many others are at work in the same Postgres, whose transactions hold it up; how many it counts."""
+    total = 0
+
+    def has_counted() -> bool:
+        nonlocal total
+        world.now += timedelta(seconds=tallies.EVERY_S + 1)
+        total += world.ledger.transact(tallies.count)
+        return not rows(world, _UNCOUNTED)
+
+    eventually(has_counted)
+    return total
+
+
+def rows(world: World, sql: str) -> set[tuple[object, ...]]:
+    return {tuple(row) for row in world.ledger.transact(lambda tx: tx.rows(sql))}
+
+
+def test_it_is_known_before_and_after_it_is_counted(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    world.finish("a")
+    expected = {"a": {State.SUCCEEDED: 1}, "b": {State.READY: 1}}
+    assert world.ledger.transact(standing) == expected
+    assert (
+        counts_all(world) == world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM transition"))[0]
+    )
+    assert world.ledger.transact(standing) == expected
+    assert rows(world, _COUNTED) == rows(world, _TRUTH)
+    world.finish("b")
+    assert world.ledger.transact(standing)["b"] == {State.SUCCEEDED: 1}
+    assert rows(world, _COUNTED) != rows(world, _TRUTH), "it is not counted again"
+
+
+def test_each_row_is_counted_once(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    assert counts_all(world) > 0
+    assert counts_all(world) == 0
+    world.finish("a")
+    assert counts_all(world) == 3
+    assert rows(world, _COUNTED) == rows(world, _TRUTH)
+
+
+def test_whoever_commits_late_is_waited_for(world: World) -> None:
+    """His ids are smaller than those of others who have committed long ago."""
+    world.apps("a")
+    for key in "12":
+        world.submit("a", key)
+    counts_all(world)
+    with closing(Ledger(world.url, connections=1, clock=lambda: world.now)) as other, other.begin() as late:
+        late.write(_PUT_OFF, key="1")
+        world.ledger.transact(lambda tx: tx.write(_PUT_OFF, key="2"))
+        for _ in range(10):
+            world.now += timedelta(seconds=tallies.EVERY_S + 1)
+            assert world.ledger.transact(tallies.count) == 0
+            assert world.ledger.transact(standing) == {"a": {State.READY: 1, State.WAITING: 1}}
+    assert counts_all(world) == 2
+    assert rows(world, _COUNTED) == rows(world, _TRUTH)
+
+
+_PUT_OFF = """
+WITH moved AS (UPDATE job SET state = 'waiting' WHERE key = %(key)s AND state = 'ready' RETURNING *)
+INSERT INTO transition (job, at, source, target, verb, by, round, claim)
+SELECT id, changed_at, 'ready', 'waiting', 'put_back', 'executor', round, claim FROM moved
+"""
+
+
+def test_how_long_jobs_stay_in_a_state(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.now += timedelta(seconds=10)
+    claimed = world.claim("a")
+    assert claimed is not None
+    began = world.now
+    counts_all(world)  # The step before is counted by another counting than the one after it.
+    world.now = began + timedelta(seconds=60)
+    assert world.record(claimed)
+    counts_all(world)
+    stays = rows(
+        world, "SELECT state, bucket, stays, seconds FROM tally_stay WHERE state IN ('ready', 'running')"
+    )
+    assert stays == {
+        ("ready", tallies.BUCKETS_S.index(10.0), 1, 10.0),
+        ("running", tallies.BUCKETS_S.index(60.0), 1, 60.0),
+    }, "a stay as long as a bound is within it"
+
+
+def test_what_happened_by_the_minute(world: World) -> None:
+    world.apps("a")
+    world.submit("a", "1")
+    world.finish("a/1")
+    world.now += timedelta(minutes=5)
+    world.submit("a", "2")
+    world.finish("a/2")
+    wanted = (State.RUNNING, State.SUCCEEDED)
+    first = world.ledger.transact(lambda tx: minutes(tx, 10, wanted))
+    assert [(each.state, each.entered) for each in first] == [(State.RUNNING, 1), (State.SUCCEEDED, 1)] * 2
+    assert [after.minute - before.minute for before, after in pairwise(first[1::2])] == [timedelta(minutes=5)]
+    counts_all(world)
+    assert world.ledger.transact(lambda tx: minutes(tx, 10, wanted)) == first
+    assert len(world.ledger.transact(lambda tx: minutes(tx, 3, wanted))) == 2, "no more than is asked for"
+
+
+def test_minutes_are_kept_for_a_day(world: World) -> None:
+    world.apps("a")
+    world.submit("a", "1")
+    counts_all(world)
+    world.now += timedelta(seconds=tallies.MINUTES_KEPT_S + 60)
+    world.submit("a", "2")
+    counts_all(world)
+    assert len(rows(world, "SELECT minute FROM tally_minute")) == 1
+
+
+def test_who_lost_how_many_runs(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    assert world.claim("a") is not None
+    world.tick(after_s=60)
+    counts_all(world)
+    lost = rows(world, "SELECT by, steps FROM tally_verb WHERE lost = 'lease lost'")
+    assert (lost, str(Lost.LEASE_LOST)) == ({("groomer", 1)}, "lease lost")
+
+
+def test_only_one_counts(world: World) -> None:
+    world.apps("a")
+    world.submit("a")
+    world.now += timedelta(seconds=tallies.EVERY_S + 1)
+    with closing(Ledger(world.url, connections=1, clock=lambda: world.now)) as other, other.begin() as tx:
+        tallies.count(tx)
+        assert world.ledger.transact(tallies.count) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_overlaps_is_counted_once(world: World, seed: int) -> None:
+    """Many move jobs, some give up, and two count: at the end, and whenever somebody looks, the numbers are right."""
+    rng = random.Random(seed)
+    world.apps("a, b, c")
+    for app in "abc":
+        for key in range(20):
+            world.submit(app, str(key))
+    with ThreadPoolExecutor(6) as pool:
+        movers = [pool.submit(_moves, world, rng.randrange(1000)) for _ in range(4)]
+        counters = [
+            pool.submit(_counts, world, lambda: all(each.done() for each in movers)) for _ in range(2)
+        ]
+        while not all(each.done() for each in movers):
+            assert world.ledger.transact(breaches) == []
+        moved = sum((each.result() for each in movers), Counter())
+        for each in counters:
+            each.result()
+    world.now += timedelta(days=1)  # Later than any of those who have counted.
+    counts_all(world)
+    assert rows(world, _COUNTED) == rows(world, _TRUTH)
+    entered = dict(
+        world.ledger.transact(lambda tx: tx.rows("SELECT state, sum(entered) FROM tally GROUP BY 1"))
+    )
+    assert (entered["ready"], entered["waiting"]) == (60 + moved["ready"], 60 + moved["waiting"])
+
+
+_SWING = """
+WITH held AS (SELECT id, state FROM job WHERE id = %(job)s FOR UPDATE SKIP LOCKED),
+moved AS (
+    UPDATE job SET state = CASE job.state WHEN 'ready' THEN 'waiting' ELSE 'ready' END FROM held
+    WHERE job.id = held.id RETURNING job.*, held.state AS source)
+INSERT INTO transition (job, at, source, target, verb, by, round, claim)
+SELECT id, changed_at, source, state, 'release', 'executor', round, claim FROM moved RETURNING target
+"""
+
+
+class _GivesUp(Exception):
+    pass
+
+
+def _moves(world: World, seed: int) -> Counter[str]:
+    rng = random.Random(seed)
+    moved: Counter[str] = Counter()
+    with closing(Ledger(world.url, connections=1, clock=lambda: world.now)) as ledger:
+
+        def work(tx: Tx) -> list[str]:
+            targets = [
+                target
+                for job in sorted(rng.sample(range(1, 61), rng.randrange(1, 5)))
+                for target in tx.column(_SWING, job=job)
+            ]
+            if rng.random() < 0.2:
+                raise _GivesUp
+            return targets
+
+        for _ in range(150):
+            try:
+                moved.update(ledger.transact(work))
+            except _GivesUp:
+                continue
+    return moved
+
+
+def _counts(world: World, is_over: Callable[[], bool]) -> None:
+    """Whenever it looks, counting is due."""
+    seconds = count(step=10)
+    late = closing(
+        Ledger(world.url, connections=1, clock=lambda: world.now + timedelta(seconds=next(seconds)))
+    )
+    with late as ledger:
+        while not is_over():
+            ledger.transact(tallies.count)
