@@ -219,7 +219,10 @@ job = Table(
         "end_before",
         postgresql_where=text(f"end_before IS NOT NULL AND state NOT IN ({_ENDED})"),
     ),
-    Index("job_app_state", "app", "state"),
+    # By a sum, likewise: of an app and a state whoever wants the newest finds them here.
+    Index("job_app_state", "app", "state", text("(id + 0)")),
+    # Its key has the collation "C" (see below): how a key begins is asked byte by byte.
+    Index("job_key", "key", "id"),
     Index("job_undoes", "undoes", postgresql_where=text("undoes IS NOT NULL")),
     Index("job_half_of", "half_of", postgresql_where=text("half_of IS NOT NULL")),
     # Its app has the collation "C", though Alembic cannot tell. That keeps the index apart: a query that asks in this

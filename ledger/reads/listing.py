@@ -23,7 +23,7 @@ from ledger.collecting import UNCOLLECTED
 from ledger.connection import Tx
 from ledger.reads.conditions import Clause, clause
 
-_COLUMNS = f"""
+LISTED = f"""
 job.id, job.app, job.key, job.state, job.round, job.priority, job.created_at, job.changed_at, job.not_before,
 job.paused AND job.state = '{State.WAITING}' AS paused, job.place, {UNCOLLECTED} AS uncollected, job.archived_at
 """
@@ -127,7 +127,7 @@ def _listed(
     time, direction = _TIMES[wanted.order.by], "DESC" if wanted.order.descending else "ASC"
     behind = f"({time}, job.id) {'<' if wanted.order.descending else '>'} (%(at)s::timestamptz, %(behind)s::bigint)"
     sql = f"""
-    SELECT {_COLUMNS} FROM job WHERE {_WANTED} AND {where.sql}
+    SELECT {LISTED} FROM job WHERE {_WANTED} AND {where.sql}
       AND {"true" if place.at is None else behind}
       AND {"true" if settled is None else f"{time} < %(settled)s::timestamptz"}
     ORDER BY {time} {direction}, job.id {direction} LIMIT %(limit)s

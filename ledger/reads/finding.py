@@ -1,0 +1,156 @@
+"""Jobs as somebody looks for them: the newest of an app and some states, those whose key begins so, those that a
+submission wants.
+
+What holds: a page costs what it shows, or at most ``SCANNED_MAX`` rows, however many jobs there are. Where few of many
+fit, a page may have fewer than it has room for, or none, and there are more all the same: ``next`` says where to go on.
+Whoever reads all pages sees each job once, of those that were there when he began. One that changes its state meanwhile
+may be seen by what it was or by what it is, or be missed if it came into one of these states behind his back.
+"""
+
+import base64
+import binascii
+
+import msgspec
+from msgspec import Struct
+
+from jobs.errors import BadRequest
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.reads.listing import LISTED, Listed
+from ledger.reads.standing import SIDES
+
+#: So many jobs are looked at for one page.
+SCANNED_MAX = 5000
+PAGE_MAX = 500
+_ID_MAX = 2**63 - 1
+
+_FITS = """
+(%(app)s::text IS NULL OR job.app = %(app)s) AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
+AND (%(key)s::text IS NULL OR starts_with(job.key, %(key)s))
+"""
+# The newest of each app and state, by the index of these; then the newest of all those.
+_NEWEST = f"""
+SELECT job.* FROM (
+    SELECT DISTINCT app, state FROM ({SIDES}) side
+    WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))) kind
+CROSS JOIN LATERAL (
+    SELECT * FROM job WHERE job.app = kind.app AND job.state = kind.state AND job.id + 0 < %(id)s::bigint
+    ORDER BY job.id + 0 DESC LIMIT %(scanned)s) job
+ORDER BY job.id DESC LIMIT %(scanned)s
+"""
+_BEGINNING = """
+SELECT job.* FROM job
+WHERE job.key COLLATE "C" LIKE %(pattern)s AND (job.key COLLATE "C", job.id) > (%(from)s::text, %(id)s::bigint)
+ORDER BY job.key COLLATE "C", job.id LIMIT %(scanned)s
+"""
+_WANTED = """
+SELECT job.* FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = (SELECT number FROM submission WHERE submission.id = %(submission)s)
+  AND wants.job < %(id)s::bigint
+ORDER BY wants.job DESC LIMIT %(scanned)s
+"""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """Which jobs; what is None or empty leaves a matter open. ``key`` is how their keys begin."""
+
+    app: str | None = None
+    states: tuple[State, ...] = ()
+    key: str | None = None
+    submission: str | None = None
+    limit: int = 50
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """``next`` leads on; None says that this was all."""
+
+    jobs: list[Listed]
+    next: str | None
+
+
+class _Found(Listed, frozen=True, kw_only=True):
+    fits: bool
+    nth: int
+    scanned: int
+
+
+class _Token(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Behind which job the next page begins: by key and id, or by id alone."""
+
+    key: str | None
+    id: int
+
+
+def page(tx: Tx, wanted: Wanted, token: str | None = None) -> Page:
+    """The page that a token leads to, or the first. BadRequest for a token that is none of these pages, and for a page
+    of no size."""
+    if not 0 < wanted.limit <= PAGE_MAX:
+        raise BadRequest(f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several.")
+    by_key = wanted.submission is None and bool(wanted.key)
+    after = _read(token, by_key=by_key) if token else _Token("" if by_key else None, 0 if by_key else _ID_MAX)
+    scan, scanned = _scan(wanted)
+    found = tx.structs(_Found, _page(scan, by_key=by_key), **_given(wanted, after), scanned=scanned)
+    fitting = [each for each in found if each.fits][: wanted.limit]
+    last = fitting[-1] if len(fitting) == wanted.limit else found[-1] if found else None
+    is_all = last is None or (last.nth == last.scanned < scanned)
+    return Page(
+        jobs=[*fitting],
+        next=None if last is None or is_all else _write(_Token(last.key if by_key else None, last.id)),
+    )
+
+
+def _scan(wanted: Wanted) -> tuple[str, int]:
+    """Where to look, and at how many: where all fit, one more than there is room for says that there are more."""
+    if wanted.submission is not None:
+        return _WANTED, SCANNED_MAX
+    if wanted.key:
+        return _BEGINNING, SCANNED_MAX
+    return _NEWEST, wanted.limit + 1
+
+
+def _page(scan: str, *, by_key: bool) -> str:
+    order = 'job.key COLLATE "C", job.id' if by_key else "job.id DESC"
+    return f"""
+    WITH job AS MATERIALIZED ({scan}), seen AS (
+        SELECT {LISTED}, {_FITS} AS fits, row_number() OVER (ORDER BY {order}) AS nth, count(*) OVER () AS scanned
+        FROM job
+    ), placed AS (SELECT *, count(*) FILTER (WHERE fits) OVER (ORDER BY nth) AS fitting FROM seen)
+    SELECT * FROM placed WHERE fits AND fitting <= %(limit)s OR nth = scanned ORDER BY nth
+    """
+
+
+def _given(wanted: Wanted, after: _Token) -> dict[str, object]:
+    return {
+        "app": wanted.app,
+        "states": [str(state) for state in wanted.states] or None,
+        "key": wanted.key or None,
+        "pattern": _literally(wanted.key or "") + "%",
+        "submission": wanted.submission,
+        "from": after.key,
+        "id": after.id,
+        "limit": wanted.limit,
+    }
+
+
+def _literally(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _write(token: _Token) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode().rstrip("=")
+
+
+def _read(text: str, *, by_key: bool) -> _Token:
+    try:
+        content = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        token = msgspec.json.decode(content, type=_Token)
+    except (binascii.Error, ValueError, msgspec.MsgspecError):
+        token = None
+    if (
+        token is None
+        or (token.key is not None) != by_key
+        or not 0 <= token.id <= _ID_MAX
+        or "\x00" in (token.key or "")
+    ):
+        raise BadRequest("That leads to no page of this list.", advice="Begin with the first page again.")
+    return token

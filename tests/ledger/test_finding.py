@@ -1,0 +1,159 @@
+"""Jobs as somebody looks for them: every page at the same price, all of them once."""
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from jobs.errors import BadRequest
+from jobs.states import State
+from ledger.connection import Ledger
+from ledger.reads import finding
+from ledger.reads.finding import Wanted
+from tests.world import World, empty
+
+_MANY = """
+INSERT INTO job (app, key, state, open, created_at, changed_at)
+SELECT app, to_char(n, 'FM0000000') || '_' || app, CASE WHEN n %% 100 = 7 THEN 'failed' ELSE 'succeeded' END, true,
+       now(), now()
+FROM generate_series(1, %(each)s) n, unnest('{a, b, c}'::text[]) app ORDER BY n
+"""
+_LOGGED = """
+INSERT INTO transition (job, at, source, target, verb, by, round, claim)
+SELECT id, now(), 'executed', state, 'succeed', 'planner', 0, 1 FROM job
+"""
+_TOUCHED = """
+SELECT coalesce(seq_scan, 0), coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relid = 'job'::regclass
+"""
+
+
+def look(world: World, token: str | None = None, **wanted: object) -> finding.Page:
+    return world.ledger.transact(lambda tx: finding.page(tx, Wanted(**wanted), token))
+
+
+def all_of(world: World, **wanted: object) -> list[str]:
+    """Every page, one after the other."""
+    page = look(world, **wanted)
+    names = [f"{job.app}/{job.key}" for job in page.jobs]
+    while page.next:
+        page = look(world, page.next, **wanted)
+        names += [f"{job.app}/{job.key}" for job in page.jobs]
+    return names
+
+
+@pytest.fixture
+def shelf(world: World) -> World:
+    world.apps("a, b, c")
+    for key in range(12):
+        for app in "abc":
+            world.submit(app, str(key), id=f"{app}{key}")
+    for key in range(0, 12, 3):
+        world.finish(f"a/{key}")
+    return world
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 12, 36, 100])
+def test_the_newest_come_first(shelf: World, limit: int) -> None:
+    assert all_of(shelf, limit=limit) == [f"{app}/{key}" for key in reversed(range(12)) for app in "cba"]
+    assert all_of(shelf, app="b", limit=limit) == [f"b/{key}" for key in reversed(range(12))]
+    done = [f"a/{key}" for key in (9, 6, 3, 0)]
+    assert all_of(shelf, states=(State.SUCCEEDED, State.FAILED), limit=limit) == done
+    assert all_of(shelf, app="b", states=(State.SUCCEEDED,), limit=limit) == []
+
+
+@pytest.mark.parametrize("limit", [1, 3, 100])
+def test_by_how_their_keys_begin(shelf: World, limit: int) -> None:
+    assert all_of(shelf, key="1", limit=limit) == [
+        f"{app}/{key}" for key in ("1", "10", "11") for app in "abc"
+    ]
+    assert all_of(shelf, key="1", app="b", limit=limit) == ["b/1", "b/10", "b/11"]
+    assert all_of(shelf, key="1", states=(State.SUCCEEDED,), limit=limit) == []
+    assert all_of(shelf, key="9", states=(State.SUCCEEDED,), limit=limit) == ["a/9"]
+
+
+@pytest.mark.parametrize("key", ["%", "_", "\\", "1%", "é", "'"])
+def test_a_key_means_itself(shelf: World, key: str) -> None:
+    assert all_of(shelf, key=key) == []
+    shelf.submit("a", f"{key}x")
+    assert all_of(shelf, key=key) == [f"a/{key}x"]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 100])
+def test_those_that_a_submission_wants(world: World, limit: int) -> None:
+    world.apps("a -> b -> c")
+    world.submit("c", "1", id="one", push="wanted")
+    world.submit("c", "2", id="two", push="wanted")
+    world.finish("a/2")
+    assert set(all_of(world, submission="two", limit=limit)) == {"a/2", "b/2", "c/2"}
+    assert all_of(world, submission="two", states=(State.READY,), limit=limit) == ["b/2"]
+    assert all_of(world, submission="none", limit=limit) == []
+
+
+def test_pages_stay_whole_while_others_work(shelf: World) -> None:
+    rng = random.Random(1)
+    page = look(shelf, limit=5)
+    seen = [(job.app, job.key) for job in page.jobs]
+    while page.next:
+        shelf.submit(rng.choice("abc"), str(rng.randrange(100, 10_000)))
+        page = look(shelf, page.next, limit=5)
+        seen += [(job.app, job.key) for job in page.jobs]
+    assert sorted(seen) == sorted((app, str(key)) for key in range(12) for app in "abc")
+
+
+@pytest.mark.parametrize("token", ["", "x", "é", "bnVsbA", "W251bGwsLTFd", "WyJhIiwgMV0"])
+def test_what_leads_nowhere_is_refused(shelf: World, token: str) -> None:
+    if not token:
+        token = look(shelf, key="1", limit=1).next or ""
+    with pytest.raises(BadRequest):
+        look(shelf, token, limit=1)
+
+
+@pytest.fixture
+def ledger(ledger_url: str) -> Iterator[Ledger]:
+    with closing(Ledger(ledger_url, connections=2)) as opened:
+        opened.transact(empty)
+        yield opened
+
+
+def fill(ledger: Ledger, each: int) -> None:
+    """Many jobs of three apps, of which one in a hundred has failed, all of them counted."""
+    ledger.transact(lambda tx: tx.write(_MANY, each=each))
+    ledger.transact(lambda tx: tx.write(_LOGGED))
+    ledger.transact(
+        lambda tx: tx.write("INSERT INTO tally SELECT app, state, count(*), 1 FROM job GROUP BY 1, 2")
+    )
+    ledger.transact(lambda tx: tx.write("UPDATE tally_place SET counted = (SELECT max(id) FROM transition)"))
+    ledger.transact(lambda tx: tx.write("ANALYZE job"))
+
+
+def test_where_few_of_many_fit_all_are_found(ledger: Ledger) -> None:
+    """A page looks at so many and no more, and leads on where it has found fewer than it has room for."""
+    each = finding.SCANNED_MAX // 2 + 100
+    fill(ledger, each)
+    wanted = Wanted(key="00", app="b", states=(State.FAILED,), limit=40)
+    pages = [ledger.transact(lambda tx: finding.page(tx, wanted))]
+    while token := pages[-1].next:
+        pages.append(ledger.transact(lambda tx, token=token: finding.page(tx, wanted, token)))
+    assert 0 < len(pages[0].jobs) < wanted.limit
+    assert [job.key for page in pages for job in page.jobs] == [f"{n:07}_b" for n in range(7, each + 1, 100)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most"),
+    [
+        (Wanted(), 7 * 51),
+        (Wanted(app="b"), 3 * 51),
+        (Wanted(states=(State.FAILED,)), 4 * 51),
+        (Wanted(key="0009"), finding.SCANNED_MAX),
+        (Wanted(key="0009", app="b", states=(State.FAILED,)), finding.SCANNED_MAX),
+    ],
+)
+def test_no_page_looks_at_all_there_are(ledger: Ledger, wanted: Wanted, most: int) -> None:
+    fill(ledger, 10_000)
+    # In a session of its own: what one has done lately is reported late.
+    with closing(Ledger(ledger.url, connections=1)) as reader, reader.begin() as tx:
+        for _ in range(3):
+            finding.page(tx, wanted)
+        scans, fetched = tx.rows(_TOUCHED)[0]
+    assert (scans, fetched <= 3 * most) == (0, True), f"{fetched} of 30,000 were fetched"
