@@ -1,0 +1,117 @@
+"""What an operator is to know without looking for it: from facts to sentences, each with what to do.
+
+Each has a name, which is that of its paragraph in docs/runbook.md.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+from broker.messages import CONTROL, SCHEDULER
+from ledger.reads.health import Stopped
+from ops.overview.queues import Queue
+from ops.times import span
+
+#: Jobs may be ready for so long before somebody is to look why.
+STALE_S = 600.0
+#: So long nobody may take from a queue in which there is something.
+UNSERVED_S = 15.0
+#: A leader says so every second or so.
+LEADERLESS_S = 30.0
+
+
+class Severity(StrEnum):
+    PAGE = "page"
+    WARN = "warn"
+
+
+class Alarm(Struct, frozen=True, kw_only=True):
+    name: str
+    severity: Severity
+    what: str
+    about: Mapping[str, str] = {}
+    advice: str
+
+
+def alarms(queues: Sequence[Queue], control: Mapping[str, int], stopped: Stopped) -> list[Alarm]:
+    """The worst first. ``control`` has how many take from the queues that are no app's."""
+    found = [*_of_queues(queues), *_of_control(control, stopped), *_of_what_stopped(stopped)]
+    return sorted(found, key=lambda alarm: (alarm.severity is not Severity.PAGE, alarm.name))
+
+
+def _of_queues(queues: Sequence[Queue]) -> Iterator[Alarm]:
+    for queue in queues:
+        age_s = queue.oldest_ready_s
+        if age_s is None or queue.paused:
+            continue
+        if queue.workers == 0 and age_s >= UNSERVED_S:
+            yield Alarm(
+                name="queue-without-worker",
+                severity=Severity.PAGE,
+                what=f"{queue.app} has no worker; {_jobs(queue.ready)} ready, the oldest for {span(age_s)}.",
+                about={"app": queue.app},
+                advice=f"Start one: python -m actors.worker --queues {queue.app}",
+            )
+        elif age_s >= STALE_S:
+            yield Alarm(
+                name="oldest-ready-job",
+                severity=Severity.WARN,
+                what=f"A job of {queue.app} has been ready for {span(age_s)}; {_jobs(queue.ready)} ready.",
+                about={"app": queue.app},
+                advice=f"`sluice workers` tells whether its {queue.workers} workers are busy; more of them help then.",
+            )
+
+
+def _of_control(control: Mapping[str, int], stopped: Stopped) -> Iterator[Alarm]:
+    missing = [queue for queue in CONTROL if not control.get(queue)]
+    if missing:
+        yield Alarm(
+            name="queue-without-worker",
+            severity=Severity.PAGE,
+            what=f"Nobody takes from {', '.join(missing)}, so nothing is planned or mended.",
+            about={"queues": ",".join(missing)},
+            advice=f"Start a worker for them: python -m actors.worker --queues {','.join(missing)}",
+        )
+    elif _age_s(stopped.led_at, stopped.at) > LEADERLESS_S:
+        yield Alarm(
+            name="no-leader",
+            severity=Severity.PAGE,
+            what="No process has led for half a minute: no schedule fires, and what is lost stays lost.",
+            advice=f"Look at the log of whoever serves the queue {SCHEDULER}.",
+        )
+
+
+def _of_what_stopped(stopped: Stopped) -> Iterator[Alarm]:
+    if stopped.unplanned_since is not None:
+        waited_s = _age_s(stopped.unplanned_since, stopped.at)
+        yield Alarm(
+            name="submission-not-planned",
+            severity=Severity.WARN,
+            what=f"A submission has not been planned for {span(waited_s)}.",
+            advice="`sluice submissions` names it, and the planner's log says why.",
+        )
+    if stopped.late_schedules:
+        yield Alarm(
+            name="schedule-late",
+            severity=Severity.WARN,
+            what=f"Schedules are late: {', '.join(stopped.late_schedules)}.",
+            about={"schedule": stopped.late_schedules[0]},
+            advice=f"Somebody has to serve the queue {SCHEDULER}, with the definitions that they stand in.",
+        )
+    if stopped.lost_workers:
+        yield Alarm(
+            name="workers-lost",
+            severity=Severity.WARN,
+            what=f"{stopped.lost_workers} workers were lost within the hour; others have taken up what they ran.",
+            advice="`sluice workers` names them. Look for what killed them: memory, mostly.",
+        )
+
+
+def _jobs(count: int) -> str:
+    return "one job is" if count == 1 else f"{count:,} jobs are"
+
+
+def _age_s(since: datetime | None, at: datetime) -> float:
+    return (at - since).total_seconds() if since is not None else float("inf")

@@ -1,0 +1,103 @@
+"""The page itself, as one document."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from broker.messages import CONTROL
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.reads import fleet, health
+from ledger.reads.standing import Minute, minutes, standing
+from ops.overview.alarms import Alarm, alarms
+from ops.overview.queues import Queue, queues
+
+#: What is drawn by the minute, and of which states.
+MINUTES = 60
+STARTED = State.RUNNING
+ENDED_WELL = State.SUCCEEDED
+ENDED_BADLY = (State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED)
+_DRAWN = (STARTED, ENDED_WELL, *ENDED_BADLY)
+
+
+class Series(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
+    """How many in each step of time, the last of which is not over yet."""
+
+    step_s: float
+    since: datetime
+    started: list[int]
+    succeeded: list[int]
+    failed: list[int]
+
+
+class Course(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
+    """Of each app in which anything happened, how often its jobs came into each state."""
+
+    step_s: float
+    since: datetime
+    by_app: dict[str, dict[str, list[int]]]
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """``totals`` and ``counts`` are of this very moment."""
+
+    at: datetime
+    totals: dict[str, int]
+    counts: Mapping[str, Mapping[State, int]]
+    series: Series
+    states: Course
+    queues: list[Queue]
+    workers: list[fleet.Worker]
+    alarms: list[Alarm]
+
+
+def overview(tx: Tx, defined: Collection[str]) -> Overview:
+    """``defined`` are the apps that there are by the definitions; those of jobs come besides."""
+    counts = standing(tx)
+    apps = sorted({*defined, *counts})
+    stopped = health.stopped(tx)
+    workers = health.servers(tx, [*apps, *CONTROL])
+    ready = [app for app, states in counts.items() if states.get(State.READY)]
+    lines = queues(apps, counts, health.oldest_ready(tx, ready), workers, stopped.at)
+    happened = minutes(tx, MINUTES, _DRAWN)
+    since = stopped.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES - 1)
+    course = _course(happened, since)
+    return Overview(
+        at=stopped.at,
+        totals=_totals(counts),
+        counts=counts,
+        series=_series(course, since),
+        states=Course(step_s=60.0, since=since, by_app=course),
+        queues=lines,
+        workers=fleet.workers(tx),
+        alarms=alarms(lines, workers, stopped),
+    )
+
+
+def _totals(counts: Mapping[str, Mapping[State, int]]) -> dict[str, int]:
+    totals: Counter[str] = Counter()
+    for states in counts.values():
+        totals.update({str(state): jobs for state, jobs in states.items()})
+    return dict(sorted(totals.items()))
+
+
+def _course(happened: list[Minute], since: datetime) -> dict[str, dict[str, list[int]]]:
+    course: dict[str, dict[str, list[int]]] = {}
+    for each in happened:
+        nth = round((each.minute - since).total_seconds() / 60)
+        if 0 <= nth < MINUTES:
+            line = course.setdefault(each.app, {}).setdefault(each.state, [0] * MINUTES)
+            line[nth] += each.entered
+    return course
+
+
+def _series(course: Mapping[str, Mapping[str, list[int]]], since: datetime) -> Series:
+    def of(*states: State) -> list[int]:
+        lines = [lines[state] for lines in course.values() for state in states if state in lines]
+        return [sum(numbers) for numbers in zip(*lines, strict=True)] if lines else [0] * MINUTES
+
+    return Series(
+        step_s=60.0, since=since, started=of(STARTED), succeeded=of(ENDED_WELL), failed=of(*ENDED_BADLY)
+    )

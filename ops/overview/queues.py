@@ -1,0 +1,43 @@
+"""Queues as an operator sees them: who waits, for how long, and how many are there to take it up."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.states import State
+
+_NONE: Mapping[State, int] = {}
+
+
+class Queue(Struct, frozen=True, kw_only=True):
+    """``oldest_ready_s``: for how long the job has been ready that has been for longest; None where none is."""
+
+    app: str
+    waiting: int
+    ready: int
+    running: int
+    oldest_ready_s: float | None
+    workers: int
+    paused: bool = False
+
+
+def queues(
+    apps: Sequence[str],
+    counts: Mapping[str, Mapping[State, int]],
+    oldest: Mapping[str, datetime],
+    workers: Mapping[str, int],
+    at: datetime,
+) -> list[Queue]:
+    """One for each app, in their order."""
+    return [
+        Queue(
+            app=app,
+            waiting=(of := counts.get(app, _NONE)).get(State.WAITING, 0),
+            ready=of.get(State.READY, 0),
+            running=of.get(State.RUNNING, 0),
+            oldest_ready_s=max((at - oldest[app]).total_seconds(), 0.0) if app in oldest else None,
+            workers=workers.get(app, 0),
+        )
+        for app in apps
+    ]

@@ -1,0 +1,158 @@
+"""The installation at a glance, on a ledger that is brought into each of the states that somebody ought to see to."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from broker.messages import CONTROL, SCHEDULER
+from jobs.outcome import Ending
+from jobs.states import State
+from ledger import workers
+from ops.overview.alarms import Severity
+from ops.overview.page import MINUTES, Overview, overview
+from tests.world import LEASE_S, World
+
+
+def look(world: World) -> Overview:
+    return world.ledger.transact(lambda tx: overview(tx, {"a", "b"}))
+
+
+def names(world: World) -> set[str]:
+    return {alarm.name for alarm in look(world).alarms}
+
+
+def keep_alive(world: World) -> None:
+    """The worker of the world serves every queue, and leads."""
+    world.beat(world.worker)
+    world.ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, world.worker, term_s=1))
+
+
+def serve_only(world: World, *queues: str) -> None:
+    world.ledger.transact(
+        lambda tx: tx.write("UPDATE worker SET queues = %(queues)s::text[]", queues=list(queues))
+    )
+
+
+@pytest.fixture
+def office(world: World) -> World:
+    world.apps("a -> b")
+    keep_alive(world)
+    return world
+
+
+def test_what_there_is_and_what_has_happened(office: World) -> None:
+    office.submit("b", "1")
+    office.submit("b", "2")
+    office.finish("a/1")
+    office.now += timedelta(minutes=3)
+    keep_alive(office)
+    office.finish("b/1")
+    office.finish("a/2", Ending.ERROR)
+    page = look(office)
+    assert page.counts == {
+        "a": {State.FAILED: 1, State.SUCCEEDED: 1},
+        "b": {State.SUCCEEDED: 1, State.UPSTREAM_FAILED: 1},
+    }
+    assert page.totals == {"failed": 1, "succeeded": 2, "upstream_failed": 1}
+    assert (len(page.series.started), page.series.started[-1], page.series.started[-4]) == (MINUTES, 2, 1)
+    assert (page.series.succeeded[-1], page.series.failed[-1], sum(page.series.failed)) == (1, 1, 1)
+    assert page.states.by_app["a"]["succeeded"][-4] == 1
+    assert page.series.since + timedelta(minutes=MINUTES - 1) == page.at.replace(second=0, microsecond=0)
+
+
+def test_queues_say_who_waits_and_since_when(office: World) -> None:
+    office.submit("b", "1")
+    office.now += timedelta(seconds=7)
+    office.submit("a", "2")
+    keep_alive(office)
+    first, second = look(office).queues
+    assert (first.app, first.ready, first.waiting, first.oldest_ready_s, first.workers) == ("a", 2, 0, 7.0, 1)
+    assert (second.app, second.ready, second.waiting, second.oldest_ready_s) == ("b", 0, 1, None)
+    office.claim("a/1")
+    assert look(office).queues[0].running == 1
+    assert look(office).workers[0].running == 1
+
+
+def test_an_app_that_nobody_has_used_is_there(world: World) -> None:
+    keep_alive(world)
+    assert [queue.app for queue in look(world).queues] == ["a", "b"]
+
+
+def test_where_all_is_well_nothing_is_said(office: World) -> None:
+    office.submit("b", "1")
+    assert look(office).alarms == []
+
+
+def _nobody_serves_a(world: World) -> None:
+    serve_only(world, "b", *CONTROL)
+    world.submit("a", "1")
+    world.now += timedelta(seconds=20)
+
+
+def _nobody_plans(world: World) -> None:
+    serve_only(world, "a", "b")
+
+
+def _it_takes_long(world: World) -> None:
+    world.submit("a", "1")
+    world.now += timedelta(minutes=11)
+
+
+def _nobody_leads(world: World) -> None:
+    world.now += timedelta(minutes=1)
+    world.beat(world.worker)
+
+
+def _nobody_has_planned(world: World) -> None:
+    world.ledger.transact(
+        lambda tx: tx.write(
+            "INSERT INTO submission (id, app, state, request, push, received_at)"
+            " VALUES ('s', 'a', 'received', '{}', true, %(now)s::timestamptz)"
+        )
+    )
+    world.now += timedelta(minutes=2)
+
+
+def _a_schedule_is_late(world: World) -> None:
+    world.ledger.transact(
+        lambda tx: tx.write(
+            "INSERT INTO schedule (id, app, source, digest, rule, timezone, next_due, fire_at, created_at, changed_at)"
+            " VALUES ('nightly', 'a', 'x', 'd', '1d', 'UTC', %(now)s::timestamptz, %(now)s::timestamptz, now(), now())"
+        )
+    )
+    world.now += timedelta(minutes=2)
+
+
+def _a_worker_is_gone(world: World) -> None:
+    world.hire()
+    world.now += timedelta(seconds=2 * LEASE_S)
+
+
+@pytest.mark.parametrize(
+    ("happens", "name", "severity", "says"),
+    [
+        (_nobody_serves_a, "queue-without-worker", Severity.PAGE, "a has no worker; one job is ready"),
+        (
+            _nobody_plans,
+            "queue-without-worker",
+            Severity.PAGE,
+            "Nobody takes from planner, groomer, scheduler",
+        ),
+        (_it_takes_long, "oldest-ready-job", Severity.WARN, "ready for 11 min 0 s"),
+        (_nobody_leads, "no-leader", Severity.PAGE, "No process has led"),
+        (_nobody_has_planned, "submission-not-planned", Severity.WARN, "not been planned for 2 min 0 s"),
+        (_a_schedule_is_late, "schedule-late", Severity.WARN, "nightly"),
+        (_a_worker_is_gone, "workers-lost", Severity.WARN, "1 workers were lost"),
+    ],
+)
+def test_what_somebody_ought_to_see_to(
+    office: World, happens: Callable[[World], None], name: str, severity: Severity, says: str
+) -> None:
+    happens(office)
+    if happens is not _nobody_leads:
+        keep_alive(office)
+    (alarm,) = look(office).alarms
+    assert (alarm.name, alarm.severity) == (name, severity)
+    assert says in alarm.what
+    assert alarm.advice
