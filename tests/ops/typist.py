@@ -45,7 +45,7 @@ class Typist:
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
         outer = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
-        self.environment = outer | {"PYTHONPATH": str(ROOT)} | settings
+        self.environment = outer | {"PYTHONPATH": str(ROOT), "PYTHONFAULTHANDLER": "1"} | settings
 
     def types(self, *words: str, given: str = "", **settings: str) -> Said:
         """Run one command to its end."""
@@ -107,9 +107,15 @@ class Typist:
         return self.write(name, json.dumps(apps))
 
 
-def ended(process: subprocess.Popen[str], *, within_s: float = 20.0) -> Said:
-    """What a command that was started answered in the end."""
-    out, err = process.communicate(timeout=within_s)
+def ended(process: subprocess.Popen[str], *, within_s: float = 75.0) -> Said:
+    """What a command that was started answered in the end. It has longer than a Postgres of its own has to shut down,
+    for which that gives its reason; without an end we see where it stands."""
+    try:
+        out, err = process.communicate(timeout=within_s)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        _, err = process.communicate()
+        raise AssertionError(f"It has not ended:\n{err}") from None
     assert "Traceback" not in err, err
     return Said(process.returncode, out, err)
 
