@@ -52,40 +52,45 @@ _PLACE = f"""
 UPDATE tally_place
 SET counted = %(counted)s, settled = %(settled)s, mark = %(mark)s, mark_xid = %(mark_xid)s, at = {NOW}
 """
-# The one before a step is among those that are counted with it, mostly.
+# Each row is looked at once, for all that is counted of it; what that comes to is little. The step before one is among
+# those that are counted with it, mostly. A stay as long as a bound is within it, so the bounds are the negative ones.
 _COUNT = f"""
 WITH step AS MATERIALIZED (
-    SELECT transition.id, transition.job, transition.at, source, target, verb, by, note, job.app,
-           lag(transition.at) OVER (PARTITION BY transition.job ORDER BY transition.id) AS came_at
-    FROM transition JOIN job ON job.id = transition.job
-    WHERE transition.id > %(counted)s AND transition.id <= %(upto)s
-), stay AS (
-    SELECT app, source AS state, extract(epoch FROM at - coalesce(came_at, (
-        SELECT at FROM transition before WHERE before.job = step.job AND before.id < step.id
-        ORDER BY before.id DESC LIMIT 1)))::float8 AS seconds
-    FROM step WHERE source IN ({sql_list(*TIMED)})
+    SELECT app, source, target, verb, by, lost, date_trunc('minute', at) AS minute,
+           {len(BUCKETS_S)} - width_bucket(-stay_s, %(bounds)s::float8[]) AS bucket,
+           count(*) AS steps, sum(stay_s) AS seconds
+    FROM (
+        SELECT app, source, target, verb, by, at, CASE WHEN note IN ({sql_list(*Lost)}) THEN note ELSE '' END AS lost,
+               CASE WHEN source IN ({sql_list(*TIMED)}) THEN date_part('epoch', at - coalesce(came_at, (
+                   SELECT before.at FROM transition before WHERE before.job = fresh.job AND before.id < fresh.id
+                   ORDER BY before.id DESC LIMIT 1))) END AS stay_s
+        FROM (
+            SELECT id, job, at, source, target, verb, by, note,
+                   lag(at) OVER (PARTITION BY job ORDER BY id) AS came_at
+            FROM transition WHERE id > %(counted)s AND id <= %(upto)s) fresh
+        CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = fresh.job LIMIT 1) job
+        OFFSET 0) stay
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
 ), moved AS (
     INSERT INTO tally (app, state, jobs, entered)
     SELECT app, state, sum(jobs), sum(entered) FROM (
-        SELECT app, target AS state, 1 AS jobs, 1 AS entered FROM step
-        UNION ALL SELECT app, source, -1, 0 FROM step WHERE source <> '-') side
+        SELECT app, target AS state, steps AS jobs, steps AS entered FROM step
+        UNION ALL SELECT app, source, -steps, 0 FROM step WHERE source <> '-') side
     GROUP BY app, state
     ON CONFLICT (app, state) DO UPDATE
         SET jobs = tally.jobs + excluded.jobs, entered = tally.entered + excluded.entered
 ), minutes AS (
     INSERT INTO tally_minute (minute, app, state, entered)
-    SELECT date_trunc('minute', at, 'UTC'), app, target, count(*) FROM step GROUP BY 1, 2, 3
+    SELECT minute, app, target, sum(steps) FROM step GROUP BY 1, 2, 3
     ON CONFLICT (minute, app, state) DO UPDATE SET entered = tally_minute.entered + excluded.entered
 ), stays AS (
-    -- Of the negative ones, since a stay as long as a bound is within it.
     INSERT INTO tally_stay (app, state, bucket, stays, seconds)
-    SELECT app, state, {len(BUCKETS_S)} - width_bucket(-seconds, %(bounds)s::float8[]), count(*), sum(seconds)
-    FROM stay WHERE seconds IS NOT NULL GROUP BY 1, 2, 3
+    SELECT app, source, bucket, sum(steps), sum(seconds) FROM step WHERE bucket IS NOT NULL GROUP BY 1, 2, 3
     ON CONFLICT (app, state, bucket) DO UPDATE
         SET stays = tally_stay.stays + excluded.stays, seconds = tally_stay.seconds + excluded.seconds
 )
 INSERT INTO tally_verb (verb, by, lost, steps)
-SELECT verb, by, CASE WHEN note IN ({sql_list(*Lost)}) THEN note ELSE '' END, count(*) FROM step GROUP BY 1, 2, 3
+SELECT verb, by, lost, sum(steps) FROM step GROUP BY 1, 2, 3
 ON CONFLICT (verb, by, lost) DO UPDATE SET steps = tally_verb.steps + excluded.steps
 """
 _FORGET = f"DELETE FROM tally_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"
