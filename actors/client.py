@@ -6,14 +6,14 @@ So the broker may be down, and nobody has to repeat anything.
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from actors.announce import announce, tell
 from actors.asked import sound
 from actors.landing import land
-from actors.pausing import go_on, hold_back
+from actors.pausing import go_on, hold_back, let_apps_go
 from actors.resuming import say
 from actors.tasks import Tasks
 from broker.messages import Message, Plan
@@ -27,7 +27,7 @@ from jobs.ref import JobName
 from jobs.report import Report
 from jobs.round_record import log_of, record_of
 from jobs.submission import JSON, Submission, SubmissionState
-from ledger import forcing, submissions
+from ledger import app_pauses, forcing, submissions
 from ledger.connection import Ledger, Tx
 from ledger.events import Became, Said
 from ledger.reads import dossier, listing, progress
@@ -97,6 +97,14 @@ class Client:
             raise _no_submission("paused", submission)
         self._hint(*found.messages)
         return found.let_go
+
+    def pause_apps(self, apps: Collection[str], *, by: str | None = None) -> list[str]:
+        """Begin none of their jobs, whoever wants them; those that were not paused before."""
+        return self._ledger.transact(lambda tx: app_pauses.pause(tx, apps, by=by))
+
+    def resume_apps(self, apps: Collection[str]) -> list[str]:
+        """Let their jobs begin; those that were paused."""
+        return let_apps_go(self._ledger, apps, lambda messages: self._hint(*messages))
 
     def resume_job(
         self,

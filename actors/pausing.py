@@ -1,14 +1,18 @@
-"""Submissions that pause and go on, asked for by a message or by a client."""
+"""Submissions that pause and go on, asked for by a message or by a client; and apps."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
 from actors.announce import announce
 from broker.messages import Message, Pause, Plan
 from jobs.catalogue import Catalogue
-from ledger import pausing
+from ledger import app_pauses, grooming, pausing
 from ledger.connection import Ledger, Tx
+
+#: So many ready jobs are announced in one transaction.
+BATCH = 1000
 
 
 class GoesOn(NamedTuple):
@@ -43,6 +47,22 @@ def hold_back(ledger: Ledger, submission: str) -> HeldBack:
 def go_on(ledger: Ledger, submission: str) -> GoesOn | None:
     """None where there is no such submission, or it is not paused."""
     return ledger.transact(partial(_go_on, submission=submission))
+
+
+def let_apps_go(
+    ledger: Ledger, apps: Collection[str], publish: Callable[[Sequence[Message]], None]
+) -> list[str]:
+    """Those that were paused. What of their jobs is ready is announced; where that is cut off the groomer goes on."""
+    began = ledger.transact(lambda tx: tx.instant())
+    resumed = ledger.transact(lambda tx: app_pauses.resume(tx, apps))
+    for app in resumed:
+        while messages := ledger.transact(partial(_announced, app=app, before=began)):
+            publish(messages)
+    return resumed
+
+
+def _announced(tx: Tx, *, app: str, before: datetime) -> Sequence[Message]:
+    return announce(tx, grooming.announce_ready(tx, BATCH, before=before, app=app))
 
 
 def _go_on(tx: Tx, *, submission: str) -> GoesOn | None:

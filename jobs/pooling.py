@@ -15,7 +15,8 @@ from jobs.submission import JSON
 OF_KWARGS = "kwargs."
 #: A longer text is kept by its beginning and a digest: the names of pools are in an index.
 _CHARACTERS_MAX = 200
-_NAMED = "pool "
+#: How the names of pools begin that apps may share.
+NAMED = "pool "
 
 
 def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> str | None:
@@ -28,7 +29,7 @@ def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> s
     if concurrency is None:
         return None
     if concurrency.pool is not None:
-        return f"{_NAMED}{concurrency.pool}"
+        return f"{NAMED}{concurrency.pool}"
     if concurrency.key is None:
         return app.name
     return f"{app.name}:{_short(fill(concurrency.key, _values(app, concurrency.key, key, kwargs)))}"
@@ -36,7 +37,7 @@ def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> s
 
 def spoken(pool: str) -> str:
     """As people are told of it."""
-    return pool if pool.startswith(_NAMED) else f"the pool of {masked(pool)}"
+    return pool if pool.startswith(NAMED) else f"the pool of {masked(pool)}"
 
 
 def unknown_names(key: str, identifiers: tuple[str, ...]) -> list[str]:

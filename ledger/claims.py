@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from jobs.ref import Claim, JobName
 from jobs.states import CLAIM, RELEASE, By
 from jobs.submission import JSON
+from ledger.app_pauses import IS_PAUSED
 from ledger.choosing import choose, hold
 from ledger.connection import Tx, arrays
 from ledger.partitions import LEFT
@@ -21,7 +22,7 @@ from ledger.sql import NOW, Step, move
 _TURNS = "unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)"
 # A worker whose lease has run out may not take new work: its jobs are about to be given to others.
 _TO_BE_HAD = f"""
-job.round = given.round AND {UNEXPIRED} AND EXISTS (
+job.round = given.round AND {UNEXPIRED} AND NOT {IS_PAUSED} AND EXISTS (
     SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})
 """
 _IS_OURS = f"""

@@ -108,6 +108,7 @@ _ANNOUNCE = {
     UPDATE job SET announced_at = {NOW}, announcements = least(announcements + 1, 100)
     WHERE id IN (
         SELECT id FROM job WHERE state = '{state}' AND ({_FORGOTTEN} OR announced_at < %(before)s::timestamptz)
+          AND (%(app)s::text IS NULL OR app = %(app)s)
         ORDER BY announced_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
     RETURNING {READY_COLUMNS}
     """
@@ -196,14 +197,17 @@ def release_due(tx: Tx, limit: int) -> list[Ready]:
     return release(tx, By.GROOMER, sorted(tx.column(_DUE, limit=limit)))
 
 
-def announce_ready(tx: Tx, limit: int, *, before: datetime | None = None) -> list[Ready]:
-    """Ready jobs whose announcement came to nothing, or is older than ``before``; counted as announced again."""
-    return [Ready(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before)]
+def announce_ready(
+    tx: Tx, limit: int, *, before: datetime | None = None, app: str | None = None
+) -> list[Ready]:
+    """Ready jobs, of an app or of all, whose announcement came to nothing, or is older than ``before``; counted as
+    announced again."""
+    return [Ready(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, app=app)]
 
 
 def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> list[int]:
     """Executed jobs that nobody has judged though they were announced, likewise."""
-    return tx.column(_ANNOUNCE[State.EXECUTED], limit=limit, before=before)
+    return tx.column(_ANNOUNCE[State.EXECUTED], limit=limit, before=before, app=None)
 
 
 def owed(tx: Tx, limit: int) -> list[int]:

@@ -18,6 +18,7 @@ the groomer's to let in, who looks where there is both a free slot and a job in 
 from collections.abc import Iterator, Sequence
 
 from jobs.states import DISPATCHED, RELEASE, By, sql_list
+from ledger.app_pauses import HAS_TO_WAIT
 from ledger.connection import Tx
 from ledger.driver import Row
 from ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, Ready
@@ -51,7 +52,7 @@ WITH RECURSIVE line (pool, pool_limit) AS (
 SELECT next.id, line.pool, line.pool_limit, counted.taken FROM line JOIN counted USING (pool) CROSS JOIN LATERAL (
     SELECT id, priority, urgent_by, {DUE} AS due_at FROM job
     WHERE queued AND job.pool = line.pool AND job.pool_limit = line.pool_limit
-      AND {UNEXPIRED}
+      AND {UNEXPIRED} AND NOT {HAS_TO_WAIT}
     ORDER BY {IN_TURN}
     LIMIT greatest(line.pool_limit - counted.taken, 0) FOR UPDATE SKIP LOCKED
 ) next

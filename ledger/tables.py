@@ -1,6 +1,7 @@
 """Every table of the ledger, for whoever compares them with what a database has."""
 
 from ledger import (
+    app_pause_table,
     counter_table,
     freshness_table,
     history_tables,
@@ -15,6 +16,7 @@ from ledger import (
 from ledger.schema import metadata
 
 __all__ = [
+    "app_pause_table",
     "counter_table",
     "freshness_table",
     "history_tables",

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from jobs.ref import JobName
 from jobs.states import DEAD, State
+from ledger.app_pauses import AppPause, pause_of
 from ledger.connection import Tx
 from ledger.reads import askers, dossier, fleet, flights, upstream
 from ledger.reads.flights import Flight
@@ -62,7 +63,8 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     is how many of them are more urgent; ``child`` is one that needs it; ``to_land``: as a partition that
     others bring; ``note`` is what its last transition says;
     ``root`` is about the job, far up perhaps, that it waits for in the end; ``pieces`` run in its place;
-    ``line`` is the one that it stands in for a slot of its pool; ``flight`` is of a saga that has begun and not ended.
+    ``line`` is the one that it stands in for a slot of its pool; ``flight`` is of a saga that has begun and not ended;
+    ``app_pause`` keeps the jobs of its app from being begun.
     """
 
     now: datetime
@@ -86,6 +88,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     pieces: Pieces = Pieces()
     line: Line | None = None
     flight: Flight | None = None
+    app_pause: AppPause | None = None
 
 
 def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Sequence[str] = ()) -> Obstacles:
@@ -112,6 +115,7 @@ def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
         note=next(iter(tx.column(_LAST_NOTE, job=job.id)), None),
         crew=fleet.crew(tx, job.app) if job.is_left or job.is_to_be_ended else None,
         flight=flights.flight(tx, job.id) if job.flying else None,
+        app_pause=pause_of(tx, job.app) if job.state is State.READY or job.queued else None,
     )
     if job.state is State.WAITING or job.state in DEAD:
         return _with_parents(tx, job, found)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from broker.messages import CONTROL
 from jobs.states import State
+from ledger.app_pauses import pauses
 from ledger.connection import Tx
 from ledger.reads import fleet, health
 from ledger.reads.standing import Minute, minutes, standing
@@ -58,9 +59,11 @@ def overview(tx: Tx, defined: Collection[str]) -> Overview:
     counts = standing(tx)
     apps = sorted({*defined, *counts})
     stopped = health.stopped(tx)
+    paused = {pause.app for pause in pauses(tx)}
     workers = health.servers(tx, [*apps, *CONTROL])
     ready = [app for app, states in counts.items() if states.get(State.READY)]
-    lines = queues(apps, counts, health.oldest_ready(tx, ready), workers, stopped.at)
+    oldest = health.oldest_ready(tx, ready)
+    lines = queues(apps, counts, oldest=oldest, workers=workers, paused=paused, at=stopped.at)
     happened = minutes(tx, MINUTES, _DRAWN)
     since = stopped.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES - 1)
     course = _course(happened, since)

@@ -1,6 +1,6 @@
 """Queues as an operator sees them: who waits, for how long, and how many are there to take it up."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -25,8 +25,10 @@ class Queue(Struct, frozen=True, kw_only=True):
 def queues(
     apps: Sequence[str],
     counts: Mapping[str, Mapping[State, int]],
+    *,
     oldest: Mapping[str, datetime],
     workers: Mapping[str, int],
+    paused: Collection[str],
     at: datetime,
 ) -> list[Queue]:
     """One for each app, in their order."""
@@ -38,6 +40,7 @@ def queues(
             running=of.get(State.RUNNING, 0),
             oldest_ready_s=max((at - oldest[app]).total_seconds(), 0.0) if app in oldest else None,
             workers=workers.get(app, 0),
+            paused=app in paused,
         )
         for app in apps
     ]

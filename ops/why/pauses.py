@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from shlex import quote
 
+from ledger.app_pauses import AppPause
 from ledger.reads.askers import Pauser
 from ops.why.answer import Reason, Remedy, WaitsFor
 
@@ -19,6 +20,16 @@ def held_back(paused_by: Sequence[Pauser], otherwise: Reason) -> Reason:
         f"is paused with submission {first.id}{user}{more}{also}",
         [*(to_be_resumed(each.id, each.paused_at) for each in paused_by), *otherwise.waits_for],
         [resumes(first.id), *otherwise.remedies],
+    )
+
+
+def app_held_back(pause: AppPause, stands: str) -> Reason:
+    """Of a job that could begin, if its app were not paused."""
+    by = f" by {pause.by}" if pause.by else ""
+    return Reason(
+        f"{stands}, but its app {pause.app} is paused{by}",
+        [WaitsFor(kind="pause", what=f"app {pause.app} to be resumed", since=pause.since)],
+        [Remedy(f"sluice apps resume {quote(pause.app)}", "lets its jobs begin")],
     )
 
 

@@ -9,10 +9,13 @@ from ledger.reads.lines import COUNTED_MAX, Holder, Line
 from ledger.reads.obstacles import Obstacles
 from ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from ops.why.keepers import TIME, absent
+from ops.why.pauses import app_held_back
 
 
 def in_line(job: Job, line: Line, facts: Obstacles) -> Reason:
     pool, limit = spoken(job.pool or ""), job.pool_limit or 1
+    if facts.app_pause and spoken(job.pool or "") == job.pool:
+        return app_held_back(facts.app_pause, "may run")
     before = f", and {_count(line)} before it" if line.ahead else ""
     if line.taken < limit:
         waits = [WaitsFor(kind="groomer", what="the groomer's next tick"), *_before(line, pool)]

@@ -7,6 +7,7 @@ from ledger.reads.dossier import Job
 from ledger.reads.fleet import Crew, Held
 from ledger.reads.obstacles import AHEAD_MAX, Obstacles
 from ops.times import ago
+from ops.why import pauses
 from ops.why.answer import Reason, Remedy, WaitsFor
 from ops.why.keepers import TIME, absent
 
@@ -15,6 +16,8 @@ SOON = timedelta(minutes=1)
 
 
 def ready(job: Job, facts: Obstacles) -> Reason:
+    if facts.app_pause:
+        return pauses.app_held_back(facts.app_pause, "is ready to run")
     crew = facts.crew or Crew(workers=0, threads=0, busy=0)
     if not crew.workers:
         return _unserved(job, crew, facts)

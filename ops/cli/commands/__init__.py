@@ -43,7 +43,7 @@ COMMANDS = (
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),
     Group(
         word="apps",
-        help="look at the definitions, and keep them: check, show, sync, branches",
+        help="look at the definitions, and keep them: check, show, sync, branches; pause and resume apps",
         commands=(
             Command(
                 word="check",
@@ -59,6 +59,8 @@ COMMANDS = (
                 help="list the branches, or one's apps",
                 module="ops.cli.commands.apps_branches",
             ),
+            Command(word="pause", help="begin no job of an app", module="ops.cli.commands.apps_pause"),
+            Command(word="resume", help="let its jobs begin", module="ops.cli.commands.apps_resume"),
         ),
     ),
     Group(

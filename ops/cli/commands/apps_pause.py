@@ -1,0 +1,28 @@
+"""``sluice apps pause``: begin no job of an app, whoever wants it, until it is resumed."""
+
+import argparse
+
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Line
+from ops.whoami import whoami
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("apps", nargs="+", metavar="APP", help="what runs of it goes on to its end")
+
+
+def run(desk: Desk, options: Options) -> int:
+    if desk.settings.apps:
+        for app in options.apps:
+            desk.catalogue[app]  # UnknownApp where it is mistyped.
+    paused = Installation(desk).client.pause_apps(options.apps, by=whoami())
+    others = [app for app in options.apps if app not in paused]
+    desk.output.answer(
+        {"paused": paused},
+        *(Line(f"{app} is paused.") for app in paused),
+        *(Line(f"{app} was paused before.") for app in others),
+    )
+    return DONE

@@ -1,0 +1,24 @@
+"""``sluice apps resume``: let the jobs of a paused app begin."""
+
+import argparse
+
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Line
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("apps", nargs="+", metavar="APP", help="also one that no definition has any more")
+
+
+def run(desk: Desk, options: Options) -> int:
+    resumed = Installation(desk).client.resume_apps(options.apps)
+    others = [app for app in options.apps if app not in resumed]
+    desk.output.answer(
+        {"resumed": resumed},
+        *(Line(f"{app} is resumed.") for app in resumed),
+        *(Line(f"{app} is not paused.") for app in others),
+    )
+    return DONE

@@ -1,0 +1,164 @@
+"""A paused app: its jobs become ready and are not begun, and nobody else waits for them."""
+
+import pytest
+
+from broker.messages import Execute
+from jobs.states import State
+from ledger import app_pauses, claims
+from ledger.claims import Terms
+from ledger.connection import Ledger
+from ledger.reads.idle import idle
+from tests.ledger.races import meet
+from tests.world import World
+
+_SHARED = {"concurrency": {"pool": "db", "limit": 1}}
+
+
+def pause(world: World, *apps: str) -> list[str]:
+    return world.ledger.transact(lambda tx: app_pauses.pause(tx, apps, by="ann"))
+
+
+def resume(world: World, *apps: str) -> list[str]:
+    return world.ledger.transact(lambda tx: app_pauses.resume(tx, apps))
+
+
+def test_what_is_ready_is_not_begun_before_it_is_resumed(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    assert pause(world, "a") == ["a"]
+    assert world.claim("a") is None
+    assert world.state("a") is State.READY
+    assert resume(world, "a") == ["a"]
+    assert world.claim("a") is not None
+
+
+def test_what_becomes_ready_meanwhile_waits_too(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    pause(world, "b")
+    world.finish("a")
+    assert world.state("b") is State.READY
+    assert world.claim("b") is None
+    resume(world, "b")
+    world.finish("b")
+    assert world.state("b") is State.SUCCEEDED
+
+
+def test_what_runs_goes_on(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
+    claimed = world.claim("a")
+    assert claimed is not None
+    pause(world, "a")
+    assert world.record(claimed)
+    assert world.states() == {"a": State.SUCCEEDED, "b": State.READY}
+
+
+def test_other_apps_are_begun(world: World) -> None:
+    world.apps("a, b")
+    world.submit("a")
+    world.submit("b")
+    pause(world, "a")
+    assert world.claim("b") is not None
+
+
+def test_a_worker_that_takes_on_what_it_has_released_does_not_begin_it(world: World) -> None:
+    """Its child would begin in the statement that opens its gate."""
+    world.apps("a -> b")
+    world.submit("b")
+    pause(world, "b")
+    world.finish("a")
+    with world.ledger.begin() as tx:
+        ready = tx.column("SELECT id FROM job WHERE app = 'b'")
+        taken = claims.claim(tx, "b", [(ready[0], 0)], Terms(world.worker), at_once=10)
+    assert taken.jobs == []
+
+
+def test_to_pause_twice_is_to_pause_once(world: World) -> None:
+    world.apps("a, b")
+    assert pause(world, "b", "a") == ["a", "b"]
+    assert pause(world, "a") == []
+    assert [each.by for each in world.ledger.transact(app_pauses.pauses)] == ["ann", "ann"]
+    assert resume(world, "b", "c") == ["b"]
+    assert resume(world, "b") == []
+
+
+def test_a_slot_that_is_shared_goes_to_others(world: World) -> None:
+    world.define({app: {"job_id": "{x}", "bash_cmd": "true", **_SHARED} for app in "ab"})
+    world.submit("a")
+    world.submit("b")
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
+    pause(world, "a")
+    world.tick(after_s=1)
+    assert world.states() == {"a": State.WAITING, "b": State.READY}
+    world.finish("b")
+    world.tick(after_s=1)
+    assert world.state("a") is State.WAITING, "it is not let in while its app is paused"
+    resume(world, "a")
+    world.tick(after_s=1)
+    world.finish("a")
+
+
+def test_a_slot_of_its_own_it_keeps(world: World) -> None:
+    world.define({"a": {"job_id": "{x}", "bash_cmd": "true", "concurrency": 1}})
+    world.submit("a", "1")
+    world.submit("a", "2")
+    pause(world, "a")
+    world.tick(after_s=1)
+    assert sorted(world.states().values()) == [State.READY, State.WAITING]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_paused_app_is_nothing_to_wait_for(world: World, shared: bool) -> None:
+    """``up --drain`` leaves when nothing is left that happens by itself."""
+    world.define({"a": {"job_id": "{x}", "bash_cmd": "true", **(_SHARED if shared else {})}})
+    world.submit("a")
+    assert not world.ledger.transact(lambda tx: idle(tx, []))
+    pause(world, "a")
+    assert world.ledger.transact(lambda tx: idle(tx, []))
+
+
+def test_its_hints_are_repeated_less_and_less_often(world: World) -> None:
+    world.apps("a")
+    pause(world, "a")
+    world.submit("a")
+    for _ in range(100):
+        world.tick(after_s=1)
+        world.lose_messages()
+    assert sum(isinstance(each, Execute) for each in world.offered) <= 4
+
+
+class Meeting:
+    def __init__(self, url: str) -> None:
+        self.world = World(url)
+        self.world.apps("a")
+        self.world.submit("a", "1")
+        self.world.submit("a", "2")
+        self.first = self.world.known("a/1").id
+
+    def claims(self, ledger: Ledger) -> list[int]:
+        terms = Terms(self.world.worker)
+        taken = ledger.transact(lambda tx: claims.claim(tx, "a", [(self.first, 0)], terms))
+        return [job.id for job in taken.jobs]
+
+    def pauses(self, ledger: Ledger) -> list[str]:
+        return ledger.transact(lambda tx: app_pauses.pause(tx, ["a"], by=None))
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_pause_against_a_claim(world: World, swapped: bool) -> None:
+    """Wherever they meet, the job runs or is ready, and once the pause is there none is begun."""
+
+    def check(meeting: Meeting, claimed: list[int], paused: list[str]) -> None:
+        assert paused == ["a"]
+        running = [name for name, state in meeting.world.states().items() if state is State.RUNNING]
+        assert running == (["a"] if claimed else [])
+        assert meeting.world.claim("a/2") is None
+
+    meet(
+        lambda: Meeting(world.url),
+        lambda meeting: (meeting.claims, meeting.pauses),
+        check,
+        swapped=swapped,
+        most=10,
+    )
