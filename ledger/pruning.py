@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from jobs.states import State
 from jobs.submission import COMPENSATION, SAGA, SubmissionState
+from ledger import tallies
 from ledger.connection import Tx
 from ledger.prunable import HAS_HISTORY
 from ledger.sql import LONGEST_S, NOW
@@ -167,6 +168,8 @@ def prune(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stretch
     """Look at so many jobs that ended longer ago than ``keep_s``; those that may be pruned lose their history."""
     jobs, place = _next(tx, keep_s, after, limit)
     found = _prunable(tx, keep_s, _hold(tx, _prunable(tx, keep_s, jobs)))
+    if found:
+        tallies.count_of(tx, found)
     return Stretch(_remove(tx, found) if found else Removed(), place)
 
 

@@ -15,8 +15,8 @@ then, a smaller one than ours. Once the oldest transaction under way has ours or
 yet to come. One that takes long holds the counting up, and loses nothing.
 
 Two who count at once: the row of ``tally_place`` is held by one, and the other leaves it at that. What a crash leaves:
-nothing, for all of it is one transaction. History is removed long after it is counted (``pruning``), and rows of jobs
-stay for ever.
+nothing, for all of it is one transaction. History is removed long after it is counted; what is not by then
+is counted by whoever removes it (``count_of``). Rows of jobs stay for ever.
 """
 
 from jobs.history import Lost
@@ -52,26 +52,12 @@ _PLACE = f"""
 UPDATE tally_place
 SET counted = %(counted)s, settled = %(settled)s, mark = %(mark)s, mark_xid = %(mark_xid)s, at = {NOW}
 """
-# Each row is looked at once, for all that is counted of it; what that comes to is little. The step before one is among
-# those that are counted with it, mostly. A stay as long as a bound is within it, so the bounds are the negative ones.
-_COUNT = f"""
-WITH step AS MATERIALIZED (
-    SELECT app, source, target, verb, by, lost, date_trunc('minute', at) AS minute,
-           {len(BUCKETS_S)} - width_bucket(-stay_s, %(bounds)s::float8[]) AS bucket,
-           count(*) AS steps, sum(stay_s) AS seconds
-    FROM (
-        SELECT app, source, target, verb, by, at, CASE WHEN note IN ({sql_list(*Lost)}) THEN note ELSE '' END AS lost,
-               CASE WHEN source IN ({sql_list(*TIMED)}) THEN date_part('epoch', at - coalesce(came_at, (
-                   SELECT before.at FROM transition before WHERE before.job = fresh.job AND before.id < fresh.id
-                   ORDER BY before.id DESC LIMIT 1))) END AS stay_s
-        FROM (
-            SELECT id, job, at, source, target, verb, by, note,
-                   lag(at) OVER (PARTITION BY job ORDER BY id) AS came_at
-            FROM transition WHERE id > %(counted)s AND id <= %(upto)s) fresh
-        CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = fresh.job LIMIT 1) job
-        OFFSET 0) stay
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
-), moved AS (
+_HOLD_FOR_US = "SELECT counted FROM tally_place FOR UPDATE"
+_IS_UNCOUNTED = """
+SELECT 1 FROM transition WHERE job = ANY(%(jobs)s) AND id > (SELECT counted FROM tally_place) LIMIT 1
+"""
+# To what was counted before.
+_ADD = """, moved AS (
     INSERT INTO tally (app, state, jobs, entered)
     SELECT app, state, sum(jobs), sum(entered) FROM (
         SELECT app, target AS state, steps AS jobs, steps AS entered FROM step
@@ -93,6 +79,41 @@ INSERT INTO tally_verb (verb, by, lost, steps)
 SELECT verb, by, lost, sum(steps) FROM step GROUP BY 1, 2, 3
 ON CONFLICT (verb, by, lost) DO UPDATE SET steps = tally_verb.steps + excluded.steps
 """
+
+
+def _counting(rows: str) -> str:
+    """Each row is looked at once, for all that is counted of it; what that comes to is little.
+
+    The step before one is among those that are counted with it, mostly. A stay as long as a bound is within it, so the
+    bounds are the negative ones.
+    """
+    return f"""
+    WITH step AS MATERIALIZED (
+        SELECT app, source, target, verb, by, lost, date_trunc('minute', at) AS minute,
+               {len(BUCKETS_S)} - width_bucket(-stay_s, %(bounds)s::float8[]) AS bucket,
+               count(*) AS steps, sum(stay_s) AS seconds
+        FROM (
+            SELECT app, source, target, verb, by, at,
+                   CASE WHEN note IN ({sql_list(*Lost)}) THEN note ELSE '' END AS lost,
+                   CASE WHEN source IN ({sql_list(*TIMED)}) THEN date_part('epoch', at - coalesce(came_at, (
+                       SELECT before.at FROM transition before WHERE before.job = fresh.job AND before.id < fresh.id
+                       ORDER BY before.id DESC LIMIT 1))) END AS stay_s
+            FROM (
+                SELECT id, job, at, source, target, verb, by, note,
+                       lag(at) OVER (PARTITION BY job ORDER BY id) AS came_at
+                FROM transition WHERE {rows}) fresh
+            CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = fresh.job LIMIT 1) job
+            OFFSET 0) stay
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+    )
+    {_ADD}
+    """
+
+
+_COUNT = _counting("id > %(counted)s AND id <= %(upto)s")
+_COUNT_OF = _counting("job = ANY(%(jobs)s) AND id > %(counted)s")
+#: As they are asked for.
+_BOUNDS = sorted(-bound for bound in BUCKETS_S)
 _FORGET = f"DELETE FROM tally_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"
 
 
@@ -120,7 +141,15 @@ def count(tx: Tx) -> int:
         settled = mark
     upto = min(settled, counted + LIMIT)
     if upto > counted:
-        tx.write(_COUNT, counted=counted, upto=upto, bounds=sorted(-bound for bound in BUCKETS_S))
+        tx.write(_COUNT, counted=counted, upto=upto, bounds=_BOUNDS)
         tx.write(_FORGET)
     tx.write(_PLACE, counted=max(upto, counted), settled=settled, mark=mark, mark_xid=mark_xid)
     return max(upto - counted, 0)
+
+
+def count_of(tx: Tx, jobs: list[int]) -> None:
+    """Count what is not counted yet of these jobs, whose transitions this one transaction is about to remove. It holds
+    the jobs, so there is nothing of them that it does not see."""
+    if not tx.rows(_IS_UNCOUNTED, jobs=jobs):
+        return
+    tx.write(_COUNT_OF, jobs=jobs, counted=tx.column(_HOLD_FOR_US)[0], bounds=_BOUNDS)

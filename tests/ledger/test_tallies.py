@@ -12,7 +12,7 @@ import pytest
 
 from jobs.history import Lost
 from jobs.states import State
-from ledger import tallies
+from ledger import pruning, tallies
 from ledger.connection import Ledger, Tx
 from ledger.reads.check import breaches
 from ledger.reads.standing import minutes, standing
@@ -230,3 +230,22 @@ def _counts(world: World, is_over: Callable[[], bool]) -> None:
     with late as ledger:
         while not is_over():
             ledger.transact(tallies.count)
+
+
+def test_what_is_removed_before_it_is_counted_is_counted_by_whoever_removes_it(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b", "1")
+    world.finish("a/1")
+    counts_all(world)
+    world.finish("b/1")
+    world.submit("b", "2")
+    world.now += timedelta(days=1)
+    assert world.ledger.transact(lambda tx: pruning.prune(tx, keep_s=60, limit=10)).removed.jobs == 2
+    assert world.ledger.transact(standing) == {
+        "a": {State.SUCCEEDED: 1, State.READY: 1},
+        "b": {State.SUCCEEDED: 1, State.WAITING: 1},
+    }
+    counts_all(world)
+    assert rows(world, _COUNTED) == rows(world, _TRUTH)
+    ends = "SELECT steps FROM tally_verb WHERE verb = 'succeed'"
+    assert rows(world, ends) == {(2,)}

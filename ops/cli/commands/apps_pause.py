@@ -11,15 +11,15 @@ from ops.whoami import whoami
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("apps", nargs="+", metavar="APP", help="what runs of it goes on to its end")
+    parser.add_argument("names", nargs="+", metavar="APP", help="what runs of it goes on to its end")
 
 
 def run(desk: Desk, options: Options) -> int:
     if desk.settings.apps:
-        for app in options.apps:
-            desk.catalogue[app]  # UnknownApp where it is mistyped.
-    paused = Installation(desk).client.pause_apps(options.apps, by=whoami())
-    others = [app for app in options.apps if app not in paused]
+        for app in options.names:
+            desk.catalogue.app(app)  # UnknownApp where it is mistyped.
+    paused = Installation(desk).client.pause_apps(options.names, by=whoami())
+    others = [app for app in options.names if app not in paused]
     desk.output.answer(
         {"paused": paused},
         *(Line(f"{app} is paused.") for app in paused),

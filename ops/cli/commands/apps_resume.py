@@ -10,12 +10,12 @@ from ops.cli.page import Line
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("apps", nargs="+", metavar="APP", help="also one that no definition has any more")
+    parser.add_argument("names", nargs="+", metavar="APP", help="also one that no definition has any more")
 
 
 def run(desk: Desk, options: Options) -> int:
-    resumed = Installation(desk).client.resume_apps(options.apps)
-    others = [app for app in options.apps if app not in resumed]
+    resumed = Installation(desk).client.resume_apps(options.names)
+    others = [app for app in options.names if app not in resumed]
     desk.output.answer(
         {"resumed": resumed},
         *(Line(f"{app} is resumed.") for app in resumed),
