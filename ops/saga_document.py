@@ -7,6 +7,7 @@ from msgspec.structs import asdict
 
 from jobs.masking import masked_kwargs, masked_value
 from jobs.sagas.entry import Failure
+from ledger.reads.dossier import Dossier
 from ledger.reads.flights import Flight, Line, Said
 
 
@@ -35,6 +36,18 @@ def as_document(flight: Flight, *, whole: bool) -> Mapping[str, Any]:
         "earlier": [
             asdict(each) | {"failure": _failure(each.failure, whole=whole)} for each in flight.earlier
         ],
+    }
+
+
+def whole_document(found: Dossier) -> dict[str, Any]:
+    """All there is to say of a saga (docs: the JSON of ``sluice saga show``)."""
+    job = found.job
+    return {
+        "app": job.app,
+        "key": job.key,
+        "state": job.state,
+        **({"pruned_at": job.pruned_at} if job.pruned_at else {}),
+        "saga": as_document(found.flight, whole=True),
     }
 
 

@@ -10,9 +10,8 @@ from ops.graph.jobs import job_graph
 from ops.words import command
 
 
-def live_graph(desk: Desk, app: str, key: str) -> Graph:
+def live_graph(desk: Desk, installation: Installation, app: str, key: str) -> Graph:
     """BadRequest where the ledger has no such job."""
-    installation = Installation(desk)
     name, unknown = meant_job(desk, installation, app, key)
     found = installation.ask(lambda tx: kinship(tx, name))
     if found is None:

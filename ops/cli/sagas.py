@@ -2,8 +2,10 @@
 
 from jobs.errors import BadRequest
 from jobs.ref import JobName
+from jobs.sagas.entry import Entry, Mark
 from jobs.states import State
 from ledger.reads.dossier import Dossier
+from ledger.reads.flights import Line
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from ops.cli.records import dossier_of
@@ -41,8 +43,28 @@ def fatal_saga(desk: Desk, installation: Installation, app: str, key: str) -> Do
     return found
 
 
+def failed_undo(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Dossier, Line]:
+    """Likewise, and the entry of its journal that says which undo has failed. BadRequest where none has."""
+    found = fatal_saga(desk, installation, app, key)
+    if found.flight.dismal is None:
+        raise _nothing_failed(found.job.name, found.flight.last)
+    return found, found.flight.dismal
+
+
 def not_fatal(name: JobName, state: State) -> BadRequest:
     return BadRequest(
         f"{name} is {state}: only what is fatal has an undo that has failed.",
         advice=f"`{command('why', name)}` says where it is.",
+    )
+
+
+def _nothing_failed(name: JobName, last: Entry | None) -> BadRequest:
+    if last is not None and last.mark is Mark.FORCED:
+        return BadRequest(
+            f"The undo of {last.name} counts as done already.",
+            advice=f"`{command('saga retry-undo', name)}` has {name} go on behind it.",
+        )
+    return BadRequest(
+        f"No undo of {name} has failed: its steps could not be made again.",
+        advice=f"Mend what makes them, then `{command('saga retry-undo', name)}`.",
     )

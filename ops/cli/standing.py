@@ -2,12 +2,27 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
+
+from msgspec.structs import asdict
 
 from jobs.schedule import Schedule
-from ledger.reads.schedules import Scheduled
+from ledger.reads.schedules import Fired, Scheduled, schedules
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
 from ops.cli.timetable import unknown
 from scheduler.due_times import BrokenTrigger, first_due
+
+
+def all_schedules(desk: Desk, installation: Installation, now: datetime) -> dict[str, Scheduled]:
+    """By their ids; those that have left their source too, and those that no scheduler has seen yet."""
+    found = {each.id: each for each in installation.ask(lambda tx: schedules(tx, retired=True))}
+    return found | {each.id: each for each in not_taken_up(desk, found, now)}
+
+
+def as_document(each: Scheduled, last: Mapping[str, Fired]) -> dict[str, Any]:
+    """In the words that programs rely on (docs: the JSON of ``sluice schedules ls``)."""
+    return {**asdict(each), "last": last.get(each.id)}
 
 
 def known_ids(desk: Desk, standing: Iterable[Scheduled], ids: Sequence[str]) -> list[str]:
@@ -23,8 +38,8 @@ def known_ids(desk: Desk, standing: Iterable[Scheduled], ids: Sequence[str]) -> 
 
 def not_taken_up(desk: Desk, known: Mapping[str, Scheduled], now: datetime) -> Iterator[Scheduled]:
     """What is defined and not in the ledger yet: the first look of a scheduler takes it up."""
-    schedules = desk.catalogue.schedules.values() if desk.settings.apps else ()
-    for each in schedules:
+    defined = desk.catalogue.schedules.values() if desk.settings.apps else ()
+    for each in defined:
         if each.id not in known or known[each.id].retired_at:
             yield Scheduled(
                 id=each.id,

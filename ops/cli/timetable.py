@@ -1,11 +1,16 @@
-"""How a command names one schedule."""
+"""How a command names one schedule, and its due times."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 
 from jobs.catalogue.faults import nearest
 from jobs.errors import BadRequest
-from jobs.schedule import Schedule
+from jobs.firing import iso
+from jobs.schedule import Asked, Schedule
+from ledger.reads import schedules as reads
 from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from scheduler.due_times import first_due, next_due
 
 
 def defined(desk: Desk, id_: str) -> Schedule:
@@ -21,3 +26,23 @@ def unknown(id_: str, known: Iterable[str], *, listing: str) -> BadRequest:
         f"There is no schedule {id_!r}{nearest(id_, known)}.",
         advice=f"`{listing}` lists those that there are.",
     )
+
+
+def coming_of(schedule: Schedule, after: datetime) -> Iterator[tuple[datetime, Schedule]]:
+    due = first_due(schedule.rule, schedule.zone, after)
+    while due is not None:
+        yield due, schedule
+        due = next_due(schedule.rule, schedule.zone, due)
+
+
+def require_due(installation: Installation, schedule: Schedule, due: datetime) -> None:
+    """BadRequest for a time that neither the rule names nor an earlier one did. What a trigger would name, it alone
+    knows."""
+    if isinstance(schedule.rule, Asked):
+        return
+    named = next_due(schedule.rule, schedule.zone, due - timedelta.resolution)
+    if named != due and installation.ask(lambda tx: reads.at(tx, schedule.id, due)) is None:
+        raise BadRequest(
+            f"{schedule.id} is not due at {iso(due)}, but next at {iso(named) if named else 'no time at all'}.",
+            advice=f"`sluice schedules next {schedule.id} --after {iso(due - timedelta(days=1))}` lists due times.",
+        )

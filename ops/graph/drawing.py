@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from ops.graph.cards import LINE_HEIGHT, PADDING, card
-from ops.graph.chart import FRAME_GAP, Cell, Link
+from ops.graph.chart import Cell, Link
 from ops.graph.graph import Node
 from ops.graph.markup import escaped
-from ops.graph.sheet import Box, Sheet
+from ops.graph.sheet import Box, Sheet, places_in
 from ops.graph.stylesheet import DASHES
 from ops.times import moment
 
@@ -58,15 +58,10 @@ def _line(sheet: Sheet, link: Link, dash: str) -> Iterator[str]:
 
 
 def _cell(cell: Cell, box: Box, focus: str) -> Iterator[str]:
-    if not cell.is_frame:
-        yield from _node(cell.nodes[0], box, focus)
-        return
-    yield f'<rect class="frame" {_rect(box)} rx="8"/>'
-    for number, node in enumerate(cell.nodes):
-        column, row = divmod(number, cell.rows)
-        x = box.x + cell.margin + column * (cell.card_width + FRAME_GAP)
-        y = box.y + cell.margin + row * (cell.card_height + FRAME_GAP)
-        yield from _node(node, Box(x, y, cell.card_width, cell.card_height), focus)
+    if cell.is_frame:
+        yield f'<rect class="frame" {_rect(box)} rx="8"/>'
+    for node, own in places_in(cell, box):
+        yield from _node(node, own, focus)
 
 
 def _node(node: Node, box: Box, focus: str) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """A chart that has been laid out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from ops.graph.chart import Chart, Link
+from ops.graph.chart import FRAME_GAP, Cell, Chart, Link
+from ops.graph.graph import Node
 
 
 class Box(Struct, frozen=True):
@@ -45,3 +46,15 @@ class Sheet(Struct, frozen=True):
     indent: float
     boxes: tuple[Box, ...]
     lines: Mapping[Link, Line]
+
+
+def places_in(cell: Cell, box: Box) -> Iterator[tuple[Node, Box]]:
+    """Each node of a cell, and its own box; they stand in columns, read from top to bottom."""
+    if not cell.is_frame:
+        yield cell.nodes[0], box
+        return
+    for number, node in enumerate(cell.nodes):
+        column, row = divmod(number, cell.rows)
+        x = box.x + cell.margin + column * (cell.card_width + FRAME_GAP)
+        y = box.y + cell.margin + row * (cell.card_height + FRAME_GAP)
+        yield node, Box(x, y, cell.card_width, cell.card_height)

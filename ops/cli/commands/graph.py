@@ -72,6 +72,7 @@ def _write(desk: Desk, graph: Graph, path: Path, kind: str) -> None:
 
 
 def _live(desk: Desk, options: Options) -> Graph:
-    from ops.cli.live_graph import live_graph  # noqa: PLC0415 - it takes longer than to draw the apps
+    from ops.cli.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
+    from ops.cli.live_graph import live_graph  # noqa: PLC0415 - likewise takes longer than that
 
-    return live_graph(desk, options.app, options.key)
+    return live_graph(desk, Installation(desk), options.app, options.key)

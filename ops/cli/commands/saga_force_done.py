@@ -2,19 +2,15 @@
 
 import argparse
 
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.sagas.entry import Entry, Mark
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.naming import job_options
 from ops.cli.page import Line
-from ops.cli.sagas import fatal_saga
+from ops.cli.sagas import failed_undo
 from ops.flight_words import counted
 from ops.whoami import whoami
-from ops.words import command
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -24,10 +20,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
-    found = fatal_saga(desk, installation, options.app, options.key)
-    name, line = found.job.name, found.flight.dismal
-    if line is None:
-        raise _nothing_failed(name, found.flight.last)
+    found, line = failed_undo(desk, installation, options.app, options.key)
+    name = found.job.name
     by = whoami()
     submission = installation.client.force_done(name, by=by, note=options.note)
     document = {
@@ -40,15 +34,3 @@ def run(desk: Desk, options: Options) -> int:
     told = f"The undo of {counted(found.flight, line.step)}, counts as done; {name} goes on."
     desk.output.answer(document, Line(told))
     return DONE
-
-
-def _nothing_failed(name: JobName, last: Entry | None) -> BadRequest:
-    if last is not None and last.mark is Mark.FORCED:
-        return BadRequest(
-            f"The undo of {last.name} counts as done already.",
-            advice=f"`{command('saga retry-undo', name)}` has {name} go on behind it.",
-        )
-    return BadRequest(
-        f"No undo of {name} has failed: its steps could not be made again.",
-        advice=f"Mend what makes them, then `{command('saga retry-undo', name)}`.",
-    )

@@ -14,7 +14,7 @@ from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, colour
 from ops.cli.sagas import saga_of
 from ops.pruned import removed
-from ops.saga_document import as_document
+from ops.saga_document import whole_document
 from ops.times import moment
 
 
@@ -25,15 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     found = saga_of(desk, Installation(desk), options.app, options.key)
-    job = found.job
-    document = {
-        "app": job.app,
-        "key": job.key,
-        "state": job.state,
-        **({"pruned_at": job.pruned_at} if job.pruned_at else {}),
-        "saga": as_document(found.flight, whole=True),
-    }
-    desk.output.answer(document, *_page(found, traceback=options.traceback))
+    desk.output.answer(whole_document(found), *_page(found, traceback=options.traceback))
     return DONE
 
 

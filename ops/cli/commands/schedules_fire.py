@@ -1,23 +1,19 @@
 """``sluice schedules fire``: submit what a schedule submits, by hand: now, or for one of its due times."""
 
 import argparse
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from actors.by_hand import fire
-from jobs.errors import BadRequest
 from jobs.firing import iso
-from jobs.schedule import Asked, Schedule
 from jobs.submission import SubmissionState
-from ledger.reads import schedules as reads
 from ops.cli.asking import moment_option
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Line
-from ops.cli.timetable import defined
+from ops.cli.timetable import defined, require_due
 from ops.cli.watching import watch
-from scheduler.due_times import next_due
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +29,7 @@ def run(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
     due = datetime.fromisoformat(options.due) if options.due else None
     if due is not None:
-        _check(installation, schedule, due)
+        require_due(installation, schedule, due)
     fired = fire(installation.ledger, schedule, due)
     installation.client.have_planned([fired.submission])
     if not fired.is_new:
@@ -46,16 +42,3 @@ def run(desk: Desk, options: Options) -> int:
     document = {"submission": fired.submission, "state": state, "due": iso(fired.due), "new": fired.is_new}
     desk.output.answer({"schedule": schedule.id, **document}, Line(fired.submission))
     return DONE
-
-
-def _check(installation: Installation, schedule: Schedule, due: datetime) -> None:
-    """BadRequest for a time that neither the rule names nor an earlier one did. What a trigger would name, it alone
-    knows."""
-    if isinstance(schedule.rule, Asked):
-        return
-    named = next_due(schedule.rule, schedule.zone, due - timedelta.resolution)
-    if named != due and installation.ask(lambda tx: reads.at(tx, schedule.id, due)) is None:
-        raise BadRequest(
-            f"{schedule.id} is not due at {iso(due)}, but next at {iso(named) if named else 'no time at all'}.",
-            advice=f"`sluice schedules next {schedule.id} --after {iso(due - timedelta(days=1))}` lists due times.",
-        )

@@ -12,7 +12,7 @@ from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
 from ops.cli.page import Table
-from ops.cli.standing import not_taken_up
+from ops.cli.standing import all_schedules, as_document
 from ops.cli.timetable import unknown
 from ops.times import moment
 
@@ -25,14 +25,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     installation = Installation(desk)
-    found = {each.id: each for each in installation.ask(lambda tx: reads.schedules(tx, retired=True))}
-    found |= {each.id: each for each in not_taken_up(desk, found, datetime.now(UTC))}
+    found = all_schedules(desk, installation, datetime.now(UTC))
     if options.id is not None:
         return _one(desk, installation, options.id, found, max(options.limit, 0))
     shown = [found[id_] for id_ in sorted(found) if options.all or not found[id_].retired_at]
     last = installation.ask(reads.last)
     desk.output.answer(
-        [{**msgspec.structs.asdict(each), "last": last.get(each.id)} for each in shown],
+        [as_document(each, last) for each in shown],
         Table(
             ("schedule", "app", "rule", "zone", "next due (UTC)", "last due (UTC)", "came to"),
             [_row(each, last.get(each.id)) for each in shown],

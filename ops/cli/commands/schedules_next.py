@@ -2,7 +2,6 @@
 
 import argparse
 import heapq
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -14,9 +13,8 @@ from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.page import Table
-from ops.cli.timetable import defined
+from ops.cli.timetable import coming_of, defined
 from ops.times import moment
-from scheduler.due_times import first_due, next_due
 from scheduler.jitter import fire_at
 
 
@@ -29,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk, options: Options) -> int:
     after = datetime.fromisoformat(options.after) if options.after else datetime.now(UTC)
     chosen = [defined(desk, options.id)] if options.id else list(desk.catalogue.schedules.values())
-    merged = heapq.merge(*(_coming(each, after) for each in chosen), key=lambda each: each[0])
+    merged = heapq.merge(*(coming_of(each, after) for each in chosen), key=lambda each: each[0])
     coming = list(islice(merged, options.count))
     desk.output.answer(
         [_document(schedule, due) for due, schedule in coming],
@@ -40,13 +38,6 @@ def run(desk: Desk, options: Options) -> int:
         ),
     )
     return DONE
-
-
-def _coming(schedule: Schedule, after: datetime) -> Iterator[tuple[datetime, Schedule]]:
-    due = first_due(schedule.rule, schedule.zone, after)
-    while due is not None:
-        yield due, schedule
-        due = next_due(schedule.rule, schedule.zone, due)
 
 
 def _document(schedule: Schedule, due: datetime) -> dict[str, Any]:

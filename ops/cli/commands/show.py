@@ -22,7 +22,8 @@ from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, Table, colour
 from ops.cli.records import dossier_of
 from ops.cli.sagas import is_saga
-from ops.dossier import as_document, done
+from ops.cli.told import calendar_of, document_of
+from ops.dossier import done
 from ops.pruned import removed
 from ops.times import moment, precise, span
 from ops.words import command, first_line
@@ -38,16 +39,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk, options: Options) -> int:
     found = dossier_of(desk, Installation(desk), options.app, options.key)
-    calendar = _calendar(desk, found.job.app)
-    flies = is_saga(desk, found)
-    document = as_document(found, calendar, is_saga=flies)
-    desk.output.answer(document, *_page(found, calendar, is_saga=flies, whole=options.all))
+    calendar = calendar_of(desk, found.job.app)
+    page = _page(found, calendar, is_saga=is_saga(desk, found), whole=options.all)
+    desk.output.answer(document_of(desk, found), *page)
     return DONE
-
-
-def _calendar(desk: Desk, app: str) -> Calendar | None:
-    partitioning = desk.catalogue[app].partitioning if desk.settings.apps and app in desk.catalogue else None
-    return partitioning.calendar if partitioning else None
 
 
 def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bool) -> Iterator[Block]:

@@ -1,0 +1,111 @@
+"""An app in the words that programs rely on (docs: the JSON of ``sluice apps show``)."""
+
+from msgspec.structs import asdict
+
+from jobs.app import App
+from jobs.catalogue import Catalogue
+from jobs.catalogue.functions import path_of
+from jobs.chunking import Chunking
+from jobs.masking import masked, masked_kwargs
+from jobs.policy import Policy
+from jobs.program import Program
+from jobs.programs.source import masked_source
+from jobs.sagas.saga import Saga
+from jobs.values import Values
+from ops import partitioning_document
+
+#: Of an identifier with more values than this, the first and the last are told.
+VALUES_MAX = 12
+
+
+def as_document(catalogue: Catalogue, app: App) -> dict[str, object]:
+    return {
+        "app": app.name,
+        "job_type": app.job_type,
+        "job_id": app.template.text if app.is_keyed_by_template else None,
+        "identifiers": {name: str(app.kind(name)) for name in app.template.names}
+        if app.is_keyed_by_template
+        else {},
+        "autofill_values": {name: values_of(values) for name, values in app.autofill.items()},
+        "chunks": app.chunking and _of_chunks(app.chunking),
+        "partitions": app.partitioning and partitioning_document.as_document(app.partitioning),
+        "parents": [{"group": name, "apps": apps} for name, apps in parents_of(app).items()],
+        "children": children_of(catalogue, app),
+        "policy": policy_document(app.policy),
+        "runs": runs_of(app),
+        "program": app.program and program_document(app.program),
+        "saga": app.saga and _of_saga(app.saga),
+        "origin": app.origin,
+        "digest": app.digest,
+        "version": app.version or None,
+    }
+
+
+def parents_of(app: App) -> dict[str, list[str]]:
+    """Group → apps. Groups are alternatives, and each needs all of its apps; dependencies and tables are one."""
+    if not app.is_keyed_by_template:
+        parents = list(dict.fromkeys(app.parent_apps))
+        return {"default": parents} if parents else {}
+    return {
+        group.name: list(dict.fromkeys(name for parents in group.all_of for name in parents.apps))
+        for group in app.groups
+    }
+
+
+def children_of(catalogue: Catalogue, app: App) -> list[str]:
+    return [*catalogue.children_of(app.name), *catalogue.dependents_of(app.name)]
+
+
+def values_of(values: Values) -> list[object]:
+    """All of them, or the ends of many: a range may hold a million."""
+    if len(values) <= VALUES_MAX:
+        return list(values)
+    *_, last = values
+    return [next(iter(values)), "…", last]
+
+
+def policy_document(policy: Policy) -> dict[str, object]:
+    """Of the environment the names alone: a value may be a secret."""
+    limits = {word: value for word, value in asdict(policy.limits).items() if value is not None}
+    debug = {word: value for word, value in asdict(policy.debug).items() if value}
+    return {**asdict(policy), "env": dict.fromkeys(policy.env, "…"), "limits": limits, "debug": debug}
+
+
+def runs_of(app: App) -> str | None:
+    return masked(app.bash_cmd) if app.bash_cmd else app.function_path
+
+
+def program_document(program: Program) -> dict[str, str]:
+    """What the app states, in its own words, without passwords."""
+    return {word: masked_source(text) if word == "source" else masked(text) for word, text in program.stated}
+
+
+def _of_chunks(chunking: Chunking) -> dict[str, object]:
+    """In the words of the definition, which has functions by their paths."""
+    return {
+        "chunk_size": chunking.size,
+        "dependencies": [
+            {
+                "job_type": each.app,
+                "max_lag_s": each.lag_s_max,
+                "custom_kwargs": masked_kwargs(each.kwargs),
+                "allow_missing_work_ids": each.any_ids,
+                "unique": each.unique,
+            }
+            for each in chunking.dependencies
+        ],
+        "select_work": chunking.select_path,
+        "default_work_ids": chunking.default_ids_path,
+        "freshness_by": chunking.freshness_by,
+        "allow_multiple_jobs": chunking.allow_multiple_jobs,
+        "data_sources": chunking.data_sources,
+        "data_sinks": chunking.data_sinks,
+    }
+
+
+def _of_saga(saga: Saga) -> dict[str, object]:
+    """In the words of the definition, by the paths that lead to the objects."""
+    return {
+        "context": saga.context and path_of(saga.context),
+        "hooks": [path_of(hook) for hook in saga.hooks],
+    }

@@ -1,0 +1,34 @@
+"""Why a job is in its state, by what the ledger and the definitions know."""
+
+from datetime import datetime
+
+from broker.messages import CONTROL
+from jobs.ref import JobName
+from ledger.reads.obstacles import obstacles
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.meant import meant_job
+from ops.why.answer import Answer
+from ops.why.explain import explain
+from planner.keyspaces import keyspace_of
+
+
+def reasons(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Answer, datetime]:
+    """The answer, and as of when. BadRequest for what cannot be a job's name."""
+    name, unknown = meant_job(desk, installation, app, key)
+    facts = installation.ask(lambda tx: obstacles(tx, name, control=CONTROL, spellings=[key]))
+    if facts.job is None and unknown:
+        raise unknown
+    refusal = unknown.what.rstrip(".") if unknown else _refusal(desk, name)
+    return explain(name, facts, refusal=refusal), facts.now
+
+
+def _refusal(desk: Desk, name: JobName) -> str:
+    """What submit would have against it, as far as the definitions say so by themselves."""
+    if not desk.settings.apps:
+        return ""
+    if name.app not in desk.catalogue:
+        return ""  # It stands for a partition that others bring.
+    app = desk.catalogue[name.app]
+    is_unmatched = keyspace_of(app, desk.catalogue).unmatched(app, name.key)
+    return f"{name.key} fits none of the dependency groups of {name.app}" if is_unmatched else ""

@@ -1,0 +1,18 @@
+"""A job as ``sluice show`` tells it, by the definitions at hand."""
+
+from typing import Any
+
+from jobs.calendar import Calendar
+from ledger.reads.dossier import Dossier
+from ops.cli.desk import Desk
+from ops.cli.sagas import is_saga
+from ops.dossier import as_document
+
+
+def document_of(desk: Desk, found: Dossier) -> dict[str, Any]:
+    return as_document(found, calendar_of(desk, found.job.app), is_saga=is_saga(desk, found))
+
+
+def calendar_of(desk: Desk, app: str) -> Calendar | None:
+    partitioning = desk.catalogue[app].partitioning if desk.settings.apps and app in desk.catalogue else None
+    return partitioning.calendar if partitioning else None

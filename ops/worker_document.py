@@ -1,0 +1,48 @@
+"""A worker in the words that programs rely on (docs: the JSON of ``sluice workers``)."""
+
+from typing import Any
+
+from msgspec.structs import asdict
+
+from jobs.masking import masked
+from ledger.connection import Tx
+from ledger.reads import fleet, lines
+from ledger.reads.lines import Pool, Pools, Slot
+
+
+def workers_and_pools(tx: Tx) -> tuple[list[fleet.Worker], Pools]:
+    return fleet.workers(tx), lines.pools(tx)
+
+
+def as_document(worker: fleet.Worker, pools: Pools) -> dict[str, Any]:
+    """The answer is a list of workers, so a pool stands with each worker that runs jobs of it."""
+    its_own = pools.workers.get(worker.id, [])
+    return {**asdict(worker), "pools": [_of_pool(each, pools) for each in pools.told if each.pool in its_own]}
+
+
+def _of_pool(pool: Pool, pools: Pools) -> dict[str, Any]:
+    return {
+        "pool": masked(pool.pool),
+        "pool_limit": pool.limit_max,
+        "pool_limit_min": pool.limit_min,
+        "queued": pool.behind,
+        "taken": pool.taken,
+        "slots": [
+            {
+                "app": slot.app,
+                "key": slot.key,
+                "state": slot.state,
+                "since": slot.since,
+                "worker": host_of(slot),
+            }
+            for slot in slots_of(pool, pools)
+        ],
+    }
+
+
+def slots_of(pool: Pool, pools: Pools) -> list[Slot]:
+    return [slot for slot in pools.slots if slot.pool == pool.pool]
+
+
+def host_of(slot: Slot) -> str | None:
+    return None if slot.host is None else f"{slot.host}:{slot.pid}"
