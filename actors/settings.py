@@ -45,6 +45,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     blobs_url: str | None = None
     keep_history_s: float | None = 90 * 86400.0
     console_token: str | None = None
+    console_view_token: str | None = None
     programs: Path | None = None
     program_rules: Rules = Rules()
 
@@ -86,6 +87,7 @@ def read_settings(
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
         keep_history_s=take("KEEP_HISTORY", keep_s, defaults.keep_history_s, "30d"),
         console_token=take("CONSOLE_TOKEN", str, None, "a long word that nobody guesses"),
+        console_view_token=take("CONSOLE_VIEW_TOKEN", str, None, "another long word"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
     )

@@ -1,52 +1,151 @@
-"""Who may ask.
+"""Who may ask, and for what.
 
-With a token whoever sends it may. Without one whoever can reach the loopback address may, and that is not only people:
-a page in their browser may as well. So a page of another origin is turned away, also one that has had its own name
-resolve to this machine; and a call that changes anything has to be of a type that no form sends.
+With a token whoever sends it may, or whoever has sent it once and has the cookie of a session since; ``view`` may look,
+``operate`` may change things as well. Without any token whoever can reach the loopback address may do both, and that is
+not only people: a page in their browser may as well. So a page of another origin is turned away, also one that has had
+its own name resolve to this machine; and a call that changes anything has to be of a type that no form sends.
 """
 
 import hmac
+import secrets
+from collections.abc import Mapping
+from enum import StrEnum
+from hashlib import sha256
 from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from ipaddress import ip_address
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from ops.console.exchange import JSON_TYPE, Answer, Request, problem
 
 #: What this machine calls itself, to itself.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+COOKIE = "sluice_session"
 _BEARER = "Bearer "
+_BODIED = frozenset({"POST", "PUT", "PATCH"})
 
 
-def turned_away(request: Request, token: str | None) -> Answer | None:
-    """Why it is; None for whoever may ask."""
-    host, origin = request.headers.get("host", ""), request.headers.get("origin")
-    if token is None and _name_of(host) not in LOOPBACK:
-        return problem(
-            HTTPStatus.FORBIDDEN,
-            "Without a token only this machine may ask, by its own name.",
-            "Set SLUICE_CONSOLE_TOKEN, and send it as `Authorization: Bearer TOKEN`.",
-        )
-    if origin is not None and urlsplit(origin).netloc != host:
-        return problem(HTTPStatus.FORBIDDEN, "A page of another origin may not ask.")
-    if token is not None and not _has(request, token):
-        return problem(
-            HTTPStatus.UNAUTHORIZED,
-            "The token is missing, or is another.",
-            "Send it as `Authorization: Bearer TOKEN`.",
-            **{"WWW-Authenticate": "Bearer"},
-        )
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if request.method == "POST" and kind != JSON_TYPE:
-        return problem(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"What is asked has to be {JSON_TYPE}, also where it is empty."
-        )
-    return None
+class Role(StrEnum):
+    VIEW = "view"
+    OPERATE = "operate"
+
+    def may(self, needed: "Role") -> bool:
+        return self is Role.OPERATE or needed is Role.VIEW
 
 
-def _has(request: Request, token: str) -> bool:
-    sent = request.headers.get("authorization", "")
-    return sent.startswith(_BEARER) and hmac.compare_digest(
-        sent.removeprefix(_BEARER).strip().encode(), token.encode()
+class Who(Struct, frozen=True, kw_only=True):
+    """Somebody who may ask; ``at`` is the address that he asks from."""
+
+    role: Role
+    at: str
+
+    def __str__(self) -> str:
+        return f"{self.role} from {self.at}" if self.at else str(self.role)
+
+
+class Gate:
+    """``operate`` and ``view`` are tokens. A session is the role that a token has given, signed with a key that is made
+    here, so it lasts until this gate does."""
+
+    def __init__(self, operate: str | None, view: str | None = None) -> None:
+        # Who has made both tokens the same has the greater role by it.
+        given = ((Role.OPERATE, operate), (Role.VIEW, view))
+        self._tokens: Mapping[Role, str] = {role: token for role, token in given if token is not None}
+        self._key = secrets.token_bytes(32)
+
+    @property
+    def needs_token(self) -> bool:
+        return bool(self._tokens)
+
+    def turned_away(self, request: Request) -> Answer | None:
+        """Why nobody may ask in this way, whoever he is; None where he may."""
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if not self.needs_token and _name_of(host) not in LOOPBACK:
+            return problem(
+                HTTPStatus.FORBIDDEN,
+                "Without a token only this machine may ask, by its own name.",
+                "Set SLUICE_CONSOLE_TOKEN, and send it as `Authorization: Bearer TOKEN`.",
+            )
+        if origin is not None and urlsplit(origin).netloc != host:
+            return problem(HTTPStatus.FORBIDDEN, "A page of another origin may not ask.")
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if request.method in _BODIED and kind != JSON_TYPE:
+            return problem(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                f"What is asked has to be {JSON_TYPE}, also where it is empty.",
+            )
+        return None
+
+    def who(self, request: Request) -> Who | None:
+        """Who asks; None where that cannot be told, and has to be."""
+        role = self._role_of(request) if self.needs_token else Role.OPERATE
+        return None if role is None else Who(role=role, at=_address(request))
+
+    def role_for(self, token: str) -> Role | None:
+        """What a token gives."""
+        sent = token.encode("utf-8", "surrogateescape")
+        fits = [role for role, own in self._tokens.items() if hmac.compare_digest(sent, own.encode())]
+        return fits[0] if fits else None
+
+    def session(self, role: Role, request: Request) -> str:
+        """The cookie of somebody who has shown a token for this role."""
+        return _cookie(f"{role}.{self._signature(role)}", request)
+
+    def no_session(self, request: Request) -> str:
+        """The cookie that takes it away again."""
+        return f"{_cookie('', request)}; Max-Age=0"
+
+    def _role_of(self, request: Request) -> Role | None:
+        sent = request.headers.get("authorization")
+        if sent is not None:
+            return self.role_for(sent.removeprefix(_BEARER).strip()) if sent.startswith(_BEARER) else None
+        try:
+            cookie = SimpleCookie(request.headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            return None
+        word, _, signature = cookie.value.partition(".") if cookie else ("", "", "")
+        fits = [
+            role
+            for role in self._tokens
+            if role == word and hmac.compare_digest(signature.encode(), self._signature(role).encode())
+        ]
+        return fits[0] if fits else None
+
+    def _signature(self, role: Role) -> str:
+        """Another where the token is."""
+        return hmac.new(self._key, f"{role}:{self._tokens[role]}".encode(), sha256).hexdigest()
+
+
+def unknown_asker() -> Answer:
+    return problem(
+        HTTPStatus.UNAUTHORIZED,
+        "The token is missing, or is another.",
+        "Send it as `Authorization: Bearer TOKEN`, or sign in with it.",
+        **{"WWW-Authenticate": "Bearer"},
     )
+
+
+def _cookie(value: str, request: Request) -> str:
+    secure = "; Secure" if request.headers.get("x-forwarded-proto", "").strip().lower() == "https" else ""
+    return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}"
+
+
+def _address(request: Request) -> str:
+    """Of whom a proxy on this machine asks for, what it says of him, and that it is the proxy's word."""
+    told = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    if request.address not in LOOPBACK or not _is_address(told):
+        return request.address
+    return f"{told} by way of {request.address}"
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _name_of(host: str) -> str | None:

@@ -3,11 +3,12 @@
 import logging
 import re
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore, Timer
+from select import select
+from threading import BoundedSemaphore, Timer, local
 from typing import Any, NamedTuple
 
 from jobs.errors import BadSetting
@@ -16,15 +17,29 @@ from ops.console.gate import LOOPBACK
 
 _LOG = logging.getLogger("sluice.console")
 
+#: Where it listens if nobody says.
+LISTEN = "127.0.0.1:8484"
 #: So many connections are seen to at once; who comes meanwhile is told to come again.
 PLACES = 32
+#: Beside them so many may listen to what goes on.
+SEATS = 16
 #: A connection that says nothing for so long is given up, and one that takes so long to say all of a request.
 PATIENCE_S = 10.0
 REQUEST_S_MAX = 30.0
 BODY_BYTES_MAX = 1024 * 1024
 PORT_MAX = 65535
 
-
+#: Of every answer. Whatever a user's texts hold, no script but the page's own runs in it, and nothing else frames it.
+GUARDS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
 _COME_AGAIN = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
@@ -63,6 +78,8 @@ class Server(ThreadingHTTPServer):
     def __init__(self, place: Place, answer: Callable[[Request], Answer]) -> None:
         self.answer = answer
         self._places = BoundedSemaphore(PLACES)
+        self._seats = BoundedSemaphore(SEATS)
+        self._here = local()
         self.address_family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         try:
             super().__init__(place, _Handler)
@@ -82,14 +99,33 @@ class Server(ThreadingHTTPServer):
         self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        self._here.has_place = True
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._places.release()
+            self._leave_place()
+
+    @contextmanager
+    def seated(self) -> Iterator[bool]:
+        """Whoever listens leaves his place to others, and has a seat for as long as the block lasts, if one is free."""
+        if not self._seats.acquire(blocking=False):
+            yield False
+            return
+        try:
+            self._leave_place()
+            yield True
+        finally:
+            self._seats.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base class has them
         """Whoever asked has gone, mostly."""
         _LOG.debug("A connection broke.", exc_info=True)
+
+    def _leave_place(self) -> None:
+        """A connection has a thread of its own, and ends with it."""
+        if self._here.has_place:
+            self._here.has_place = False
+            self._places.release()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -117,9 +153,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._write(refused)
             return
-        headers = {name.lower(): text for name, text in self.headers.items()}
-        path = self.path.partition("?")[0]
-        self._write(self.server.answer(Request(method=self.command, path=path, headers=headers, body=body)))
+        path, _, query = self.path.partition("?")
+        request = Request(
+            method=self.command,
+            path=path,
+            query=query,
+            headers={name.lower(): text for name, text in self.headers.items()},
+            body=body,
+            address=self.client_address[0],
+        )
+        self._give(self.server.answer(request))
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         """The base class looks for a method of each name; here all are answered in the same way."""
@@ -154,15 +197,53 @@ class _Handler(BaseHTTPRequestHandler):
             )
         return self.rfile.read(int(text)), None
 
+    def _give(self, answer: Answer) -> None:
+        if answer.pieces is None:
+            self._write(answer)
+        elif not answer.is_live:
+            self._pour(answer, answer.pieces)
+        else:
+            with self.server.seated() as is_seated:
+                if is_seated:
+                    self._pour(answer, answer.pieces)
+                else:
+                    again = {"Retry-After": "2"}
+                    self._write(problem(HTTPStatus.SERVICE_UNAVAILABLE, "All seats are taken.", **again))
+
     def _write(self, answer: Answer) -> None:
         body = answer.body
-        self.send_response(answer.status)
-        for name, text in answer.headers.items():
-            self.send_header(name, text)
-        self.send_header("Content-Type", answer.kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("X-Content-Type-Options", "nosniff")
+        self._begin(answer)
+        if answer.status != HTTPStatus.NOT_MODIFIED:
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+
+    def _pour(self, answer: Answer, given: Generator[bytes, None, None]) -> None:
+        """Piece by piece, each with its length, so that whoever reads it can tell the end from a break. Nothing else
+        comes this way after it."""
+        self.close_connection = True
+        is_chunked = self.request_version != "HTTP/1.0"
+        self._begin(answer)
+        self.send_header("Connection", "close")
+        if is_chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        with closing(given) as pieces:
+            for piece in pieces if self.command != "HEAD" else ():
+                if piece:
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if is_chunked else piece)
+                elif self._is_left():
+                    return
+        if is_chunked and self.command != "HEAD":
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _begin(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        for name, text in ({"Cache-Control": "no-store"} | GUARDS | {**answer.headers}).items():
+            self.send_header(name, text)
+        self.send_header("Content-Type", answer.kind)
+
+    def _is_left(self) -> bool:
+        """Whether whoever asked has hung up. He has nothing more to say, so anything else ends it as well."""
+        return bool(select([self.connection], [], [], 0)[0])

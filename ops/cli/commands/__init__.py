@@ -39,7 +39,7 @@ COMMANDS = (
         module="ops.cli.commands.freshness",
     ),
     Command(word="workers", help="who is there, and what they hold", module="ops.cli.commands.workers"),
-    Command(word="console", help="the calls of messages by HTTP", module="ops.cli.commands.console"),
+    Command(word="console", help="the page in a browser, and its calls", module="ops.cli.commands.console"),
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),
     Group(
         word="apps",

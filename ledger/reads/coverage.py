@@ -1,0 +1,133 @@
+"""Tables side by side, by their partitions: from where to where each goes, how many of it are there, what each stretch
+of several looks like, and whose one partition is. What is read is along the primary key of ``partition``."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.calendar import Span
+from jobs.states import State
+from ledger.connection import Tx, arrays
+from ledger.reads.partitions import Place
+
+#: So many partitions of a table are counted; beyond that it is told by those looked at in so many stretches.
+EXACT_MAX, PROBES = 2000, 200
+_NEAR = 5
+
+_GIVEN = "unnest(%(places)s::text[], %(versions)s::text[]) AS given (place, version)"
+_OF_TABLE = "partition.place = given.place AND partition.version = given.version"
+_ENDS = f"""
+SELECT given.place,
+       (SELECT min(partition) FROM partition WHERE {_OF_TABLE}) AS first,
+       (SELECT max(partition) FROM partition WHERE {_OF_TABLE}) AS last,
+       (SELECT count(*) FILTER (WHERE done) FROM (
+            SELECT done_at IS NOT NULL AS done FROM partition WHERE {_OF_TABLE} LIMIT %(look_max)s) looked) AS there,
+       (SELECT count(*) FROM (
+            SELECT 1 FROM partition WHERE {_OF_TABLE} LIMIT %(look_max)s) looked) = %(look_max)s AS about
+FROM {_GIVEN}
+"""
+_PROBE = f"""
+SELECT stretch.place, sum(near.there * (stretch.behind - stretch.first) / greatest(CASE
+           WHEN near.found < {_NEAR} THEN stretch.behind - stretch.first ELSE near.last - stretch.first + 1 END, 1))
+FROM (
+    SELECT place, version, first + (last + 1 - first)::bigint * step / %(probes)s AS first,
+           first + (last + 1 - first)::bigint * (step + 1) / %(probes)s AS behind
+    FROM unnest(%(places)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[])
+         AS given (place, version, first, last)
+         CROSS JOIN generate_series(0, %(probes)s - 1) step) stretch
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS found, count(done_at)::float8 AS there, max(partition) AS last FROM (
+            SELECT partition, done_at FROM partition
+            WHERE partition.place = stretch.place AND partition.version = stretch.version
+              AND partition.partition >= stretch.first AND partition.partition < stretch.behind
+            ORDER BY partition LIMIT {_NEAR}) looked) near
+GROUP BY stretch.place
+"""
+# What is there has succeeded, whoever made it; of the rest the state of whose it is says how it stands.
+_CELLS = f"""
+SELECT given.row, width_bucket(partition.partition, given.begins) - 1,
+       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
+FROM (
+    SELECT row - 1 AS row, place, version, first, last, begins::int[] AS begins
+    FROM unnest(%(places)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[], %(begins)s::text[])
+         WITH ORDINALITY AS given (place, version, first, last, begins, row)) given
+     JOIN partition ON {_OF_TABLE} AND partition.partition BETWEEN given.first AND given.last
+     LEFT JOIN job ON job.id = partition.job AND partition.done_at IS NULL
+WHERE partition.done_at IS NOT NULL OR job.state IS NOT NULL
+GROUP BY 1, 2, 3
+"""
+_OWNER = """
+SELECT job.app, job.key, job.state, partition.done_at, job.changed_at
+FROM partition LEFT JOIN job ON job.id = partition.job
+WHERE partition.place = %(place)s AND partition.version = %(version)s AND partition.partition = %(partition)s
+"""
+
+
+class Extent(Struct, frozen=True, kw_only=True):
+    """A table from the first partition that anybody makes or has made to the last, and how many are ``there``;
+    ``about``: not all of them were looked at."""
+
+    span: Span
+    there: int
+    about: bool
+
+
+class Band(Struct, frozen=True, kw_only=True):
+    """A stretch of a table, cut at these partitions, which are in order and of which the first is its own first."""
+
+    place: Place
+    span: Span
+    begins: Sequence[int]
+
+
+class Owner(Struct, frozen=True):
+    """Whose a partition is, or was; no job where it came from elsewhere. ``done_at`` None: it is not there."""
+
+    app: str | None
+    key: str | None
+    state: State | None
+    done_at: datetime | None
+    changed_at: datetime | None
+
+
+def extents(tx: Tx, places: Sequence[Place]) -> dict[str, Extent]:
+    """By table; one of which there is nothing is not among them."""
+    rows = tx.rows(_ENDS, **arrays(places, "places", "versions"), look_max=EXACT_MAX + 1)
+    ends = {
+        table: (Span(first, last), there, about)
+        for table, first, last, there, about in rows
+        if last is not None
+    }
+    large = [
+        (*place, *ends[place.table][0]) for place in places if place.table in ends and ends[place.table][2]
+    ]
+    told = arrays(large, "places", "versions", "firsts", "lasts")
+    rows = tx.rows(_PROBE, **told, probes=PROBES) if large else []
+    estimates = {str(table): float(there) for table, there in rows}
+    return {
+        table: Extent(span=span, there=round(estimates[table]) if table in estimates else there, about=about)
+        for table, (span, there, about) in ends.items()
+    }
+
+
+def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
+    """Of each band and between each two of its cuts: how many partitions are in each state. What nobody has ever asked
+    for is not counted."""
+    found: list[list[dict[State, int]]] = [[{} for _ in band.begins] for band in bands]
+    given = [
+        (*band.place, *band.span, "{" + ",".join(map(str, band.begins)) + "}")
+        for band in bands
+        if band.begins
+    ]
+    told = arrays(given, "places", "versions", "firsts", "lasts", "begins")
+    shown = [counts for band, counts in zip(bands, found, strict=True) if band.begins]
+    for row, cell, state, count in tx.rows(_CELLS, **told) if given else []:
+        shown[row][cell][State(state)] = count
+    return [[*counts] for counts in found]
+
+
+def owner(tx: Tx, place: Place, partition: int) -> Owner | None:
+    """None where nobody has ever asked for it."""
+    found = tx.structs(Owner, _OWNER, place=place.table, version=place.version, partition=partition)
+    return found[0] if found else None

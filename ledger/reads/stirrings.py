@@ -1,0 +1,86 @@
+"""How several jobs and submissions stand, for whoever watches them: a look-up by key for each, in one statement."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.ref import JobName
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger.connection import Tx, arrays
+from ledger.reads.shares import Share, shares
+
+_JOBS = f"""
+SELECT job.app, job.key, job.state, job.round, job.changed_at,
+       job.paused AND job.state = '{State.WAITING}' AS paused
+FROM unnest(%(apps)s::text[], %(keys)s::text[]) AS asked (app, key)
+     CROSS JOIN LATERAL (SELECT * FROM job WHERE job.app = asked.app AND job.key = asked.key LIMIT 1) job
+"""
+_SUBMISSIONS = """
+SELECT number, id, state, paused_at, ended_at, reason FROM submission WHERE id = ANY(%(ids)s)
+"""
+
+
+class JobStanding(Struct, frozen=True, kw_only=True):
+    app: str
+    key: str
+    state: State
+    round: int
+    changed_at: datetime
+    paused: bool
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """How many jobs there are, how many of them have ended, and how many of these badly; ``about``: by estimate."""
+
+    total: int
+    ended: int
+    failed: int
+    about: bool
+
+
+class SubmissionStanding(Struct, frozen=True, kw_only=True):
+    id: str
+    state: SubmissionState
+    paused_at: datetime | None
+    ended_at: datetime | None
+    reason: str | None
+    progress: Progress
+
+
+class _Row(Struct, frozen=True):
+    number: int
+    id: str
+    state: SubmissionState
+    paused_at: datetime | None
+    ended_at: datetime | None
+    reason: str | None
+
+
+def job_standings(tx: Tx, names: Sequence[JobName]) -> list[JobStanding]:
+    """Of those that are there."""
+    return tx.structs(JobStanding, _JOBS, **arrays(names, "apps", "keys")) if names else []
+
+
+def submission_standings(
+    tx: Tx, ids: Sequence[str], *, exact_max: int, probes: int
+) -> list[SubmissionStanding]:
+    """Likewise; for ``exact_max`` and ``probes`` see ``shares``."""
+    found = tx.structs(_Row, _SUBMISSIONS, ids=[*ids]) if ids else []
+    known = shares(tx, [each.number for each in found], exact_max=exact_max, probes=probes)
+    return [
+        SubmissionStanding(
+            id=each.id,
+            state=each.state,
+            paused_at=each.paused_at,
+            ended_at=each.ended_at,
+            reason=each.reason,
+            progress=progress_of(known[each.number]),
+        )
+        for each in found
+    ]
+
+
+def progress_of(share: Share) -> Progress:
+    return Progress(total=share.total, ended=share.ended, failed=share.failed, about=share.about)

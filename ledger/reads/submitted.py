@@ -1,0 +1,107 @@
+"""Submissions, page by page, the newest first; and one in its own words.
+
+What a page costs is bounded however many there are: of what no index has by itself, so many are looked through and no
+more, and a page may be short then, or empty, and still name the next.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.submission import JSON, SubmissionState
+from ledger.connection import Tx
+
+#: One page looks through so many submissions.
+LOOKED_THROUGH_MAX = 20_000
+#: Those that the index ``submission_unfortunate`` is about.
+UNFORTUNATE = (SubmissionState.FAILED, SubmissionState.CANCELLED, SubmissionState.REFUSED)
+
+_UNFORTUNATE = ", ".join(f"'{state}'" for state in UNFORTUNATE)
+_COLUMNS = """
+number, id, app, state, request->>'user' AS user, received_at, planned_at, ended_at, paused_at, reason,
+request->>'key' AS key, coalesce(jsonb_array_length(request->'keys'), 0) AS keys,
+request->>'start' AS start, request->>'end' AS end, request->>'mode' AS mode, request->>'branch' AS branch
+"""
+_PAGE = f"""
+WITH looked_through AS MATERIALIZED (
+    SELECT number, app, state FROM submission
+    WHERE number < %(before)s AND {{which}} ORDER BY number DESC LIMIT %(look_max)s
+), found AS (
+    SELECT number FROM looked_through
+    WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
+    ORDER BY number DESC LIMIT %(limit)s
+)
+SELECT {_COLUMNS}, (SELECT count(*) FROM looked_through) AS looked_through,
+       (SELECT min(number) FROM looked_through) AS lowest
+FROM submission WHERE number IN (SELECT number FROM found) ORDER BY number DESC
+"""
+_LOWEST = """
+SELECT count(*), min(number) FROM (
+    SELECT number FROM submission WHERE number < %(before)s AND {which} ORDER BY number DESC LIMIT %(look_max)s) looked
+"""
+_ONE = f"SELECT {_COLUMNS}, 0 AS looked_through, 0 AS lowest FROM submission WHERE id = %(id)s"
+_REQUEST = "SELECT request FROM submission WHERE id = %(id)s"
+_MAX = 2**63 - 1
+
+
+class Submitted(Struct, frozen=True, kw_only=True):
+    """``key``, ``keys`` (how many), ``start`` and ``end`` say what was asked for, in the words of whoever did."""
+
+    number: int
+    id: str
+    app: str
+    state: SubmissionState
+    user: str | None
+    received_at: datetime
+    planned_at: datetime | None
+    ended_at: datetime | None
+    paused_at: datetime | None
+    reason: str | None
+    key: str | None
+    keys: int
+    start: str | None
+    end: str | None
+    mode: str | None
+    branch: str | None
+    looked_through: int
+    lowest: int
+
+
+class Page(Struct, frozen=True):
+    """``next`` is what the next is ``before``; None where this was the last."""
+
+    found: list[Submitted]
+    next: int | None
+
+
+def submitted(
+    tx: Tx, *, app: str | None, states: Sequence[SubmissionState], before: int | None, limit: int
+) -> Page:
+    is_indexed = bool(states) and set(states) <= {*UNFORTUNATE}
+    which = f"state IN ({_UNFORTUNATE})" if is_indexed else "true"
+    given = {
+        "before": _MAX if before is None else before,
+        "app": app,
+        "states": [str(state) for state in states] or None,
+        "look_max": LOOKED_THROUGH_MAX,
+    }
+    found = tx.structs(Submitted, _PAGE.format(which=which), **given, limit=limit)
+    if len(found) == limit:
+        return Page(found, found[-1].number)
+    if found:
+        count, lowest = found[0].looked_through, found[0].lowest
+    else:
+        count, lowest = tx.rows(_LOWEST.format(which=which), **given)[0]
+    return Page(found, lowest if count == LOOKED_THROUGH_MAX else None)
+
+
+def one(tx: Tx, id: str) -> Submitted | None:
+    found = tx.structs(Submitted, _ONE, id=id)
+    return found[0] if found else None
+
+
+def request(tx: Tx, id: str) -> Mapping[str, JSON]:
+    """What was asked for, word by word; nothing of one that is not there."""
+    found = tx.column(_REQUEST, id=id)
+    return found[0] if found else {}

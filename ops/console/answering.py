@@ -1,0 +1,153 @@
+"""Which call a request is, and what it comes to."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Annotated, Any, get_args, get_origin
+from urllib.parse import parse_qs, unquote
+
+import msgspec
+
+from jobs.blobs import BlobsUnavailable
+from jobs.errors import BadRequest, DefinitionError, SluiceError, Unreachable
+from jobs.submission import NUL
+from ops.console.exchange import Answer, Request, Unreadable, problem
+from ops.console.files import Files
+from ops.console.gate import Gate, Who, unknown_asker
+from ops.console.office import Office
+from ops.console.route import Asked, Nothing, Route
+
+_LOG = logging.getLogger("sluice.console")
+
+#: What is under these is a call; whatever else is asked for is the page.
+_API, _METRICS = "/api", "/metrics"
+#: A query has so many words at the most.
+_WORDS_MAX = 200
+
+
+class Answering:
+    """``routes`` are all the calls there are."""
+
+    def __init__(self, office: Office, gate: Gate, routes: Sequence[Route], files: Files) -> None:
+        self._office = office
+        self._gate = gate
+        self._routes = routes
+        self._files = files
+
+    def answer(self, request: Request) -> Answer:
+        """Whatever happens there is one."""
+        refused = self._gate.turned_away(request)
+        if refused is not None:
+            return refused
+        if request.verb == "GET" and not _is_call(request.path):
+            return self._files.answer(request)
+        words = [unquote(word) for word in request.path.strip("/").split("/")]
+        is_sound = not any("\x00" in word for word in words)
+        found = [route for route in self._routes if is_sound and route.given(words) is not None]
+        here = next((route for route in found if route.method == request.verb), None)
+        who = self._gate.who(request)
+        if who is None and not (here and here.role is None):
+            return unknown_asker()
+        if here is None:
+            return _no_such_call(found)
+        return self._not_for(here, who) or self._called(here, words, request, who)
+
+    def _not_for(self, route: Route, who: Who | None) -> Answer | None:
+        if route.role is None or who is None or who.role.may(route.role):
+            return None
+        return problem(
+            HTTPStatus.FORBIDDEN,
+            f"Your token is for looking: the role {who.role} may not do this.",
+            "Whoever has the token of SLUICE_CONSOLE_TOKEN may.",
+        )
+
+    def _called(self, route: Route, words: Sequence[str], request: Request, who: Who | None) -> Answer:
+        try:
+            asked = Asked(
+                words=route.given(words) or (),
+                query=_read_query(request.query, route.query),
+                body=_read(request.body, route.body),
+                who=who,
+                request=request,
+                gate=self._gate,
+            )
+            found = route.call(self._office, asked)
+        except SluiceError as error:
+            return problem(_status_of(error, route), error.what, error.advice)
+        except Exception:
+            # A fault of ours: whoever asked is told no more than that, and the log has the rest.
+            _LOG.exception("A call failed: %s %s", route.method, route.path)
+            return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "A fault of Sluice; its log says more.")
+        return found if isinstance(found, Answer) else Answer(status=route.status, document=found)
+
+
+def _is_call(path: str) -> bool:
+    return path in (_API, _METRICS) or path.startswith(f"{_API}/")
+
+
+def _no_such_call(others: Sequence[Route]) -> Answer:
+    if not others:
+        return problem(HTTPStatus.NOT_FOUND, "There is no such call.")
+    allowed = ", ".join(sorted({route.method for route in others}))
+    return problem(HTTPStatus.METHOD_NOT_ALLOWED, f"This call is a {allowed}.", "", Allow=allowed)
+
+
+def _status_of(error: SluiceError, route: Route) -> HTTPStatus:
+    """Who asks for something that is not there has asked for nothing wrong."""
+    match error:
+        case Unreadable():
+            return HTTPStatus.BAD_REQUEST
+        case Unreachable() | BlobsUnavailable() | DefinitionError():
+            return HTTPStatus.SERVICE_UNAVAILABLE
+        case BadRequest() if route.method == "GET":
+            return HTTPStatus.NOT_FOUND
+    return HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+def _read_query(text: str, kind: Any) -> Any:
+    """Words that may be said several times are lists; of others the text is read as what they are."""
+    try:
+        said = parse_qs(text, keep_blank_values=True, max_num_fields=_WORDS_MAX, errors="strict")
+    except ValueError as error:
+        raise Unreadable(f"The query cannot be read: {error}.") from None
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    if unknown := said.keys() - fields.keys():
+        raise Unreadable(f"This call has no {min(unknown)!r} in its query.")
+    found = {
+        name: texts if _is_many(fields[name].type) else _one(name, texts) for name, texts in said.items()
+    }
+    if any("\x00" in each for texts in said.values() for each in texts):
+        raise Unreadable("It holds a NUL character, which no ledger keeps.")
+    try:
+        return msgspec.convert(found, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise Unreadable(f"The query cannot be read: {error}.") from None
+
+
+def _is_many(kind: Any) -> bool:
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return get_origin(bare) is tuple
+
+
+def _one(name: str, texts: Sequence[str]) -> str:
+    if len(texts) > 1:
+        raise Unreadable(f"{name!r} is said once.")
+    return texts[0]
+
+
+def _read(body: bytes, kind: Any) -> Any:
+    """The body; where it may be empty, that stands for no words."""
+    if NUL in body:
+        raise Unreadable("It holds a NUL character, which no ledger keeps.")
+    try:
+        if kind is Nothing:
+            return _no_words(msgspec.json.decode(body or b"{}", type=dict[str, Any]))
+        return msgspec.json.decode(body or b"{}", type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Unreadable(f"It cannot be read: {error}") from None
+
+
+def _no_words(said: Mapping[str, Any]) -> Nothing:
+    if said:
+        raise Unreadable("This call takes no words.")
+    return Nothing()

@@ -1,0 +1,34 @@
+"""What goes on, as it happens."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from ops.console.exchange import EVENTS_TYPE, Answer
+from ops.console.office import Office
+from ops.console.route import Asked, Nothing, Route
+from ops.console.streams import WATCHES_MAX, read_watch
+
+
+class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Each is overview, schedules, job:APP/KEY or submission:ID."""
+
+    watch: Annotated[tuple[str, ...], Meta(min_length=1, max_length=WATCHES_MAX)]
+
+
+def events(office: Office, asked: Asked[Watched, Nothing]) -> Answer:
+    watches = [*dict.fromkeys(read_watch(text) for text in asked.query.watch)]
+    return Answer(kind=EVENTS_TYPE, pieces=office.streams.tell(watches), is_live=True)
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/api/events",
+        call=events,
+        summary="Server-sent events: how what is watched stands, and then whenever that changes",
+        answers=str,
+        query=Watched,
+        kind=EVENTS_TYPE,
+    ),
+)

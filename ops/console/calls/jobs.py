@@ -1,0 +1,176 @@
+"""One job: what there is to say of it, why it stands so, its relatives, and what its rounds printed."""
+
+from collections.abc import Generator, Iterator, Mapping
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from msgspec import Struct
+
+from actors.assembly import blobs
+from jobs.errors import BadRequest
+from jobs.history import Round
+from jobs.states import State
+from ops.cli.live_graph import live_graph
+from ops.cli.reasons import reasons
+from ops.cli.records import dossier_of
+from ops.cli.sagas import saga_of
+from ops.cli.told import document_of
+from ops.console.calls.apps import DrawnNeed, need_of
+from ops.console.exchange import TEXT_TYPE, Answer
+from ops.console.office import Office
+from ops.console.route import Asked, Nothing, Route
+from ops.graph.folding import folded
+from ops.graph.laid import Frame, Placed, laid
+from ops.saga_document import whole_document
+from ops.why.answer import Answer as Why
+
+_BYTES_TYPE = "application/octet-stream"
+
+
+class DrawnJob(Struct, frozen=True, kw_only=True):
+    """A job, or so many equal ones (``folded``), whose ``key`` is the first and the last then."""
+
+    id: str
+    app: str
+    key: str
+    state: State
+    since: datetime | None
+    folded: int
+    label: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class DrawnJobs(Struct, frozen=True, kw_only=True):
+    """In pixels. ``focus`` is the id of the job that it is about."""
+
+    width: float
+    height: float
+    focus: str
+    jobs: tuple[DrawnJob, ...]
+    frames: tuple[Frame, ...]
+    needs: tuple[DrawnNeed, ...]
+    note: str
+
+
+class Printed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``download``: all of it, to be kept; otherwise as much as the ledger has."""
+
+    download: str | None = None
+
+
+def job(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
+    app, key = asked.words
+    return document_of(office.desk, dossier_of(office.desk, office.installation, app, key))
+
+
+def why(office: Office, asked: Asked[Nothing, Nothing]) -> Why:
+    app, key = asked.words
+    return reasons(office.desk, office.installation, app, key)[0]
+
+
+def saga(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
+    app, key = asked.words
+    return whole_document(saga_of(office.desk, office.installation, app, key))
+
+
+def graph(office: Office, asked: Asked[Nothing, Nothing]) -> DrawnJobs:
+    app, key = asked.words
+    drawn = folded(live_graph(office.desk, office.installation, app, key))
+    found = laid(drawn)
+    return DrawnJobs(
+        width=found.width,
+        height=found.height,
+        focus=drawn.focus,
+        jobs=tuple(_job(each) for each in found.nodes),
+        frames=found.frames,
+        needs=tuple(need_of(way) for way in found.ways),
+        note=found.note,
+    )
+
+
+def printed(office: Office, asked: Asked[Printed, Nothing]) -> Answer:
+    """What one claim of the job printed. Where the whole of it cannot be had, nothing is given out for it."""
+    app, key, claim, what = asked.words
+    found = dossier_of(office.desk, office.installation, app, key)
+    rounds = [each for each in found.rounds if str(each.claim) == claim]
+    if not rounds or what not in ("output", "stderr"):
+        raise BadRequest(f"{found.job.name} has had no claim {claim} that printed {what}.")
+    text, blob = _kept(rounds[0], what)
+    if asked.query.download is None:
+        return Answer(kind=TEXT_TYPE, content=text.encode("utf8", "replace"))
+    # A name of our own, for a key may have any characters.
+    headers = {"Content-Disposition": f'attachment; filename="round-{rounds[0].round}-{what}.txt"'}
+    if blob is None:
+        return Answer(kind=_BYTES_TYPE, headers=headers, content=text.encode("utf8", "replace"))
+    pieces = blobs(office.desk.settings).read(blob)
+    first = next(pieces, b"")
+    return Answer(kind=_BYTES_TYPE, headers=headers, pieces=_poured(first, pieces))
+
+
+def _kept(each: Round, what: str) -> tuple[str, str | None]:
+    if what == "output":
+        return each.output or "", each.output_blob
+    return each.stderr or "", each.stderr_blob
+
+
+def _poured(first: bytes, rest: Iterator[bytes]) -> Generator[bytes, None, None]:
+    yield from filter(None, chain([first], rest))
+
+
+def _job(placed: Placed) -> DrawnJob:
+    node, box = placed.node, placed.box
+    if node.state is None or node.key is None:
+        raise AssertionError(f"{node.id} is drawn as a job, and has no state")
+    return DrawnJob(
+        id=node.id,
+        app=node.app,
+        key=node.key,
+        state=node.state,
+        since=node.since,
+        folded=node.count,
+        label=placed.key,
+        x=box.x,
+        y=box.y,
+        width=box.width,
+        height=box.height,
+    )
+
+
+_PATH = "/api/jobs/{app}/{key}"
+ROUTES = (
+    Route(method="GET", path=_PATH, call=job, summary="All there is of one job", answers=Mapping[str, Any]),
+    Route(
+        method="GET",
+        path=f"{_PATH}/why",
+        call=why,
+        summary="Why a job is in its state, and what would help",
+        answers=Why,
+    ),
+    Route(
+        method="GET",
+        path=f"{_PATH}/graph",
+        call=graph,
+        summary="A job and its relatives, laid out",
+        answers=DrawnJobs,
+    ),
+    Route(
+        method="GET",
+        path=f"{_PATH}/rounds/{{claim}}/{{what}}",
+        call=printed,
+        summary="What one claim of a job printed",
+        answers=str,
+        query=Printed,
+        kind=TEXT_TYPE,
+    ),
+    Route(
+        method="GET",
+        path=f"{_PATH}/saga",
+        call=saga,
+        summary="A saga's steps, done and undone",
+        answers=Mapping[str, Any],
+    ),
+)

@@ -1,0 +1,140 @@
+"""Tables and their partitions: what is there, side by side, and who makes one."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from actors.branches import branch_of
+from jobs.calendar import Unit
+from jobs.catalogue import Catalogue
+from jobs.catalogue.tables import TableOf, table_of, tables_of
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.reads import coverage
+from ledger.reads.coverage import Extent
+from ledger.reads.partitions import Place
+from ops.console.exchange import Unreadable
+from ops.console.office import Office
+from ops.console.route import Asked, Nothing, Route
+from ops.partition_grid import Grid, grid
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """``app`` fills the table, or nobody here does. From ``first`` to ``last`` somebody makes or has made partitions;
+    ``landed`` are there, about so many where ``about`` says so."""
+
+    table: str
+    app: str | None
+    unit: Unit
+    first: str | None
+    last: str | None
+    landed: int
+    about: bool
+
+
+class Tables(Struct, frozen=True):
+    tables: Sequence[Held]
+
+
+class Window(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"first": "from", "last": "to"}
+):
+    """From which partition to which, of any unit; without, the last hundred. By the definitions of a ``branch``."""
+
+    first: str | None = None
+    last: str | None = None
+    branch: str | None = None
+
+
+class Cell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    table: str
+    partition: str
+    branch: str | None = None
+
+
+class Maker(Struct, frozen=True, kw_only=True):
+    """``there``: it has been made, or has landed, ``since`` then; otherwise that is since when the job is in its state.
+    No job: it came from elsewhere, or nobody has ever asked for it."""
+
+    table: str
+    partition: str
+    there: bool
+    app: str | None
+    key: str | None
+    state: State | None
+    since: datetime | None
+
+
+def partitions(office: Office, _: Asked[Nothing, Nothing]) -> Tables:
+    tables = [*tables_of(office.catalogue)]
+    places = [Place(table.name, table.version) for table in tables]
+    found = office.ask(lambda tx: coverage.extents(tx, places))
+    return Tables([_held(table, found.get(table.name)) for table in tables])
+
+
+def side_by_side(office: Office, asked: Asked[Window, Nothing]) -> Grid:
+    query = asked.query
+    return office.ask(lambda tx: grid(tx, _catalogue(office, tx, query.branch), query.first, query.last))
+
+
+def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
+    query = asked.query
+
+    def read(tx: Tx) -> Maker:
+        table = table_of(_catalogue(office, tx, query.branch), query.table)
+        try:
+            partition = table.calendar.read(query.partition)
+        except ValueError as error:
+            raise Unreadable(f"It is not a partition of {table.name}: {error}.") from None
+        found = coverage.owner(tx, Place(table.name, table.version), partition)
+        return Maker(
+            table=table.name,
+            partition=table.calendar.write(partition),
+            there=found is not None and found.done_at is not None,
+            app=found.app if found else None,
+            key=found.key if found else None,
+            state=found.state if found else None,
+            since=(found.done_at or found.changed_at) if found else None,
+        )
+
+    return office.ask(read)
+
+
+def _catalogue(office: Office, tx: Tx, branch: str | None) -> Catalogue:
+    return office.catalogue if branch is None else branch_of(tx, branch)
+
+
+def _held(table: TableOf, extent: Extent | None) -> Held:
+    write = table.calendar.write
+    return Held(
+        table=table.name,
+        app=table.app.name if table.app else None,
+        unit=table.calendar.unit,
+        first=write(extent.span.first) if extent else None,
+        last=write(extent.span.last) if extent else None,
+        landed=extent.there if extent else 0,
+        about=extent is not None and extent.about,
+    )
+
+
+_PATH = "/api/partitions"
+ROUTES = (
+    Route(method="GET", path=_PATH, call=partitions, summary="Tables, and what is there", answers=Tables),
+    Route(
+        method="GET",
+        path=f"{_PATH}/grid",
+        call=side_by_side,
+        summary="Tables side by side by time, a character a cell",
+        answers=Grid,
+        query=Window,
+    ),
+    Route(
+        method="GET",
+        path=f"{_PATH}/cell",
+        call=cell,
+        summary="Who makes one partition, or has made it",
+        answers=Maker,
+        query=Cell,
+    ),
+)

@@ -1,0 +1,28 @@
+"""All calls there are."""
+
+from ops.console.calls import (
+    apps,
+    events,
+    job_acts,
+    jobs,
+    partitions,
+    sagas,
+    schedules,
+    sessions,
+    submissions,
+    workers,
+)
+from ops.console.route import Route
+
+ROUTES: tuple[Route, ...] = (
+    *sessions.ROUTES,
+    *apps.ROUTES,
+    *jobs.ROUTES,
+    *job_acts.ROUTES,
+    *submissions.ROUTES,
+    *partitions.ROUTES,
+    *schedules.ROUTES,
+    *sagas.ROUTES,
+    *workers.ROUTES,
+    *events.ROUTES,
+)

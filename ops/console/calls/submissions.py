@@ -1,0 +1,161 @@
+"""Submissions: how far they are, and what is done with them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from jobs.errors import BadRequest
+from jobs.masking import masked_value
+from jobs.states import State
+from jobs.submission import JSON, SubmissionState
+from jobs.submission import Submission as Wanted
+from ledger.connection import Tx
+from ledger.reads import submitted
+from ledger.reads.shares import EXACT_MAX, EXACT_OF_MANY, PROBES, PROBES_OF_MANY, Share, shares
+from ledger.reads.stirrings import Progress, progress_of
+from ledger.reads.submitted import Submitted
+from ops.console.gate import Role
+from ops.console.office import Office
+from ops.console.paging import Paging, write_token
+from ops.console.route import Asked, Nothing, Route
+
+
+class Some(Paging, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of this app, and in one of these states."""
+
+    app: str | None = None
+    state: tuple[SubmissionState, ...] = ()
+
+
+class Submission(Struct, frozen=True, kw_only=True):
+    """``key``, ``keys`` (how many), ``start`` and ``end`` say what was asked for, in the words of whoever did; nothing
+    of these is all that the definition says."""
+
+    id: str
+    app: str
+    state: SubmissionState
+    user: str | None
+    received_at: datetime
+    planned_at: datetime | None
+    ended_at: datetime | None
+    paused_at: datetime | None
+    reason: str | None
+    key: str | None
+    keys: int
+    start: str | None
+    end: str | None
+    mode: str | None
+    branch: str | None
+    progress: Progress
+
+
+class Whole(Submission, frozen=True, kw_only=True):
+    """``request`` is what was sent; ``jobs`` counts those it wants by state, by estimate where that is ``about``."""
+
+    request: Mapping[str, JSON]
+    jobs: Mapping[State, int]
+    about: bool
+
+
+class Submissions(Struct, frozen=True):
+    """A page may be short, or empty, and still have a ``next``."""
+
+    submissions: Sequence[Submission]
+    next: str | None
+
+
+class Received(Struct, frozen=True):
+    submission: str
+    state: SubmissionState
+
+
+class Cancelled(Struct, frozen=True):
+    """So many jobs stop."""
+
+    cancelled: int
+
+
+def submissions(office: Office, asked: Asked[Some, Nothing]) -> Submissions:
+    query, before = asked.query, asked.query.before
+
+    def read(tx: Tx) -> Submissions:
+        page = submitted.submitted(tx, app=query.app, states=query.state, before=before, limit=query.limit)
+        numbers = [each.number for each in page.found]
+        known = shares(tx, numbers, exact_max=EXACT_OF_MANY, probes=PROBES_OF_MANY)
+        told = [Submission(**_words(each, known[each.number])) for each in page.found]
+        return Submissions(told, write_token(page.next))
+
+    return office.ask(read)
+
+
+def submission(office: Office, asked: Asked[Nothing, Nothing]) -> Whole:
+    (id_,) = asked.words
+
+    def read(tx: Tx) -> Whole | None:
+        found = submitted.one(tx, id_)
+        if found is None:
+            return None
+        share = shares(tx, [found.number], exact_max=EXACT_MAX, probes=PROBES)[found.number]
+        request = masked_value(submitted.request(tx, id_))
+        return Whole(**_words(found, share), request=request, jobs=share.states, about=share.about)
+
+    found = office.ask(read)
+    if found is None:
+        raise BadRequest(f"There is no submission {id_}.", advice="GET /api/submissions lists what there is.")
+    return found
+
+
+def submit(office: Office, asked: Asked[Nothing, Wanted]) -> Received:
+    return Received(office.client.submit(asked.body), SubmissionState.RECEIVED)
+
+
+def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> Cancelled:
+    return Cancelled(len(office.client.cancel(asked.words[0])))
+
+
+def _words(found: Submitted, share: Share) -> dict[str, Any]:
+    own = ("number", "looked_through", "lowest")
+    told = {word: value for word, value in asdict(found).items() if word not in own}
+    return {**told, "progress": progress_of(share)}
+
+
+_PATH = "/api/submissions"
+ROUTES = (
+    Route(
+        method="GET",
+        path=_PATH,
+        call=submissions,
+        summary="Submissions, the newest first",
+        answers=Submissions,
+        query=Some,
+    ),
+    Route(
+        method="POST",
+        path=_PATH,
+        call=submit,
+        summary="Ask for jobs",
+        answers=Received,
+        body=Wanted,
+        role=Role.OPERATE,
+        status=HTTPStatus.ACCEPTED,
+    ),
+    Route(
+        method="GET",
+        path=f"{_PATH}/{{id}}",
+        call=submission,
+        summary="One submission, and how far it is",
+        answers=Whole,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/{{id}}/cancel",
+        call=cancel,
+        summary="Stop a submission, and what nobody else wants",
+        answers=Cancelled,
+        role=Role.OPERATE,
+    ),
+)

@@ -1,0 +1,164 @@
+"""Tables side by side by time: a row for each, a character for each cell, one axis for all of them.
+
+A column is one partition of the unit that most of the tables have, or several where that would be too many columns. Of
+a table with longer partitions one stands in several columns, and of one with shorter ones several stand in one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from jobs.calendar import UNITS, Calendar, Span, Unit
+from jobs.catalogue import Catalogue
+from jobs.catalogue.tables import TableOf, tables_of
+from jobs.errors import BadRequest
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.reads import coverage
+from ledger.reads.coverage import Band
+from ledger.reads.partitions import Place
+from ops.grid import NOTHING, PARTLY, THERE, Axis, Row, Strip, axis, mark, strip, total
+
+#: So many columns where nobody says from where to where, and at the most; and so many cells.
+COLUMNS, COLUMNS_MAX, CELLS_MAX = 100, 1000, 20_000
+#: What stands for a cell of which the most urgent state is this.
+SIGNS: Mapping[State, str] = {
+    State.SUCCEEDED: "s",
+    State.FAILED: "f",
+    State.UPSTREAM_FAILED: "u",
+    State.RUNNING: "r",
+    State.READY: "e",
+    State.WAITING: "w",
+    State.CANCELLED: "c",
+}
+PARTLY_SIGN, NOTHING_SIGN = "p", "."
+LEGEND: Mapping[str, str] = {
+    **{sign: str(state) for state, sign in SIGNS.items()},
+    PARTLY_SIGN: "succeeded in part",
+    NOTHING_SIGN: "not asked for",
+}
+
+
+class Line(Struct, frozen=True):
+    """``app`` fills the table, or nobody here does. A sign a column."""
+
+    app: str | None
+    table: str
+    unit: Unit
+    cells: str
+
+
+class Grid(Struct, frozen=True, kw_only=True):
+    """``columns`` are the first partition of each; ``size`` is how many of the ``unit`` it has. ``jobs`` counts the
+    partitions that are shown, by state."""
+
+    columns: Sequence[str]
+    unit: Unit | None
+    size: int
+    rows: Sequence[Line]
+    legend: Mapping[str, str]
+    jobs: Mapping[State, int]
+
+
+def grid(tx: Tx, catalogue: Catalogue, first: str | None, last: str | None) -> Grid:
+    """Without a beginning or an end it shows what was made last. BadRequest for what is no partition."""
+    tables = [*tables_of(catalogue)]
+    unit = _unit(tables)
+    window = _window(tx, tables, unit, first, last) if unit else None
+    if unit is None or window is None:
+        return Grid(columns=[], unit=unit, size=1, rows=[], legend=LEGEND, jobs={})
+    calendar = Calendar(unit)
+    columns_max = max(min(COLUMNS_MAX, CELLS_MAX // len(tables)), 10)
+    along = axis([_row(_any_of(tables, unit), window)], columns_max)
+    strips = [strip(_row(table, window), along) for table in tables]
+    bands = [_band(each) for each in strips]
+    counted = coverage.cells(tx, bands)
+    return Grid(
+        columns=[calendar.write(calendar.at(start_s)) for start_s in along.starts_s[:-1]],
+        unit=unit,
+        size=along.size,
+        rows=[
+            _line(table, each, band, cells, along)
+            for table, each, band, cells in zip(tables, strips, bands, counted, strict=True)
+        ],
+        legend=LEGEND,
+        jobs=total(cell for cells in counted for cell in cells),
+    )
+
+
+def _unit(tables: Iterable[TableOf]) -> Unit | None:
+    """The most frequent, and of those the shortest."""
+    counts = Counter(table.calendar.unit for table in tables)
+    return max(counts, key=lambda unit: (counts[unit], -UNITS.index(unit)), default=None)
+
+
+def _any_of(tables: Iterable[TableOf], unit: Unit) -> TableOf:
+    return next(table for table in tables if table.calendar.unit == unit)
+
+
+def _window(
+    tx: Tx, tables: Sequence[TableOf], unit: Unit, first: str | None, last: str | None
+) -> tuple[int, int] | None:
+    """From which second to before which; None where nothing is there and nobody says."""
+    calendar = Calendar(unit)
+    start_s = None if first is None else _start_s(first)[0]
+    end_s = None if last is None else _start_s(last)[1]
+    if end_s is None:
+        found = coverage.extents(tx, [Place(table.name, table.version) for table in tables])
+        ends = [
+            table.calendar.start_s(found[table.name].span.last + 1) for table in tables if table.name in found
+        ]
+        if not ends and start_s is None:
+            return None
+        end_s = max([*ends, *([start_s + 1] if start_s is not None else [])])
+    if start_s is None:
+        start_s = calendar.start_s(calendar.at(end_s - 1) - COLUMNS + 1)
+    if start_s >= end_s:
+        raise BadRequest(f"{first} is not before {last}.", advice="Give the first partition, then the last.")
+    return start_s, end_s
+
+
+def _start_s(text: str) -> tuple[int, int]:
+    """Where a partition begins and where it ends, whatever its unit is."""
+    for unit in UNITS:
+        calendar = Calendar(unit)
+        try:
+            partition = calendar.read(text)
+        except ValueError:
+            continue
+        return calendar.start_s(partition), calendar.start_s(partition + 1)
+    raise BadRequest(
+        f"{text!r} is no partition.", advice="Write it like 2024-04-01, 2024-04-01-13 or 2024-04."
+    )
+
+
+def _row(table: TableOf, window: tuple[int, int]) -> Row:
+    start_s, end_s = window
+    span = Span(table.calendar.at(start_s), table.calendar.at(end_s - 1))
+    return Row(table.name, Place(table.name, table.version), table.calendar, span)
+
+
+def _band(strip: Strip) -> Band:
+    """A partition may stand in several columns, and is counted once."""
+    begins = [*dict.fromkeys(stretch.first for stretch in strip.stretches)]
+    return Band(place=strip.row.place, span=strip.row.span, begins=begins)
+
+
+def _line(
+    table: TableOf, strip: Strip, band: Band, cells: Sequence[Mapping[State, int]], along: Axis
+) -> Line:
+    of = dict(zip(band.begins, cells, strict=True))
+    signs = "".join(_sign(stretch, of[stretch.first]) for stretch in strip.stretches)
+    columns = len(along.starts_s) - 1
+    shown = (NOTHING_SIGN * strip.before + signs).ljust(columns, NOTHING_SIGN)
+    return Line(table.app.name if table.app else None, table.name, table.calendar.unit, shown)
+
+
+def _sign(stretch: Span, counts: Mapping[State, int]) -> str:
+    found = mark(stretch, counts)
+    if found is NOTHING or found.state is None:
+        return NOTHING_SIGN
+    if found is PARTLY:
+        return PARTLY_SIGN
+    return SIGNS[State.SUCCEEDED if found is THERE else found.state]

@@ -1,0 +1,93 @@
+"""Somebody who asks a console that runs, by HTTP."""
+
+import http.client
+import json
+import re
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from tests.ops.typist import Typist, ended
+
+TIMEOUT_S = 30
+
+
+class Told(NamedTuple):
+    """What a call answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.body)
+
+
+class Caller:
+    """``headers`` are sent with each call."""
+
+    def __init__(self, port: int, **headers: str) -> None:
+        self.port = port
+        self.headers = {name.replace("_", "-"): text for name, text in headers.items()}
+
+    def gets(self, path: str, **headers: str) -> Told:
+        return self.calls("GET", path, None, **headers)
+
+    def reads(self, path: str) -> Any:
+        """The document; it must be there."""
+        told = self.gets(path)
+        assert told.status == 200, told
+        return told.document
+
+    def posts(self, path: str, document: Any = None, **headers: str) -> Told:
+        return self.calls("POST", path, {} if document is None else document, **headers)
+
+    def calls(self, method: str, path: str, document: Any, **headers: str) -> Told:
+        sent = {name.replace("_", "-"): text for name, text in headers.items()}
+        body = None if document is None else json.dumps(document)
+        kind = {} if body is None else {"Content-Type": "application/json"}
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)) as connection:
+            connection.request(method, path, body, {**self.headers, **kind, **sent})
+            response = connection.getresponse()
+            return Told(response.status, dict(response.getheaders()), response.read())
+
+    @contextmanager
+    def hears(self, *watches: str) -> Iterator[Iterator[tuple[str, Any]]]:
+        """The events of a stream, as they come: each by its name and its document, a comment without a name."""
+        query = "&".join(f"watch={quote(watch, safe='')}" for watch in watches)
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)) as connection:
+            connection.request("GET", f"/api/events?{query}", headers=self.headers)
+            response = connection.getresponse()
+            assert response.status == 200, response.read()
+            yield _events(response)
+
+
+@contextmanager
+def console(typist: Typist, *words: str, **settings: str) -> Iterator[Caller]:
+    """A console of its own, which has to end well."""
+    with typist.starts("console", "--listen", "127.0.0.1:0", *words, **settings) as process:
+        assert process.stdout
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
+        assert found, process.communicate(timeout=TIMEOUT_S)
+        yield Caller(int(found[1]))
+        process.send_signal(signal.SIGTERM)
+        assert ended(process).code == 0
+
+
+def _events(lines: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in map(bytes.decode, lines):
+        word, _, text = line.rstrip("\n").partition(": ")
+        if word == "event":
+            name = text
+        elif word == "data":
+            yield name, json.loads(text)
+        elif word == "":
+            yield "", text
+
+
+def names(found: Sequence[Mapping[str, Any]], word: str) -> list[Any]:
+    return [each[word] for each in found]
