@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 from actors.announce import announce, tell
@@ -51,6 +52,10 @@ class Client:
         self._ledger = ledger
         self._publish = publish
         self._definitions = definitions
+
+    def beside(self, also: Callable[[Tx, Any], None]) -> "Client":
+        """One who does the same, and ``also`` that in the transaction of whatever it does (``Ledger.beside``)."""
+        return Client(self._ledger.beside(also), self._publish, self._definitions)
 
     def submit(self, submission: Submission) -> str:
         """Take it in, and return its id. Submitting one id again changes nothing."""

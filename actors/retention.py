@@ -75,9 +75,9 @@ def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = Fa
     """
     removed = _all(ledger, pruning.prune, keep_s)
     while (
-        workers := ledger.transact(lambda tx: pruning.prune_workers(tx, keep_s=keep_s, limit=LIMIT))
-    ).workers:
-        removed += workers
+        others := ledger.transact(lambda tx: pruning.prune_others(tx, keep_s=keep_s, limit=LIMIT))
+    ) != Removed():
+        removed += others
     thrown = 0
     while count := throw_away(ledger, blobs):
         thrown += count
@@ -90,7 +90,7 @@ def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = Fa
 def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> Swept:
     """What that would come to. It changes nothing."""
     removed = _all(ledger, pruning.preview, keep_s)
-    removed += ledger.transact(lambda tx: pruning.preview_workers(tx, keep_s=keep_s))
+    removed += ledger.transact(lambda tx: pruning.preview_others(tx, keep_s=keep_s))
     litters = ledger.transact(litter.left)
     found = sum(1 for _ in _orphans(ledger, blobs, keep_s)) if orphans else 0
     return Swept(removed=removed, blobs=removed.blobs + litters, orphans=found)

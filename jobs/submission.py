@@ -38,6 +38,10 @@ class SubmissionState(StrEnum):
     REFUSED = "refused"
 
 
+#: How one ends that did not come to what was asked for.
+UNFORTUNATE = (SubmissionState.FAILED, SubmissionState.CANCELLED, SubmissionState.REFUSED)
+
+
 class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A request to have jobs done. It is complete: whoever holds it can plan it.
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -123,6 +124,7 @@ class Ledger:
         options = f"-c timezone=UTC -c idle_in_transaction_session_timeout={math.ceil(idle_s_max * 1000)}"
         self.url = url
         self._clock = clock
+        self._also: Callable[[Tx, Any], None] | None = None
         self._pool = ConnectionPool(
             url,
             min_size=0,
@@ -144,7 +146,10 @@ class Ledger:
         for last in (False,) * (TRIES - 1) + (True,):
             try:
                 with self.begin() as tx:
-                    return work(tx)
+                    found = work(tx)
+                    if self._also is not None:
+                        self._also(tx, found)
+                    return found
             except _ONCE_MORE:
                 if last:
                     raise
@@ -153,6 +158,13 @@ class Ledger:
                     raise self._unreachable(error) from error
                 self._pool.check()
         raise AssertionError("the last try returns or raises")
+
+    def beside(self, also: Callable[[Tx, Any], None]) -> "Ledger":
+        """The same ledger, and its connections; in each ``transact`` of this one ``also`` is done with what the work
+        has come to, before the commit. It has to be safe to repeat, as the work is."""
+        twin = copy(self)
+        twin._also = also
+        return twin
 
     @contextmanager
     def transaction(self) -> Iterator[Tx]:

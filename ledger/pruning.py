@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from jobs.states import State
 from jobs.submission import COMPENSATION, SAGA, SubmissionState
-from ledger import tallies
+from ledger import audit, tallies
 from ledger.connection import Tx
 from ledger.prunable import HAS_HISTORY
 from ledger.sql import LONGEST_S, NOW
@@ -151,6 +151,7 @@ class Removed(Struct, frozen=True, kw_only=True):
     meters: int = 0
     blobs: int = 0
     workers: int = 0
+    acts: int = 0
 
     def __add__(self, other: "Removed") -> "Removed":
         names = self.__struct_fields__
@@ -193,8 +194,8 @@ def preview(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stret
 
 
 def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
-    """The same where the last sweep left off, by one at a time; nothing while that rests. Workers that left go at its
-    end."""
+    """The same where the last sweep left off, by one at a time; nothing while that rests. Workers that left, and acts,
+    go at its end."""
     if not tx.rows(_IS_KNOWN):
         tx.write(_BEGIN)
     taken = tx.rows(_TAKE_UP)
@@ -206,7 +207,7 @@ def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
         tx.write(_LEAVE_OFF, ended_at=place.ended_at, job=place.job)
         return removed
     tx.write(_REST, rest_s=min(REST_S, keep_s * REST_SHARE))
-    return removed + prune_workers(tx, keep_s=keep_s, limit=limit)
+    return removed + prune_others(tx, keep_s=keep_s, limit=limit)
 
 
 def is_due(tx: Tx) -> bool:
@@ -214,14 +215,16 @@ def is_due(tx: Tx) -> bool:
     return bool(tx.column(_IS_DUE)[0])
 
 
-def prune_workers(tx: Tx, *, keep_s: float, limit: int) -> Removed:
-    """Forget so many workers that left longer ago than that."""
-    return Removed(workers=tx.write(_REMOVE_WORKERS, keep_s=keep_s, limit=limit))
+def prune_others(tx: Tx, *, keep_s: float, limit: int) -> Removed:
+    """Forget so many workers that left longer ago than that, and so many acts that were asked for before that."""
+    workers = tx.write(_REMOVE_WORKERS, keep_s=keep_s, limit=limit)
+    return Removed(workers=workers, acts=audit.prune(tx, keep_s=keep_s, limit=limit))
 
 
-def preview_workers(tx: Tx, *, keep_s: float) -> Removed:
+def preview_others(tx: Tx, *, keep_s: float) -> Removed:
     """How many of these there are."""
-    return Removed(workers=tx.column(_COUNT_WORKERS, keep_s=keep_s)[0])
+    workers = tx.column(_COUNT_WORKERS, keep_s=keep_s)[0]
+    return Removed(workers=workers, acts=audit.prunable(tx, keep_s=keep_s))
 
 
 def _next(tx: Tx, keep_s: float, after: Place, limit: int) -> tuple[list[int], Place | None]:

@@ -2,9 +2,11 @@
 
 from ledger import (
     app_pause_table,
+    audit_tables,
     counter_table,
     freshness_table,
     history_tables,
+    part_indexes,
     partition_tables,
     retention_tables,
     saga_tables,
@@ -17,10 +19,12 @@ from ledger.schema import metadata
 
 __all__ = [
     "app_pause_table",
+    "audit_tables",
     "counter_table",
     "freshness_table",
     "history_tables",
     "metadata",
+    "part_indexes",
     "partition_tables",
     "retention_tables",
     "saga_tables",

@@ -45,7 +45,7 @@ _TABLES = (
         "pace",
     ),
     *("pulse", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "counter"),
-    *("step", "event", "early", "meter", "sweep", "litter", "app_pause"),
+    *("step", "event", "early", "meter", "sweep", "litter", "app_pause", "audit"),
     *("tally", "tally_minute", "tally_stay", "tally_verb"),
 )
 #: Where ids begin anew, so does the counting.

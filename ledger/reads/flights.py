@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from jobs.ref import JobName
 from jobs.sagas.entry import Await, Direction, Entry, Failure, Mark
+from jobs.states import LIVE, sql_list
 from jobs.submission import JSON
 from ledger import journal
 from ledger.connection import Tx
@@ -49,6 +51,10 @@ GROUP BY job, flight ORDER BY flight DESC LIMIT %(limit)s
 _CALLED_OFF = """
 SELECT count(*) FROM wants JOIN submission ON submission.number = wants.submission JOIN job ON job.id = wants.job
 WHERE submission.id = %(submission)s AND job.flying AND job.turn_back IS NOT NULL
+"""
+_IS_CALLED_OFF = f"""
+SELECT 1 FROM job WHERE app = %(app)s AND key = %(key)s AND turn_back IS NOT NULL
+  AND state IN ({sql_list(*sorted(LIVE))})
 """
 
 
@@ -191,3 +197,8 @@ def called_off(tx: Tx, submission: str) -> int:
     """How many of what a submission has asked for are sagas that are called off, and not undone yet."""
     (count,) = tx.column(_CALLED_OFF, submission=submission)
     return int(count)
+
+
+def is_called_off(tx: Tx, name: JobName) -> bool:
+    """Whether it is a saga that is called off, and not undone yet."""
+    return bool(tx.rows(_IS_CALLED_OFF, app=name.app, key=name.key))

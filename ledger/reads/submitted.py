@@ -9,14 +9,13 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.submission import JSON, SubmissionState
+from jobs.submission import JSON, UNFORTUNATE, SubmissionState
 from ledger.connection import Tx
 
 #: One page looks through so many submissions.
 LOOKED_THROUGH_MAX = 20_000
-#: Those that the index ``submission_unfortunate`` is about.
-UNFORTUNATE = (SubmissionState.FAILED, SubmissionState.CANCELLED, SubmissionState.REFUSED)
 
+# The index ``submission_unfortunate`` is about these.
 _UNFORTUNATE = ", ".join(f"'{state}'" for state in UNFORTUNATE)
 _COLUMNS = """
 number, id, app, state, request->>'user' AS user, received_at, planned_at, ended_at, paused_at, reason,

@@ -1,28 +1,35 @@
 """What calls have to hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
-
-from msgspec import Struct, field
 
 from actors.client import Client
 from jobs.catalogue import Catalogue
+from jobs.submission import JSON
 from ledger.connection import Ledger, Tx
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
+from ops.console.deeds import Reading, witness
+from ops.console.gate import Who
 from ops.console.pictures import Pictures
 from ops.console.streams import Streams
+from ops.overview.page import Overview, overview
 
 T = TypeVar("T")
 
 
-class Office(Struct, frozen=True, kw_only=True):
+class Office:
     """A desk, as commands have it, for many who ask at once."""
 
-    desk: Desk
-    installation: Installation
-    streams: Streams
-    pictures: Pictures = field(default_factory=Pictures)
+    def __init__(self, desk: Desk, installation: Installation) -> None:
+        self.desk = desk
+        self.installation = installation
+        self.streams = Streams(self.ask, self.overview)
+        self.pictures = Pictures()
+
+    def open(self) -> None:
+        """Have to hand by now what is made once: from now on several may ask for it at the same time."""
+        _ = self.ledger, self.client, self.has_definitions and self.catalogue
 
     @property
     def catalogue(self) -> Catalogue:
@@ -33,6 +40,14 @@ class Office(Struct, frozen=True, kw_only=True):
     def has_definitions(self) -> bool:
         return bool(self.desk.settings.apps)
 
+    def doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Client:
+        """A client for one act, which is written into the audit with it; ``reading`` says what it has come to."""
+        return self.client.beside(witness(str(who), did, about, reading))
+
+    def ledger_doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Ledger:
+        """The ledger for one act, likewise."""
+        return self.ledger.beside(witness(str(who), did, about, reading))
+
     @property
     def ledger(self) -> Ledger:
         return self.installation.ledger
@@ -40,6 +55,9 @@ class Office(Struct, frozen=True, kw_only=True):
     @property
     def client(self) -> Client:
         return self.installation.client
+
+    def overview(self, tx: Tx) -> Overview:
+        return overview(tx, [*self.catalogue] if self.has_definitions else [])
 
     def ask(self, question: Callable[[Tx], T]) -> T:
         """Read something from the ledger."""

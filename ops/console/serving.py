@@ -1,13 +1,11 @@
 """A console that is served beside whatever else its process does."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
-from typing import Any
 
 from actors.settings import Settings
 from jobs.errors import BadSetting
-from ledger.connection import Tx
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
 from ops.console.answering import Answering
@@ -16,10 +14,6 @@ from ops.console.files import Files
 from ops.console.gate import Gate
 from ops.console.office import Office
 from ops.console.server import Place, Server
-from ops.console.streams import Streams
-
-#: Makes the document of the overview, where there is something that does.
-OVERVIEW: Callable[[Tx], Any] | None = None
 
 
 def gate_for(place: Place, settings: Settings) -> Gate:
@@ -36,11 +30,8 @@ def gate_for(place: Place, settings: Settings) -> Gate:
 @contextmanager
 def console(desk: Desk, installation: Installation, place: Place, gate: Gate) -> Iterator[Server]:
     """Requests are answered for as long as the block lasts. BadSetting where nobody can listen there."""
-    # Each is made once, and by one: from now on many ask for them at the same time.
-    office = Office(
-        desk=desk, installation=installation, streams=Streams(installation.ledger.transact, OVERVIEW)
-    )
-    _ = office.client, office.has_definitions and office.catalogue
+    office = Office(desk, installation)
+    office.open()
     server = Server(place, Answering(office, gate, ROUTES, Files()).answer)
     thread = Thread(target=server.serve_forever, name="sluice-console")
     thread.start()

@@ -43,9 +43,9 @@ class Watch(NamedTuple):
 
 
 class Streams:
-    """``ask`` reads from the ledger. ``overview`` makes that document; without it, nobody is told of it."""
+    """``ask`` reads from the ledger, ``overview`` makes that document."""
 
-    def __init__(self, ask: Ask, overview: Callable[[Tx], Any] | None = None) -> None:
+    def __init__(self, ask: Ask, overview: Callable[[Tx], Any]) -> None:
         self._ask = ask
         self._overview = overview
         self._changed = Condition()
@@ -140,7 +140,7 @@ class Streams:
             found[Watch("submission", each.id)] = each
         if Watch("schedules") in watched:
             found[Watch("schedules")] = {"schedules": schedules.schedules(tx, retired=False)}
-        if Watch("overview") in watched and self._overview is not None:
+        if Watch("overview") in watched:
             found[Watch("overview")] = self._overview(tx)
         return found
 

@@ -276,7 +276,7 @@ def test_workers_that_left_long_ago_are_forgotten_and_others_are_not(world: Worl
     gone, asleep = world.hire(), world.hire()
     world.ledger.transact(lambda tx: workers.leave(tx, gone))
     later(world)
-    forgotten = world.ledger.transact(lambda tx: pruning.prune_workers(tx, keep_s=KEEP_S, limit=10))
+    forgotten = world.ledger.transact(lambda tx: pruning.prune_others(tx, keep_s=KEEP_S, limit=10))
     assert forgotten.workers == 1
     there: set[UUID] = {*world.ledger.transact(lambda tx: tx.column("SELECT id FROM worker"))}
     assert gone not in there

@@ -14,7 +14,7 @@ SCHEDULES = {"schedules": [{"id": "nightly", "app": "fetch", "cron": "0 2 * * *"
 
 @pytest.fixture(scope="module")
 def stocked(orders: Typist) -> Typist:
-    """Three jobs in a row of which the last fails twice, a saga that waits, and a table of which a week is asked for."""
+    """Three jobs in a row of which the last fails, a saga that waits, and tables of which two days are asked for."""
     orders.apps("tables.json", TABLES)
     orders.apps("times.json", SCHEDULES)
     orders.environment["SLUICE_APPS"] = "orders.py,apps.json,tables.json,times.json"

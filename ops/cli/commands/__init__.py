@@ -40,6 +40,7 @@ COMMANDS = (
     ),
     Command(word="workers", help="who is there, and what they hold", module="ops.cli.commands.workers"),
     Command(word="console", help="the page in a browser, and its calls", module="ops.cli.commands.console"),
+    Command(word="audit", help="what was done by the console, by whom", module="ops.cli.commands.audit"),
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),
     Group(
         word="apps",

@@ -2,17 +2,13 @@
 
 import argparse
 
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.states import LIVE
-from ledger.reads import dossier, flights
+from ledger.reads import flights
+from ops.cli.cancelling import cancel_job
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
 from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
 from ops.cli.page import Line
-from ops.words import command
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +23,8 @@ def run(desk: Desk, options: Options) -> int:
         undone = installation.ask(lambda tx: flights.called_off(tx, options.target))
         what = f"Submission {options.target} is cancelled"
     else:
-        name, unknown = meant_job(desk, installation, options.target, options.key)
-        stopped = len(installation.client.cancel_job(name))
-        undone = 0 if stopped else _called_off(installation, name)
-        if not stopped and not undone:
-            raise unknown or BadRequest(
-                f"{name} has nothing left to cancel.", advice=f"`{command('why', name)}` says more."
-            )
+        client = installation.client
+        name, stopped, undone = cancel_job(desk, installation, client, options.target, options.key)
         what = f"{name} is cancelled"
     told = f"{what}; {stopped} {'job stops' if stopped == 1 else 'jobs stop'}"
     if undone:
@@ -41,9 +32,3 @@ def run(desk: Desk, options: Options) -> int:
     first = {"undone_first": undone} if undone else {}
     desk.output.answer({"cancelled": stopped, **first}, Line(f"{told}."))
     return DONE
-
-
-def _called_off(installation: Installation, name: JobName) -> int:
-    """A saga that has begun is cancelled when it is undone."""
-    job = installation.ask(lambda tx: dossier.job(tx, name))
-    return int(job is not None and job.turn_back is not None and job.state in LIVE)

@@ -11,24 +11,19 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.states import TERMINAL, State
-from jobs.submission import COMPENSATION, KEYS_MAX, Rerun, Submission, SubmissionState
-from ledger.reads import dossier, reruns
-from ledger.reads.pieces import Pieces, pieces
+from jobs.states import State
+from jobs.submission import COMPENSATION, Rerun, Submission, SubmissionState
+from ledger.reads import reruns
 from ledger.reads.reruns import Asked, Ran
+from ops.cli.again import again, ended_job
 from ops.cli.command import Options
 from ops.cli.commands.submit import ask
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE, FAILED
 from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
 from ops.cli.page import Line, Table
 from ops.cli.same_code import require_same_code
-from ops.words import command
 
-#: Of what failed of a job that was split so many are named.
-NAMED_MAX = 3
 _GOES_ON = (
     "{} could not be undone: that is tried again, as by `sluice saga retry-undo`, and no step is done anew."
 )
@@ -49,29 +44,16 @@ def run(desk: Desk, options: Options) -> int:
     if options.key is None:
         found, wanted = _of_submission(installation, options.target, rerun)
     else:
-        job = _of_job(installation, _named(desk, installation, options.target, options.key))
+        job = ended_job(desk, installation, options.target, options.key)
         if job.state is State.FATAL:
             desk.output.note(Line(_GOES_ON.format(job.name)))
-        found, wanted = [job], [_step(job, rerun)] if job.is_step else _submissions([job], rerun)
+        found, wanted = [job], again([job], rerun)
     if options.same_code and not options.force:
         require_same_code(desk, found)
     first, *more = wanted
     if not more:
         return ask(desk, installation, first, wait=options.wait)
     return _ask_all(desk, installation, [first, *more], wait=options.wait)
-
-
-def _submissions(found: Sequence[Ran], rerun: Rerun, mode: str | None = None) -> list[Submission]:
-    """One for each app. Parents that failed run again with whoever waits for them."""
-    keys: dict[str, list[str]] = {}
-    for job in found:
-        if job.asked:
-            keys.setdefault(job.app, []).append(job.key)
-    return [
-        Submission(app=app, keys=tuple(of_app[start : start + KEYS_MAX]), rerun=rerun, mode=mode)
-        for app, of_app in keys.items()
-        for start in range(0, len(of_app), KEYS_MAX)
-    ]
 
 
 def _missing(asked: Asked, rerun: Rerun) -> list[Submission]:
@@ -84,12 +66,6 @@ def _missing(asked: Asked, rerun: Rerun) -> list[Submission]:
             advice="To make them anew, and what is made from them, submit them with --rerun downstream.",
         )
     return [replace(convert(asked.request, Submission), id=None, rerun=None)]
-
-
-def _step(job: Ran, rerun: Rerun) -> Submission:
-    """Where it has not succeeded, some of its partitions may be there all the same, and are left alone."""
-    is_anew = rerun == "downstream" or job.state is State.SUCCEEDED
-    return Submission(app=job.app, key=job.key, rerun=rerun if is_anew else None)
 
 
 def _ask_all(desk: Desk, installation: Installation, wanted: Sequence[Submission], *, wait: bool) -> int:
@@ -124,41 +100,7 @@ def _of_submission(installation: Installation, id_: str, rerun: Rerun) -> tuple[
             advice=f"`sluice submissions {id_}{COMPENSATION}` says how far that is.",
         )
     found = installation.ask(lambda tx: reruns.of_submission(tx, id_))
-    wanted = _missing(asked, rerun) if asked.of_partitions else _submissions(found, rerun, asked.mode)
+    wanted = _missing(asked, rerun) if asked.of_partitions else again(found, rerun, asked.mode)
     if not wanted:
         raise BadRequest(f"Submission {id_} is {asked.state}: nothing of it has to be run again.")
     return found, wanted
-
-
-def _named(desk: Desk, installation: Installation, app: str, key: str) -> JobName:
-    name, unknown = meant_job(desk, installation, app, key)
-    if unknown:
-        raise unknown
-    return name
-
-
-def _of_job(installation: Installation, name: JobName) -> Ran:
-    found = installation.ask(lambda tx: reruns.of_job(tx, name))
-    if found is None:
-        raise BadRequest(f"The ledger has no job {name}.", advice=f"`{command('submit', name)}` asks for it.")
-    if found.state not in TERMINAL:
-        raise BadRequest(
-            f"{name} is {found.state}; only what has ended can be run again.",
-            advice=f"`{command('why', name)}` says what it waits for.",
-        )
-    if found.state is State.SPLIT:
-        job = installation.ask(lambda tx: dossier.job(tx, name))
-        raise _was_split(name, installation.ask(lambda tx: pieces(tx, job.id)) if job else Pieces())
-    return found
-
-
-def _was_split(name: JobName, found: Pieces) -> BadRequest:
-    """It is never run again as a whole: most of it may have succeeded."""
-    again = [f"`{command('retry', each.name)}`" for each in found.dead]
-    more = f" ({len(again) - NAMED_MAX} more: `{command('why', name)}`)" if len(again) > NAMED_MAX else ""
-    return BadRequest(
-        f"{name} was split, and its halves run in its place.",
-        advice=f"What has not succeeded of it can be run again: {', '.join(again[:NAMED_MAX])}{more}."
-        if again
-        else f"Nothing of it has failed; `{command('why', name)}` says how far it is.",
-    )

@@ -3,8 +3,13 @@
 from msgspec import Struct
 
 from jobs.ref import JobName
-from jobs.submission import JSON
+from jobs.submission import JSON, Rerun, SubmissionState
 from ledger.events import Became
+from ops.cli.again import again, ended_job
+from ops.cli.archiving import archive_named
+from ops.cli.cancelling import cancel_job
+from ops.cli.meant import meant_job
+from ops.console import deeds
 from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
@@ -27,10 +32,63 @@ class Heard(Struct, frozen=True, kw_only=True):
     became: Became
 
 
+class Again(Struct, frozen=True, forbid_unknown_fields=True):
+    """``downstream``: and everything after it."""
+
+    rerun: Rerun = "job"
+
+
+class Retried(Struct, frozen=True, kw_only=True):
+    app: str
+    key: str
+    submission: str
+    state: SubmissionState
+
+
+class Cancelled(Struct, frozen=True, kw_only=True):
+    """How many jobs stop, and how many sagas are undone first."""
+
+    app: str
+    key: str
+    cancelled: int
+    undone_first: int
+
+
+class Archived(Struct, frozen=True, kw_only=True):
+    archived: int
+
+
 def resume(office: Office, asked: Asked[Nothing, Event]) -> Heard:
     name, said = JobName(*asked.words), asked.body
-    became = office.client.resume_job(name, said.event, payload=said.payload, by=BY)
+    client = office.doing(asked.who, "resume", {**_about(name), "event": said.event}, deeds.heard)
+    became = client.resume_job(name, said.event, payload=said.payload, by=f"{BY}, {asked.who}")
     return Heard(app=name.app, key=name.key, event=said.event, became=became)
+
+
+def retry(office: Office, asked: Asked[Nothing, Again]) -> Retried:
+    """It is a submission like any other, so that the job is wanted by somebody and can be cancelled."""
+    found, rerun = ended_job(office.desk, office.installation, *asked.words), asked.body.rerun
+    client = office.doing(asked.who, "retry", {**_about(found.name), "rerun": rerun}, deeds.submitted)
+    (wanted,) = again([found], rerun)
+    id_ = client.submit(wanted)
+    return Retried(app=found.app, key=found.key, submission=id_, state=SubmissionState.RECEIVED)
+
+
+def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> Cancelled:
+    name = meant_job(office.desk, office.installation, *asked.words).name
+    client = office.doing(asked.who, "cancel", _about(name), deeds.job_cancelled(name))
+    found = cancel_job(office.desk, office.installation, client, *asked.words)
+    return Cancelled(app=name.app, key=name.key, cancelled=found.jobs, undone_first=found.undone)
+
+
+def archive(office: Office, asked: Asked[Nothing, Nothing]) -> Archived:
+    app, key = asked.words
+    ledger = office.ledger_doing(asked.who, "archive", _about(JobName(app, key)), deeds.archived)
+    return Archived(archived=archive_named(office.desk, office.installation, ledger, app, [key]))
+
+
+def _about(name: JobName) -> dict[str, JSON]:
+    return {"app": name.app, "key": name.key}
 
 
 _PATH = "/api/jobs/{app}/{key}"
@@ -42,6 +100,31 @@ ROUTES = (
         summary="Tell a saga what it waits for, or that it goes on",
         answers=Heard,
         body=Event,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/retry",
+        call=retry,
+        summary="Run a job again that has ended",
+        answers=Retried,
+        body=Again,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/cancel",
+        call=cancel,
+        summary="Stop one job, whoever wants it",
+        answers=Cancelled,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/archive",
+        call=archive,
+        summary="Mark as collected what one job came to",
+        answers=Archived,
         role=Role.OPERATE,
     ),
 )

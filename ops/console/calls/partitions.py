@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from actors.branches import branch_of
 from jobs.calendar import Unit
@@ -14,10 +15,15 @@ from ledger.connection import Tx
 from ledger.reads import coverage
 from ledger.reads.coverage import Extent
 from ledger.reads.partitions import Place
+from ops.console import deeds
 from ops.console.exchange import Unreadable
+from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
 from ops.partition_grid import Grid, grid
+
+#: Of partitions that were said to be there the audit names so many.
+TOLD_MAX = 20
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -51,6 +57,19 @@ class Cell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     table: str
     partition: str
     branch: str | None = None
+
+
+class Landed(Struct, frozen=True, forbid_unknown_fields=True):
+    """Each is a partition, or several: 2024-04-01..2024-04-07."""
+
+    partitions: Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
+class Landing(Struct, frozen=True):
+    """So many of them were not there before."""
+
+    table: str
+    landed: int
 
 
 class Maker(Struct, frozen=True, kw_only=True):
@@ -101,6 +120,13 @@ def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
     return office.ask(read)
 
 
+def land(office: Office, asked: Asked[Nothing, Landed]) -> Landing:
+    (table,), partitions = asked.words, asked.body.partitions
+    about = {"table": table, "partitions": partitions[:TOLD_MAX]}
+    client = office.doing(asked.who, "land", about, deeds.landed)
+    return Landing(table, client.land(office.catalogue, table, partitions))
+
+
 def _catalogue(office: Office, tx: Tx, branch: str | None) -> Catalogue:
     return office.catalogue if branch is None else branch_of(tx, branch)
 
@@ -136,5 +162,14 @@ ROUTES = (
         summary="Who makes one partition, or has made it",
         answers=Maker,
         query=Cell,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/{{table}}/land",
+        call=land,
+        summary="Say that partitions are there, which others have brought",
+        answers=Landing,
+        body=Landed,
+        role=Role.OPERATE,
     ),
 )

@@ -2,9 +2,11 @@
 
 from ops.console.calls import (
     apps,
+    audits,
     events,
     job_acts,
     jobs,
+    overviews,
     partitions,
     sagas,
     schedules,
@@ -16,6 +18,7 @@ from ops.console.route import Route
 
 ROUTES: tuple[Route, ...] = (
     *sessions.ROUTES,
+    *overviews.ROUTES,
     *apps.ROUTES,
     *jobs.ROUTES,
     *job_acts.ROUTES,
@@ -24,5 +27,6 @@ ROUTES: tuple[Route, ...] = (
     *schedules.ROUTES,
     *sagas.ROUTES,
     *workers.ROUTES,
+    *audits.ROUTES,
     *events.ROUTES,
 )

@@ -1,4 +1,4 @@
-"""Sagas that are under way, or could not be undone."""
+"""Sagas that are under way or could not be undone, and what is done where one could not."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +8,12 @@ from msgspec.structs import asdict
 
 from jobs.sagas.entry import Direction, Mark
 from jobs.states import State
+from jobs.submission import Submission, SubmissionState
 from ledger.reads.aloft import aloft
+from ops.cli.sagas import failed_undo, fatal_saga
+from ops.console import deeds
+from ops.console.calls.job_acts import BY, Retried
+from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.paging import Paging, write_token
 from ops.console.route import Asked, Nothing, Route
@@ -32,6 +37,22 @@ class Saga(Struct, frozen=True, kw_only=True):
     turn_back: str | None
 
 
+class Note(Struct, frozen=True, forbid_unknown_fields=True):
+    """What was done by hand; it stands in the journal."""
+
+    note: str | None = None
+
+
+class Forced(Struct, frozen=True, kw_only=True):
+    """The undo of this step counts as done; the submission has the saga go on."""
+
+    app: str
+    key: str
+    step: int
+    name: str
+    submission: str
+
+
 class Sagas(Struct, frozen=True):
     sagas: Sequence[Saga]
     next: str | None
@@ -44,6 +65,25 @@ def sagas(office: Office, asked: Asked[Paging, Nothing]) -> Sagas:
     return Sagas([Saga(**each) for each in told], write_token(found[-1].id) if len(found) == limit else None)
 
 
+def force_done(office: Office, asked: Asked[Nothing, Note]) -> Forced:
+    found, line = failed_undo(office.desk, office.installation, *asked.words)
+    name, note = found.job.name, asked.body.note
+    about = {"app": name.app, "key": name.key, "note": note}
+    client = office.doing(asked.who, "saga force-done", about, deeds.forced(line.name))
+    submission = client.force_done(name, by=f"{BY}, {asked.who}", note=note)
+    return Forced(app=name.app, key=name.key, step=line.step, name=line.name, submission=submission)
+
+
+def retry_undo(office: Office, asked: Asked[Nothing, Nothing]) -> Retried:
+    """It is a submission like any other, so that the saga is wanted by somebody and can be seen to its end."""
+    job = fatal_saga(office.desk, office.installation, *asked.words).job
+    about = {"app": job.app, "key": job.key}
+    client = office.doing(asked.who, "saga retry-undo", about, deeds.submitted)
+    id_ = client.submit(Submission(app=job.app, key=job.key, rerun="job"))
+    return Retried(app=job.app, key=job.key, submission=id_, state=SubmissionState.RECEIVED)
+
+
+_PATH = "/api/sagas/{app}/{key}"
 ROUTES = (
     Route(
         method="GET",
@@ -52,5 +92,22 @@ ROUTES = (
         summary="Sagas that are under way, wait, or could not be undone",
         answers=Sagas,
         query=Paging,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/force-done",
+        call=force_done,
+        summary="What an undo should have done was done by hand: go on behind it",
+        answers=Forced,
+        body=Note,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/retry-undo",
+        call=retry_undo,
+        summary="Try the undo that failed again",
+        answers=Retried,
+        role=Role.OPERATE,
     ),
 )

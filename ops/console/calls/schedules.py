@@ -1,16 +1,20 @@
-"""Schedules: where each stands, and when it is due next."""
+"""Schedules: where each stands and when it is due next; and what is done with one by hand."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import islice
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from actors import by_hand
 from ledger.reads import schedules as reads
 from ledger.reads.schedules import Fired, Scheduled
-from ops.cli.standing import all_schedules
-from ops.cli.timetable import coming_of
+from ops.cli.standing import all_schedules, known_ids
+from ops.cli.timetable import coming_of, defined, require_due
+from ops.console import deeds
+from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
 from scheduler.due_times import BrokenTrigger
@@ -24,6 +28,33 @@ class Standing(Scheduled, frozen=True, kw_only=True):
 
     last: Fired | None
     coming: Sequence[datetime]
+
+
+class Due(Struct, frozen=True, forbid_unknown_fields=True):
+    """One of its due times, which is fired once and no more; without, now."""
+
+    due: Annotated[datetime, Meta(tz=True)] | None = None
+
+
+class ByHand(Struct, frozen=True, kw_only=True):
+    """``new`` is false where that due time had been fired before, and this is its submission."""
+
+    schedule: str
+    submission: str
+    due: datetime
+    new: bool
+
+
+class Paused(Struct, frozen=True):
+    """Those that are paused now."""
+
+    paused: Sequence[str]
+
+
+class Resumed(Struct, frozen=True):
+    """Those that were paused."""
+
+    resumed: Sequence[str]
 
 
 class Schedules(Struct, frozen=True):
@@ -42,6 +73,34 @@ def schedules(office: Office, _: Asked[Nothing, Nothing]) -> Schedules:
             if not found[id_].retired_at
         ]
     )
+
+
+def pause(office: Office, asked: Asked[Nothing, Nothing]) -> Paused:
+    ids = _known(office, asked.words[0])
+    ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, deeds.schedules_paused)
+    catalogue = office.catalogue if office.has_definitions else None
+    return Paused(by_hand.pause(ledger, catalogue, ids))
+
+
+def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
+    ids = _known(office, asked.words[0])
+    ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, deeds.schedules_resumed)
+    return Resumed(by_hand.resume(ledger, ids))
+
+
+def fire(office: Office, asked: Asked[Nothing, Due]) -> ByHand:
+    schedule, due = defined(office.desk, asked.words[0]), asked.body.due
+    if due is not None:
+        require_due(office.installation, schedule, due)
+    about = {"schedule": schedule.id, "due": due}
+    ledger = office.ledger_doing(asked.who, "schedules fire", about, deeds.fired)
+    fired = by_hand.fire(ledger, schedule, due)
+    office.client.have_planned([fired.submission])
+    return ByHand(schedule=schedule.id, submission=fired.submission, due=fired.due, new=fired.is_new)
+
+
+def _known(office: Office, id_: str) -> list[str]:
+    return known_ids(office.desk, office.ask(lambda tx: reads.schedules(tx, retired=False)), [id_])
 
 
 def _coming(office: Office, each: Scheduled, now: datetime) -> list[datetime]:
@@ -63,5 +122,30 @@ ROUTES = (
         call=schedules,
         summary="Schedules, what became of the last due time and when the next are",
         answers=Schedules,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/{{id}}/pause",
+        call=pause,
+        summary="Let its due times pass",
+        answers=Paused,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/{{id}}/resume",
+        call=resume,
+        summary="Go on with the due times to come",
+        answers=Resumed,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/{{id}}/fire",
+        call=fire,
+        summary="Submit what it submits, now or for one of its due times",
+        answers=ByHand,
+        body=Due,
+        role=Role.OPERATE,
     ),
 )

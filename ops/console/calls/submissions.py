@@ -18,10 +18,14 @@ from ledger.reads import submitted
 from ledger.reads.shares import EXACT_MAX, EXACT_OF_MANY, PROBES, PROBES_OF_MANY, Share, shares
 from ledger.reads.stirrings import Progress, progress_of
 from ledger.reads.submitted import Submitted
+from ops.console import deeds
 from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.paging import Paging, write_token
 from ops.console.route import Asked, Nothing, Route
+
+#: What the audit tells of what was asked for.
+_NAMING = ("id", "app", "key", "start", "end", "mode", "branch", "rerun")
 
 
 class Some(Paging, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,6 +83,20 @@ class Cancelled(Struct, frozen=True):
     cancelled: int
 
 
+class Paused(Struct, frozen=True):
+    """So many jobs are held back."""
+
+    paused: str
+    held_back: int
+
+
+class Resumed(Struct, frozen=True):
+    """So many jobs go on."""
+
+    resumed: str
+    let_go: int
+
+
 def submissions(office: Office, asked: Asked[Some, Nothing]) -> Submissions:
     query, before = asked.query, asked.query.before
 
@@ -110,11 +128,28 @@ def submission(office: Office, asked: Asked[Nothing, Nothing]) -> Whole:
 
 
 def submit(office: Office, asked: Asked[Nothing, Wanted]) -> Received:
-    return Received(office.client.submit(asked.body), SubmissionState.RECEIVED)
+    wanted = asked.body
+    about = {word: getattr(wanted, word) for word in _NAMING if getattr(wanted, word) is not None}
+    client = office.doing(asked.who, "submit", about, deeds.submitted)
+    return Received(client.submit(wanted), SubmissionState.RECEIVED)
 
 
 def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> Cancelled:
-    return Cancelled(len(office.client.cancel(asked.words[0])))
+    (id_,) = asked.words
+    client = office.doing(asked.who, "cancel", {"submission": id_}, deeds.cancelled)
+    return Cancelled(len(client.cancel(id_)))
+
+
+def pause(office: Office, asked: Asked[Nothing, Nothing]) -> Paused:
+    (id_,) = asked.words
+    client = office.doing(asked.who, "pause", {"submission": id_}, deeds.paused)
+    return Paused(id_, client.pause(id_))
+
+
+def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
+    (id_,) = asked.words
+    client = office.doing(asked.who, "resume", {"submission": id_}, deeds.resumed)
+    return Resumed(id_, client.resume(id_))
 
 
 def _words(found: Submitted, share: Share) -> dict[str, Any]:
@@ -156,6 +191,22 @@ ROUTES = (
         call=cancel,
         summary="Stop a submission, and what nobody else wants",
         answers=Cancelled,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/{{id}}/pause",
+        call=pause,
+        summary="Begin nothing more that it alone wants",
+        answers=Paused,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/{{id}}/resume",
+        call=resume,
+        summary="Let a submission that is paused go on",
+        answers=Resumed,
         role=Role.OPERATE,
     ),
 )

@@ -1,0 +1,18 @@
+"""The table of acts: who had what done by the console, and what that came to."""
+
+from sqlalchemy import BigInteger, Column, DateTime, Identity, Table, Text
+from sqlalchemy.dialects.postgresql import JSONB
+
+from ledger.schema import metadata
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("token", Text, nullable=False, unique=True, comment="an act that is written twice is one"),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("who", Text, nullable=False, comment="his role, and from where he asked"),
+    Column("did", Text, nullable=False),
+    Column("about", JSONB, nullable=False),
+    Column("came_to", JSONB, nullable=False),
+)

@@ -1,0 +1,71 @@
+"""Running again what has ended."""
+
+from collections.abc import Sequence
+
+from jobs.errors import BadRequest
+from jobs.ref import JobName
+from jobs.states import TERMINAL, State
+from jobs.submission import KEYS_MAX, Rerun, Submission
+from ledger.reads import dossier, reruns
+from ledger.reads.pieces import Pieces, pieces
+from ledger.reads.reruns import Ran
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.meant import meant_job
+from ops.words import command
+
+#: Of what failed of a job that was split so many are named.
+NAMED_MAX = 3
+
+
+def ended_job(desk: Desk, installation: Installation, app: str, key: str) -> Ran:
+    """One that can be run again. BadRequest for one that has not ended, or whose halves run in its place."""
+    name, unknown = meant_job(desk, installation, app, key)
+    if unknown:
+        raise unknown
+    found = installation.ask(lambda tx: reruns.of_job(tx, name))
+    if found is None:
+        raise BadRequest(f"The ledger has no job {name}.", advice=f"`{command('submit', name)}` asks for it.")
+    if found.state not in TERMINAL:
+        raise BadRequest(
+            f"{name} is {found.state}; only what has ended can be run again.",
+            advice=f"`{command('why', name)}` says what it waits for.",
+        )
+    if found.state is State.SPLIT:
+        job = installation.ask(lambda tx: dossier.job(tx, name))
+        raise _was_split(name, installation.ask(lambda tx: pieces(tx, job.id)) if job else Pieces())
+    return found
+
+
+def again(found: Sequence[Ran], rerun: Rerun, mode: str | None = None) -> list[Submission]:
+    """Submissions that ask for them once more: one for each app, or for a step. Parents that failed run again with
+    whoever waits for them."""
+    if len(found) == 1 and found[0].is_step:
+        return [_step(found[0], rerun)]
+    keys: dict[str, list[str]] = {}
+    for job in found:
+        if job.asked:
+            keys.setdefault(job.app, []).append(job.key)
+    return [
+        Submission(app=app, keys=tuple(of_app[start : start + KEYS_MAX]), rerun=rerun, mode=mode)
+        for app, of_app in keys.items()
+        for start in range(0, len(of_app), KEYS_MAX)
+    ]
+
+
+def _step(job: Ran, rerun: Rerun) -> Submission:
+    """Where it has not succeeded, some of its partitions may be there all the same, and are left alone."""
+    is_anew = rerun == "downstream" or job.state is State.SUCCEEDED
+    return Submission(app=job.app, key=job.key, rerun=rerun if is_anew else None)
+
+
+def _was_split(name: JobName, found: Pieces) -> BadRequest:
+    """It is never run again as a whole: most of it may have succeeded."""
+    again = [f"`{command('retry', each.name)}`" for each in found.dead]
+    more = f" ({len(again) - NAMED_MAX} more: `{command('why', name)}`)" if len(again) > NAMED_MAX else ""
+    return BadRequest(
+        f"{name} was split, and its halves run in its place.",
+        advice=f"What has not succeeded of it can be run again: {', '.join(again[:NAMED_MAX])}{more}."
+        if again
+        else f"Nothing of it has failed; `{command('why', name)}` says how far it is.",
+    )

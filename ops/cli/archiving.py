@@ -1,0 +1,52 @@
+"""Archiving jobs by their names."""
+
+from collections.abc import Iterable
+from shlex import quote
+
+from jobs.errors import BadRequest
+from jobs.ref import JobName
+from jobs.states import TERMINAL
+from ledger import collecting
+from ledger.connection import Ledger, Tx
+from ledger.reads import dossier
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.meant import meant_job
+from ops.words import command
+
+
+def archive_named(
+    desk: Desk, installation: Installation, ledger: Ledger, app: str, keys: Iterable[str]
+) -> int:
+    """All of them or none; how many. BadRequest for one that nobody has to collect, or that has not ended."""
+    meant = dict(meant_job(desk, installation, app, key) for key in keys)
+
+    def work(tx: Tx) -> int:
+        archived = {*collecting.archive_named(tx, [*meant])}
+        for name, unknown in meant.items():
+            found = dossier.job(tx, name)
+            if found is None or found.id not in archived:
+                raise _refusal(name, found, unknown)
+        return len(archived)
+
+    return ledger.transact(work)
+
+
+def _refusal(name: JobName, found: dossier.Job | None, unknown: BadRequest | None) -> BadRequest:
+    """Why this one cannot be archived."""
+    why = f"`{command('why', name)}` says more."
+    if found is None:
+        return unknown or BadRequest(f"The ledger has no job {name}.", advice=why)
+    if found.state not in TERMINAL:
+        return BadRequest(f"{name} is {found.state}; only what has ended can be archived.", advice=why)
+    if not found.collect:
+        return BadRequest(
+            f"{name} is {found.state}, and nobody has to collect it.",
+            advice="Only jobs with `archive: manual` are archived.",
+        )
+    if found.archived_at is None:
+        return BadRequest(f"{name} is {found.state}, and its halves run in its place.", advice=why)
+    return BadRequest(
+        f"{name} has been archived before.",
+        advice=f"`sluice ls --app {quote(name.app)} --uncollected` lists the others.",
+    )

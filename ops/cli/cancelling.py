@@ -1,0 +1,38 @@
+"""Cancelling one job, whoever wants it."""
+
+from typing import NamedTuple
+
+from actors.client import Client
+from jobs.errors import BadRequest
+from jobs.ref import JobName
+from ledger.connection import Tx
+from ledger.reads import flights
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.meant import meant_job
+from ops.words import command
+
+
+class Stopped(NamedTuple):
+    """How many jobs stop, and how many sagas are undone first."""
+
+    name: JobName
+    jobs: int
+    undone: int
+
+
+def cancel_job(desk: Desk, installation: Installation, client: Client, app: str, key: str) -> Stopped:
+    """BadRequest where nothing of it is left to be cancelled."""
+    name, unknown = meant_job(desk, installation, app, key)
+    stopped = len(client.cancel_job(name))
+    undone = 0 if stopped else installation.ask(lambda tx: undone_first(tx, name))
+    if not stopped and not undone:
+        raise unknown or BadRequest(
+            f"{name} has nothing left to cancel.", advice=f"`{command('why', name)}` says more."
+        )
+    return Stopped(name, stopped, undone)
+
+
+def undone_first(tx: Tx, name: JobName) -> int:
+    """A saga that has begun is cancelled when it is undone."""
+    return int(flights.is_called_off(tx, name))

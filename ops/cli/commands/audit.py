@@ -1,0 +1,44 @@
+"""``sluice audit``: what was done by the console, and who asked for it."""
+
+import argparse
+
+import msgspec
+from msgspec.structs import asdict
+
+from ledger.reads.audits import Act, acts
+from ops.cli.asking import past_option
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Table
+from ops.times import moment
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--since", type=past_option, metavar="T", help="a time, or how long ago: 10m")
+    parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
+
+
+def run(desk: Desk, options: Options) -> int:
+    limit = max(options.limit, 0)
+    found = Installation(desk).ask(lambda tx: acts(tx, since=options.since, limit=limit))
+    documents = [{word: value for word, value in asdict(each).items() if word != "id"} for each in found]
+    desk.output.answer(
+        documents,
+        Table(
+            ("at (UTC)", "who", "did", "about", "came to"),
+            [_row(each) for each in found],
+            prose=True,
+            empty="Nobody has asked the console to do anything.",
+        ),
+    )
+    return DONE
+
+
+def _row(each: Act) -> tuple[str, ...]:
+    return moment(each.at), each.who, each.did, _words(each.about), _words(each.came_to)
+
+
+def _words(told: object) -> str:
+    return msgspec.json.encode(told).decode()

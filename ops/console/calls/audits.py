@@ -1,0 +1,48 @@
+"""What was done by the console, and who asked for it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.submission import JSON
+from ledger.reads.audits import acts
+from ops.console.office import Office
+from ops.console.paging import Paging, write_token
+from ops.console.route import Asked, Nothing, Route
+
+
+class Act(Struct, frozen=True, kw_only=True):
+    """``about`` says what the act was about, ``came_to`` what came of it."""
+
+    at: datetime
+    who: str
+    did: str
+    about: Mapping[str, JSON]
+    came_to: Mapping[str, JSON]
+
+
+class Acts(Struct, frozen=True):
+    audit: Sequence[Act]
+    next: str | None
+
+
+def audit(office: Office, asked: Asked[Paging, Nothing]) -> Acts:
+    before, limit = asked.query.before, asked.query.limit
+    found = office.ask(lambda tx: acts(tx, before=before, limit=limit))
+    told = [
+        Act(at=each.at, who=each.who, did=each.did, about=each.about, came_to=each.came_to) for each in found
+    ]
+    return Acts(told, write_token(found[-1].id) if len(found) == limit else None)
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/api/audit",
+        call=audit,
+        summary="What was done by the console and who asked for it, the last first",
+        answers=Acts,
+        query=Paging,
+    ),
+)

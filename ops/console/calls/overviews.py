@@ -1,0 +1,82 @@
+"""The whole installation at a glance, and jobs as somebody looks for them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.states import State
+from ledger.reads import finding
+from ledger.reads.listing import Listed
+from ops.console.office import Office
+from ops.console.paging import Limit
+from ops.console.route import Asked, Nothing, Route
+from ops.overview.page import Overview
+
+
+class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``key`` is how their keys begin, and ``after`` the ``next`` of the page before."""
+
+    app: str | None = None
+    state: tuple[State, ...] = ()
+    key: str | None = None
+    submission: str | None = None
+    after: str | None = None
+    limit: Limit = 50
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    app: str
+    key: str
+    state: State
+    round: int
+    priority: int
+    created_at: datetime
+    changed_at: datetime
+    not_before: datetime | None
+    paused: bool
+    uncollected: bool
+    archived_at: datetime | None
+
+
+class Jobs(Struct, frozen=True):
+    """A page may be short, or empty, and still have a ``next``."""
+
+    jobs: Sequence[Found]
+    next: str | None
+
+
+def overview(office: Office, _: Asked[Nothing, Nothing]) -> Overview:
+    return office.ask(office.overview)
+
+
+def jobs(office: Office, asked: Asked[Sought, Nothing]) -> Jobs:
+    query = asked.query
+    wanted = finding.Wanted(
+        app=query.app, states=query.state, key=query.key, submission=query.submission, limit=query.limit
+    )
+    page = office.ask(lambda tx: finding.page(tx, wanted, query.after))
+    return Jobs([_told(each) for each in page.jobs], page.next)
+
+
+def _told(job: Listed) -> Found:
+    return Found(**{word: getattr(job, word) for word in Found.__struct_fields__})
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/api/overview",
+        call=overview,
+        summary="Counts, queues, workers, and what somebody ought to see to",
+        answers=Overview,
+    ),
+    Route(
+        method="GET",
+        path="/api/jobs",
+        call=jobs,
+        summary="Jobs, the newest first",
+        answers=Jobs,
+        query=Sought,
+    ),
+)

@@ -1,0 +1,98 @@
+"""What an act has come to, in the words of the audit, by what the work of its transaction returns.
+
+None says that nothing was done, and then nothing is written: a call that is refused, or that finds what it asks for
+done already, is no act.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from actors.landing import Landing
+from actors.pausing import GoesOn, HeldBack
+from jobs.ref import JobName
+from jobs.submission import JSON
+from ledger import audit
+from ledger.connection import Tx
+from ledger.events import Became, Came
+from ops.cli.cancelling import undone_first
+
+CameTo = Mapping[str, JSON]
+Reading = Callable[[Tx, Any], CameTo | None]
+
+
+def witness(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> Callable[[Tx, Any], None]:
+    """What is to be done beside the act, for ``Ledger.beside``: it is written with who asked for it."""
+    token = str(uuid4())
+
+    def write(tx: Tx, found: Any) -> None:
+        came_to = reading(tx, found)
+        if came_to is not None:
+            audit.note(tx, token=token, who=who, did=did, about=about, came_to=came_to)
+
+    return write
+
+
+def submitted(_: Tx, new: set[str]) -> CameTo | None:
+    """One that was there before is not taken in again."""
+    return {"submissions": sorted(new)} if new else None
+
+
+def cancelled(_: Tx, found: tuple[list[int] | None, Sequence[Any]]) -> CameTo | None:
+    ended = found[0]
+    return None if ended is None else {"cancelled": len(ended)}
+
+
+def job_cancelled(name: JobName) -> Reading:
+    """A saga that has begun does not stop, but turns back."""
+
+    def read(tx: Tx, found: tuple[list[int], Sequence[Any]]) -> CameTo | None:
+        if found[0]:
+            return {"cancelled": len(found[0])}
+        return {"cancelled": 0, "undone_first": 1} if undone_first(tx, name) else None
+
+    return read
+
+
+def paused(_: Tx, found: HeldBack) -> CameTo | None:
+    return None if found.jobs is None else {"held_back": len(found.jobs)}
+
+
+def resumed(_: Tx, found: GoesOn | None) -> CameTo | None:
+    return None if found is None else {"let_go": found.let_go}
+
+
+def heard(_: Tx, found: tuple[Came, Sequence[Any]]) -> CameTo | None:
+    became = found[0].became
+    nothing = (Became.UNKNOWN, Became.TOO_LATE, Became.REPEATED)
+    return None if became in nothing else {"became": str(became)}
+
+
+def forced(is_done: str) -> Reading:
+    """``is_done`` is the step whose undo counts as done."""
+
+    def read(_: Tx, found: bool) -> CameTo | None:  # noqa: FBT001 - it is what the work returns
+        return {"forced": is_done} if found else None
+
+    return read
+
+
+def archived(_: Tx, found: int) -> CameTo | None:
+    return {"archived": found} if found else None
+
+
+def landed(_: Tx, found: Landing) -> CameTo | None:
+    return {"landed": found.new} if found.new else None
+
+
+def schedules_paused(_: Tx, found: list[str]) -> CameTo | None:
+    return {"paused": found} if found else None
+
+
+def schedules_resumed(_: Tx, found: list[str]) -> CameTo | None:
+    return {"resumed": found} if found else None
+
+
+def fired(_: Tx, found: Any) -> CameTo | None:
+    """The clock is looked at in a transaction of its own before."""
+    return {"fired": True} if found is True else None

@@ -1,0 +1,57 @@
+"""Somebody who asks a console without a socket, on the ledger of a world."""
+
+import json
+from typing import Any
+
+from actors.client import Client
+from actors.settings import Settings
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.cli.output import Output
+from ops.console.answering import Answering
+from ops.console.calls.routes import ROUTES
+from ops.console.exchange import Answer, Request
+from ops.console.files import Files
+from ops.console.gate import Gate
+from ops.console.office import Office
+from tests.world import World
+
+HERE = {"host": "127.0.0.1:8484", "content-type": "application/json"}
+
+
+def console_of(world: World, gate: Gate) -> Answering:
+    """On the ledger of this world, and without definitions."""
+    desk = Desk(Settings(ledger_url=world.url), Output(as_json=True), verbose=False)
+    installation = Installation(desk)
+    installation.ledger, installation.client = world.ledger, Client(world.ledger, world.queue.extend)
+    return Answering(Office(desk, installation), gate, ROUTES, Files())
+
+
+class Asker:
+    """Asks without a socket."""
+
+    def __init__(self, world: World, token: str | None = None) -> None:
+        world.apps("a -> b")
+        self.world = world
+        self._console = console_of(world, Gate(token))
+
+    def asks(
+        self,
+        path: str,
+        document: Any = None,
+        *,
+        method: str = "POST",
+        body: bytes | None = None,
+        **headers: str,
+    ) -> Answer:
+        told = {**HERE, **{name.replace("_", "-"): text for name, text in headers.items()}}
+        sent = body if body is not None else b"" if document is None else json.dumps(document).encode()
+        request = Request(method=method, path=path, headers=told, body=sent)
+        found = self._console.answer(request)
+        self.world.deliver()
+        return found
+
+
+def told(answer: Answer) -> Any:
+    """As who reads it has it."""
+    return json.loads(answer.body)
