@@ -26,6 +26,7 @@ from ops.bench.courses import CHAIN, FLAT, scaled
 from ops.bench.crew import kept_mb
 from ops.bench.embedded import embedded
 from ops.bench.flights import fly
+from ops.bench.looking import looking
 from ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
 from ops.bench.sample import Figures
 from planner.keyspaces import keyspace_of
@@ -180,6 +181,11 @@ WORKLOADS: Mapping[str, Workload] = {
         embedded,
     ),
     "saga-steps": Workload("sagas of 50 steps that do nothing, and as many commits of one row", fly),
+    "looking": Workload(
+        "what the console takes to answer where 1,000,000 jobs have run; only where it is named",
+        looking,
+        by_name=True,
+    ),
     "plan-chunks": Workload(
         "one submission of 1,000,000 work IDs, 10,000 chunks that need three apps", _plan_chunks
     ),

@@ -85,6 +85,16 @@ def landed(_: Tx, found: Landing) -> CameTo | None:
     return {"landed": found.new} if found.new else None
 
 
+def apps_paused(_: Tx, found: list[str]) -> CameTo | None:
+    return {"paused": found} if found else None
+
+
+def apps_resumed(_: Tx, found: Any) -> CameTo | None:
+    """What of them is ready is announced in transactions of their own."""
+    apps = [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+    return {"resumed": apps} if apps else None
+
+
 def schedules_paused(_: Tx, found: list[str]) -> CameTo | None:
     return {"paused": found} if found else None
 

@@ -133,6 +133,8 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "Sluice"
     sys_version = ""
     timeout = PATIENCE_S
+    # A body goes out behind its head at once, and not when the other side has confirmed that, 40 ms later.
+    disable_nagle_algorithm = True
     server: Server
 
     def handle_one_request(self) -> None:

@@ -1,6 +1,6 @@
 """The apps: each as it is defined, and all of them as a graph."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -10,8 +10,10 @@ from jobs.app import App
 from jobs.catalogue import Catalogue
 from ledger.reads.standing import standing
 from ops.app_document import as_document
+from ops.console import deeds
 from ops.console.exchange import Answer
 from ops.console.files import is_known, tag_of
+from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
 from ops.graph.apps import app_graph
@@ -59,6 +61,18 @@ class DrawnApps(Struct, frozen=True, kw_only=True):
     note: str
 
 
+class AppsPaused(Struct, frozen=True):
+    """Those that were not paused before."""
+
+    paused: Sequence[str]
+
+
+class AppsResumed(Struct, frozen=True):
+    """Those that were paused."""
+
+    resumed: Sequence[str]
+
+
 def graph(office: Office, asked: Asked[Nothing, Nothing]) -> Answer:
     """It changes when the definitions do, and not before."""
     content = office.pictures.of(office.catalogue, _drawn)
@@ -78,6 +92,18 @@ def app(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
     found = office.catalogue.app(asked.words[0])
     counts = office.ask(standing).get(found.name, {})
     return {**as_document(office.catalogue, found), "counts": counts}
+
+
+def pause(office: Office, asked: Asked[Nothing, Nothing]) -> AppsPaused:
+    name = office.catalogue.app(asked.words[0]).name if office.has_definitions else asked.words[0]
+    client = office.doing(asked.who, "apps pause", {"app": name}, deeds.apps_paused)
+    return AppsPaused(client.pause_apps([name], by=str(asked.who)))
+
+
+def resume(office: Office, asked: Asked[Nothing, Nothing]) -> AppsResumed:
+    """Also one that no definition has any more."""
+    client = office.doing(asked.who, "apps resume", {"app": asked.words[0]}, deeds.apps_resumed)
+    return AppsResumed(client.resume_apps([asked.words[0]]))
 
 
 def need_of(way: Way) -> DrawnNeed:
@@ -135,5 +161,21 @@ ROUTES = (
         call=app,
         summary="One app as it is defined, and how many of its jobs are in each state",
         answers=Mapping[str, Any],
+    ),
+    Route(
+        method="POST",
+        path="/api/apps/{app}/pause",
+        call=pause,
+        summary="Begin none of its jobs, whoever wants them",
+        answers=AppsPaused,
+        role=Role.OPERATE,
+    ),
+    Route(
+        method="POST",
+        path="/api/apps/{app}/resume",
+        call=resume,
+        summary="Let its jobs begin",
+        answers=AppsResumed,
+        role=Role.OPERATE,
     ),
 )

@@ -1,0 +1,26 @@
+"""A crowd is no other history than one that has happened."""
+
+from datetime import UTC, datetime
+
+from jobs.states import State
+from ledger import crowd
+from ledger.reads.check import breaches
+from ledger.reads.standing import standing
+from tests.world import World
+
+
+def test_a_crowd_keeps_every_rule(world: World) -> None:
+    world.apps("a -> b -> c")
+    since = datetime(2025, 1, 1, tzinfo=UTC)
+    world.ledger.transact(
+        lambda tx: crowd.gather(tx, "abc", 2 * crowd.FAILS_EVERY, since=since, apart_s=10.0)
+    )
+    assert world.ledger.transact(breaches) == []
+    assert world.ledger.transact(standing) == {
+        "a": {State.SUCCEEDED: 200},
+        "b": {State.SUCCEEDED: 200},
+        "c": {State.SUCCEEDED: 198, State.FAILED: 2},
+    }
+    world.submit("c", str(crowd.FAILS_EVERY), id="again", rerun="job")
+    world.finish(f"c/{crowd.FAILS_EVERY}")
+    assert world.submission("again") == "succeeded"
