@@ -2,6 +2,7 @@
 than many a command takes to run, so it is a module of its own, for those commands that need it."""
 
 from collections.abc import Callable
+from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
@@ -16,14 +17,17 @@ T = TypeVar("T")
 
 class Installation:
     """Ledger, broker and client, each opened when it is first asked for and closed with the desk. Who ``works`` does so
-    for long."""
+    for long. One ``beside`` another has connections of its own to the ledger of that."""
 
-    def __init__(self, desk: Desk, *, works: bool = False) -> None:
+    def __init__(self, desk: Desk, *, works: bool = False, beside: "Installation | None" = None) -> None:
         self._desk = desk
         self._works = works
+        self._beside = beside
 
     @cached_property
     def ledger(self) -> Ledger:
+        if self._beside is not None:
+            return self._desk.keep(closing(Ledger(self._beside.ledger.url)))
         return self._desk.keep(open_ledger(self._desk.settings, steady=self._works))
 
     @cached_property

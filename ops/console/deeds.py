@@ -85,22 +85,15 @@ def landed(_: Tx, found: Landing) -> CameTo | None:
     return {"landed": found.new} if found.new else None
 
 
-def apps_paused(_: Tx, found: list[str]) -> CameTo | None:
+def all_paused(_: Tx, found: list[str]) -> CameTo | None:
+    """Those of several that were not before."""
     return {"paused": found} if found else None
 
 
-def apps_resumed(_: Tx, found: Any) -> CameTo | None:
-    """What of them is ready is announced in transactions of their own."""
-    apps = [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
-    return {"resumed": apps} if apps else None
-
-
-def schedules_paused(_: Tx, found: list[str]) -> CameTo | None:
-    return {"paused": found} if found else None
-
-
-def schedules_resumed(_: Tx, found: list[str]) -> CameTo | None:
-    return {"resumed": found} if found else None
+def all_resumed(_: Tx, found: Any) -> CameTo | None:
+    """Likewise. Apps have what is ready of them announced afterwards, in transactions of their own."""
+    is_act = isinstance(found, list) and found and isinstance(found[0], str)
+    return {"resumed": found} if is_act else None
 
 
 def fired(_: Tx, found: Any) -> CameTo | None:

@@ -45,6 +45,10 @@ _COME_AGAIN = (
 )
 
 
+class PlaceTaken(BadSetting):
+    """Somebody else listens there, or nobody may."""
+
+
 class Place(NamedTuple):
     """Where it listens."""
 
@@ -84,7 +88,7 @@ class Server(ThreadingHTTPServer):
         try:
             super().__init__(place, _Handler)
         except OSError as error:
-            raise BadSetting(
+            raise PlaceTaken(
                 f"Nobody can listen at {place}: {error.strerror or error}.",
                 advice="Give another place: --listen HOST:PORT",
             ) from None

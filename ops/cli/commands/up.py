@@ -1,7 +1,10 @@
-"""``sluice up``: everything in one process, until it is told to stop, or with --drain until nothing is left."""
+"""``sluice up``: everything in one process, the console too, until it is told to stop, or with --drain until nothing is
+left."""
 
 import argparse
 import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from jobs.address import without_password
 from jobs.errors import Unreachable
@@ -13,6 +16,9 @@ from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.stopping import told_to_stop
 from ops.cli.working import threads_option, working
+from ops.console.gate import Gate
+from ops.console.server import LISTEN, Place, PlaceTaken, read_place
+from ops.console.serving import console, gate_for
 from ops.times import span
 
 _LOG = logging.getLogger("sluice.up")
@@ -23,19 +29,31 @@ LOOK_EVERY_S = 0.3
 def options(parser: argparse.ArgumentParser) -> None:
     threads_option(parser)
     parser.add_argument("--drain", action="store_true", help="leave when nothing is left to do")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help=f"where the console is; {LISTEN} if not given, and none with --drain",
+    )
+    where.add_argument("--no-console", action="store_true", help="without it")
 
 
 def run(desk: Desk, options: Options) -> int:
-    place = {"apps": len(desk.catalogue), "ledger": _ledger(desk), "broker": _broker(desk)}
+    place = _place(options)
+    gate = Gate(None) if place is None else gate_for(place, desk.settings)
+    facts = {"apps": len(desk.catalogue), "ledger": _ledger(desk), "broker": _broker(desk)}
     desk.output.say(
-        Line("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**place)),
+        Line("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**facts)),
         Line("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
     )
     installation = Installation(desk, works=True)
     with (
         told_to_stop() as stop,
         working(desk.settings, desk.definitions, installation.ledger, threads=options.threads),
+        _console(desk, installation, place, gate) as listened,
     ):
+        if listened is not None:
+            desk.output.say(Line(f"The console is at {listened}."))
         while not stop.wait(LOOK_EVERY_S):
             if options.drain and _is_idle(desk, installation):
                 break
@@ -44,9 +62,32 @@ def run(desk: Desk, options: Options) -> int:
             desk.output.say(Line(f"Stopping: what still runs gets {grace}, unless Ctrl-C is pressed again."))
     ended = "stopped" if stop.is_set() else "drained"
     desk.output.answer(
-        {**place, "ended": ended}, Line("Stopped." if stop.is_set() else "Nothing is left to do.")
+        {**facts, "console": listened and str(listened), "ended": ended},
+        Line("Stopped." if stop.is_set() else "Nothing is left to do."),
     )
     return DONE
+
+
+def _place(options: Options) -> Place | None:
+    """Where the console is to be. Whoever drains is not there to look, unless he says so."""
+    if options.no_console or (options.drain and options.listen is None):
+        return None
+    return read_place(options.listen or LISTEN)
+
+
+@contextmanager
+def _console(desk: Desk, working: Installation, place: Place | None, gate: Gate) -> Iterator[Place | None]:
+    """Where it listens for as long as the block lasts; where nobody can, the work goes on without it."""
+    with ExitStack() as opened:
+        listened = None
+        if place is not None:
+            # Whoever works has connections that are made for looking a few jobs up; this one looks at many.
+            beside = Installation(desk, beside=working)
+            try:
+                listened = opened.enter_context(console(desk, beside, place, gate)).place
+            except PlaceTaken as error:
+                desk.output.note(Line(f"{error.what} There is no console; --listen gives it another place."))
+        yield listened
 
 
 def _is_idle(desk: Desk, installation: Installation) -> bool:

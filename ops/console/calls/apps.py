@@ -61,13 +61,13 @@ class DrawnApps(Struct, frozen=True, kw_only=True):
     note: str
 
 
-class AppsPaused(Struct, frozen=True):
+class Paused(Struct, frozen=True):
     """Those that were not paused before."""
 
     paused: Sequence[str]
 
 
-class AppsResumed(Struct, frozen=True):
+class Resumed(Struct, frozen=True):
     """Those that were paused."""
 
     resumed: Sequence[str]
@@ -94,16 +94,18 @@ def app(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
     return {**as_document(office.catalogue, found), "counts": counts}
 
 
-def pause(office: Office, asked: Asked[Nothing, Nothing]) -> AppsPaused:
-    name = office.catalogue.app(asked.words[0]).name if office.has_definitions else asked.words[0]
-    client = office.doing(asked.who, "apps pause", {"app": name}, deeds.apps_paused)
-    return AppsPaused(client.pause_apps([name], by=str(asked.who)))
+def pause(office: Office, asked: Asked[Nothing, Nothing]) -> Paused:
+    """One that was paused before stays so."""
+    app = office.catalogue.app(asked.words[0]).name if office.has_definitions else asked.words[0]
+    client = office.doing(asked.who, "apps pause", {"app": app}, deeds.all_paused)
+    return Paused(client.pause_apps([app], by=str(asked.who)))
 
 
-def resume(office: Office, asked: Asked[Nothing, Nothing]) -> AppsResumed:
+def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
     """Also one that no definition has any more."""
-    client = office.doing(asked.who, "apps resume", {"app": asked.words[0]}, deeds.apps_resumed)
-    return AppsResumed(client.resume_apps([asked.words[0]]))
+    (app,) = asked.words
+    client = office.doing(asked.who, "apps resume", {"app": app}, deeds.all_resumed)
+    return Resumed(client.resume_apps([app]))
 
 
 def need_of(way: Way) -> DrawnNeed:
@@ -167,15 +169,15 @@ ROUTES = (
         path="/api/apps/{app}/pause",
         call=pause,
         summary="Begin none of its jobs, whoever wants them",
-        answers=AppsPaused,
+        answers=Paused,
         role=Role.OPERATE,
     ),
     Route(
         method="POST",
         path="/api/apps/{app}/resume",
         call=resume,
-        summary="Let its jobs begin",
-        answers=AppsResumed,
+        summary="Let the jobs of a paused app begin",
+        answers=Resumed,
         role=Role.OPERATE,
     ),
 )

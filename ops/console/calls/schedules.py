@@ -77,14 +77,14 @@ def schedules(office: Office, _: Asked[Nothing, Nothing]) -> Schedules:
 
 def pause(office: Office, asked: Asked[Nothing, Nothing]) -> Paused:
     ids = _known(office, asked.words[0])
-    ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, deeds.schedules_paused)
+    ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, deeds.all_paused)
     catalogue = office.catalogue if office.has_definitions else None
     return Paused(by_hand.pause(ledger, catalogue, ids))
 
 
 def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
     ids = _known(office, asked.words[0])
-    ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, deeds.schedules_resumed)
+    ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, deeds.all_resumed)
     return Resumed(by_hand.resume(ledger, ids))
 
 

@@ -1,0 +1,226 @@
+"""What is done by the console: each act by HTTP against a console that runs, and what the audit tells of it."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from jobs.states import State
+from ledger.reads.audits import Act, acts
+from tests.ops.caller import Caller, console
+from tests.ops.orders import drained, fatal, waiting
+from tests.ops.typist import Typist
+from tests.ops.weeks import APPS as TABLES
+
+SCHEDULES = {"schedules": [{"id": "nightly", "app": "fetch", "cron": "0 2 * * *", "key": "20261120_oslo"}]}
+BOXES = {"box": {"job_id": "{n}", "bash_cmd": "true", "archive": "manual"}}
+
+
+@pytest.fixture(scope="module")
+def desk(orders: Typist) -> Typist:
+    orders.apps("tables.json", TABLES)
+    orders.apps("times.json", SCHEDULES)
+    orders.apps("boxes.json", BOXES)
+    orders.environment["SLUICE_APPS"] = "orders.py,apps.json,tables.json,times.json,boxes.json"
+    return orders
+
+
+@pytest.fixture(scope="module")
+def caller(desk: Typist) -> Iterator[Caller]:
+    with console(desk) as caller:
+        yield caller
+
+
+class Notes:
+    """What the audit has got since the last look."""
+
+    def __init__(self, desk: Typist) -> None:
+        self._desk = desk
+        self._seen = {each.id for each in self._all()}
+
+    def new(self) -> list[Act]:
+        found = [each for each in self._all() if each.id not in self._seen]
+        self._seen |= {each.id for each in found}
+        return found
+
+    def one(self) -> tuple[str, Any, Any]:
+        """The only one: what was done, about what, and what it came to."""
+        (found,) = self.new()
+        assert found.who == "operate from 127.0.0.1"
+        return found.did, found.about, found.came_to
+
+    def _all(self) -> list[Act]:
+        return self._desk.ledger.transact(lambda tx: acts(tx, limit=1000))
+
+
+@pytest.fixture
+def notes(desk: Typist) -> Notes:
+    return Notes(desk)
+
+
+def done(caller: Caller, path: str, document: Any = None, status: int = 200) -> Any:
+    told = caller.posts(path, document)
+    assert told.status == status, told
+    return told.document
+
+
+def test_a_submission_is_taken_in_paused_let_go_and_cancelled(caller: Caller, notes: Notes) -> None:
+    wanted = {"app": "report", "key": "2026-11-01", "id": "november"}
+    assert done(caller, "/api/submissions", wanted, 202) == {"submission": "november", "state": "received"}
+    about = {"id": "november", "app": "report", "key": "2026-11-01"}
+    assert notes.one() == ("submit", about, {"submissions": ["november"]})
+    done(caller, "/api/submissions", wanted, 202)
+    assert notes.new() == []
+    assert done(caller, "/api/submissions/november/pause") == {"paused": "november", "held_back": 0}
+    assert notes.one() == ("pause", {"submission": "november"}, {"held_back": 0})
+    assert done(caller, "/api/submissions/november/resume") == {"resumed": "november", "let_go": 0}
+    assert notes.one() == ("resume", {"submission": "november"}, {"let_go": 0})
+    assert done(caller, "/api/submissions/november/cancel") == {"cancelled": 0}
+    assert notes.one() == ("cancel", {"submission": "november"}, {"cancelled": 0})
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "status"),
+    [
+        ("/api/submissions", {"app": "report", "compensates": "x"}, 422),
+        ("/api/submissions/none/cancel", {}, 422),
+        ("/api/submissions/none/pause", {}, 422),
+        ("/api/submissions/none/resume", {}, 422),
+        ("/api/jobs/report/20200101/cancel", {}, 422),
+        ("/api/jobs/report/20200101/retry", {}, 422),
+        ("/api/jobs/report/20200101/archive", {}, 422),
+        ("/api/jobs/report/20200101/resume", {"event": "go"}, 422),
+        ("/api/jobs/report/20200101/retry", {"rerun": "upstream"}, 400),
+        ("/api/sagas/order/999/force-done", {}, 422),
+        ("/api/sagas/order/999/retry-undo", {}, 422),
+        ("/api/schedules/none/pause", {}, 422),
+        ("/api/schedules/none/resume", {}, 422),
+        ("/api/schedules/none/fire", {}, 422),
+        ("/api/schedules/nightly/fire", {"due": "2026-11-20T03:00:00Z"}, 422),
+        ("/api/schedules/nightly/fire", {"due": "2026-11-20T02:00:00"}, 400),
+        ("/api/partitions/none/land", {"partitions": ["2024-04-01"]}, 422),
+        ("/api/partitions/events/land", {"partitions": ["April"]}, 422),
+        ("/api/partitions/events/land", {"partitions": []}, 400),
+        ("/api/apps/none/pause", {}, 422),
+    ],
+)
+def test_what_is_refused_is_not_written(
+    path: str, document: Any, status: int, caller: Caller, notes: Notes
+) -> None:
+    told = caller.posts(path, document)
+    assert (told.status, told.document["status"], notes.new()) == (status, status, [])
+
+
+def test_a_job_is_cancelled_and_run_again(caller: Caller, desk: Typist, notes: Notes) -> None:
+    done(caller, "/api/apps/nap/pause")
+    notes.new()
+    desk.asks("submit", "nap", "0")
+    with desk.starts("up"):
+        desk.waits_until("nap", "0", State.READY)
+    job = {"app": "nap", "key": "0"}
+    assert done(caller, "/api/jobs/nap/0/cancel") == {**job, "cancelled": 1, "undone_first": 0}
+    assert notes.one() == ("cancel", job, {"cancelled": 1})
+    assert caller.posts("/api/jobs/nap/0/cancel").status == 422
+    assert notes.new() == []
+    again = done(caller, "/api/jobs/nap/0/retry", {"rerun": "downstream"})
+    assert {word: again[word] for word in ("app", "key", "state")} == {**job, "state": "received"}
+    assert notes.one() == ("retry", {**job, "rerun": "downstream"}, {"submissions": [again["submission"]]})
+    assert done(caller, "/api/apps/nap/resume") == {"resumed": ["nap"]}
+    assert notes.one() == ("apps resume", {"app": "nap"}, {"resumed": ["nap"]})
+    drained(desk)
+    assert desk.asks("show", "nap", "0")["state"] == "succeeded"
+
+
+def test_an_app_is_paused_once(caller: Caller, notes: Notes) -> None:
+    assert done(caller, "/api/apps/mail/pause") == {"paused": ["mail"]}
+    assert notes.one() == ("apps pause", {"app": "mail"}, {"paused": ["mail"]})
+    assert done(caller, "/api/apps/mail/pause") == {"paused": []}
+    assert done(caller, "/api/apps/mail/resume") == {"resumed": ["mail"]}
+    assert [each.did for each in notes.new()] == ["apps resume"]
+
+
+def test_what_a_job_came_to_is_collected(caller: Caller, desk: Typist, notes: Notes) -> None:
+    desk.asks("submit", "box", "a b")
+    drained(desk)
+    path = f"/api/jobs/box/{quote('a b')}/archive"
+    assert done(caller, path) == {"archived": 1}
+    assert notes.one() == ("archive", {"app": "box", "key": "a b"}, {"archived": 1})
+    assert caller.posts(path).status == 422
+    assert notes.new() == []
+
+
+def test_a_saga_hears_what_it_waits_for(caller: Caller, desk: Typist, notes: Notes) -> None:
+    waiting(desk, "71")
+    said = {"event": "approved", "payload": {"ok": True}}
+    told = {"app": "order", "key": "71", "event": "approved"}
+    assert done(caller, "/api/jobs/order/71/resume", said) == {**told, "became": "resumed"}
+    assert notes.one() == ("resume", told, {"became": "resumed"})
+    events = desk.asks("saga", "show", "order", "71")["saga"]["events"]
+    assert [each["by"] for each in events] == ["the console, operate from 127.0.0.1"]
+
+
+def test_a_saga_that_has_begun_turns_back(caller: Caller, desk: Typist, notes: Notes) -> None:
+    waiting(desk, "72")
+    told = done(caller, "/api/jobs/order/72/cancel")
+    assert (told["cancelled"], told["undone_first"]) == (0, 1)
+    assert notes.one()[2] == {"cancelled": 0, "undone_first": 1}
+    drained(desk)
+    assert desk.asks("show", "order", "72")["state"] == "cancelled"
+
+
+def test_an_undo_that_failed_is_tried_again_or_counts_as_done(
+    caller: Caller, desk: Typist, notes: Notes
+) -> None:
+    lock = fatal(desk, "73")
+    again = done(caller, "/api/sagas/order/73/retry-undo")
+    about = {"app": "order", "key": "73"}
+    assert notes.one() == ("saga retry-undo", about, {"submissions": [again["submission"]]})
+    drained(desk)
+    forced = done(caller, "/api/sagas/order/73/force-done", {"note": "by hand"})
+    assert (forced["step"], forced["name"]) == (0, "Reserve")
+    assert notes.one() == ("saga force-done", {**about, "note": "by hand"}, {"forced": "Reserve"})
+    drained(desk)
+    assert desk.asks("show", "order", "73")["state"] == "failed"
+    lock.unlink()
+
+
+def test_a_schedule_is_paused_resumed_and_fired(caller: Caller, notes: Notes) -> None:
+    assert done(caller, "/api/schedules/nightly/pause") == {"paused": ["nightly"]}
+    assert notes.one() == ("schedules pause", {"schedules": ["nightly"]}, {"paused": ["nightly"]})
+    assert [each["coming"] for each in caller.reads("/api/schedules")["schedules"]] == [[]]
+    assert done(caller, "/api/schedules/nightly/resume") == {"resumed": ["nightly"]}
+    assert notes.one() == ("schedules resume", {"schedules": ["nightly"]}, {"resumed": ["nightly"]})
+    due = {"due": "2026-11-20T02:00:00Z"}
+    fired = done(caller, "/api/schedules/nightly/fire", due)
+    assert fired == {
+        "schedule": "nightly",
+        "submission": "schedule:nightly:2026-11-20T02:00:00Z",
+        **due,
+        "new": True,
+    }
+    assert notes.one() == ("schedules fire", {"schedule": "nightly", **due}, {"fired": True})
+    assert done(caller, "/api/schedules/nightly/fire", due)["new"] is False
+    assert notes.new() == []
+    assert done(caller, "/api/schedules/nightly/fire")["new"] is True
+    assert notes.one() == ("schedules fire", {"schedule": "nightly", "due": None}, {"fired": True})
+
+
+def test_partitions_land(caller: Caller, notes: Notes) -> None:
+    some = {"partitions": ["2024-05-01..2024-05-03"]}
+    assert done(caller, "/api/partitions/events/land", some) == {"table": "events", "landed": 3}
+    assert notes.one() == ("land", {"table": "events", **some}, {"landed": 3})
+    assert done(caller, "/api/partitions/events/land", some) == {"table": "events", "landed": 0}
+    assert notes.new() == []
+
+
+def test_the_audit_is_read_page_by_page_and_by_command(caller: Caller, desk: Typist) -> None:
+    for n in range(3):
+        done(caller, "/api/partitions/events/land", {"partitions": [f"2024-06-0{n + 1}"]})
+    first = caller.reads("/api/audit?limit=2")
+    second = caller.reads(f"/api/audit?limit=1&after={first['next']}")
+    told = [*first["audit"], *second["audit"]]
+    assert [each["about"]["partitions"] for each in told] == [[f"2024-06-0{n}"] for n in (3, 2, 1)]
+    assert desk.asks("audit", "--since", "1h")[:3] == told
+    assert desk.asks("audit", "--since", "0s") == []
+    assert "operate from 127.0.0.1" in desk.types("audit").out

@@ -1,0 +1,70 @@
+"""The page's files: each under its own path, and the page itself under every other."""
+
+from pathlib import Path
+
+import pytest
+
+from ops.console.exchange import Answer, Request
+from ops.console.files import Files
+
+PAGE = b"<!doctype html>"
+SCRIPT = b"export {}"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    folder = tmp_path / "page"
+    (folder / "assets" / "icons").mkdir(parents=True)
+    (folder / "index.html").write_bytes(PAGE)
+    (folder / "assets" / "main.js").write_bytes(SCRIPT)
+    (folder / "assets" / "icons" / "job.svg").write_bytes(b"<svg/>")
+    (folder / "assets" / "notes.md").write_bytes(b"not for the page")
+    (tmp_path / "secret.txt").write_bytes(b"not for anybody")
+    return Files(folder)
+
+
+def asked(files: Files, path: str, **headers: str) -> Answer:
+    return files.answer(Request(method="GET", path=path, headers=headers))
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind", "content"),
+    [
+        ("/", 200, "text/html; charset=utf-8", PAGE),
+        ("/jobs/report/20261120", 200, "text/html; charset=utf-8", PAGE),
+        ("/index.html", 200, "text/html; charset=utf-8", PAGE),
+        ("/assets/main.js", 200, "text/javascript; charset=utf-8", SCRIPT),
+        ("/assets/icons/job.svg", 200, "image/svg+xml", b"<svg/>"),
+        ("/secret.txt", 200, "text/html; charset=utf-8", PAGE),
+    ],
+)
+def test_a_path_has_its_file(path: str, status: int, kind: str, content: bytes, files: Files) -> None:
+    said = asked(files, path)
+    assert (said.status, said.kind, said.body) == (status, kind, content)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/none.js",
+        "/assets/",
+        "/assets/notes.md",
+        "/assets/../../secret.txt",
+        "/assets/%2e%2e/%2e%2e/secret.txt",
+        "/assets//main.js",
+    ],
+)
+def test_no_path_leads_elsewhere(path: str, files: Files) -> None:
+    assert asked(files, path).status == 404
+
+
+def test_who_has_it_is_not_sent_it_again(files: Files) -> None:
+    tag = asked(files, "/assets/main.js").headers["ETag"]
+    for known in (tag, f"W/{tag}", f'"another", {tag}'):
+        said = asked(files, "/assets/main.js", **{"if-none-match": known})
+        assert (said.status, said.body, said.headers["ETag"]) == (304, b"", tag)
+    assert asked(files, "/", **{"if-none-match": tag}).status == 200
+
+
+def test_without_a_page_there_are_the_calls_alone(tmp_path: Path) -> None:
+    assert asked(Files(tmp_path), "/").status == 404

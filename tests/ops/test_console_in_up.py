@@ -1,0 +1,48 @@
+"""The console of ``sluice up``: beside whatever that does, and never in its way."""
+
+import json
+import re
+import signal
+import socket
+
+from jobs.states import State
+from tests.ops.caller import Caller
+from tests.ops.typist import Typist, ended
+
+
+def test_what_is_asked_of_it_is_done_by_the_same_process(desk_of_module: Typist) -> None:
+    with desk_of_module.starts("up", "--listen", "127.0.0.1:0") as up:
+        assert up.stdout
+        told = next(line for line in up.stdout if "console" in line)
+        found = re.search(r"The console is at http://127\.0\.0\.1:(\d+)\.", told)
+        assert found
+        caller = Caller(int(found[1]))
+        assert caller.posts("/api/submissions", {"app": "report", "key": "20261106"}).status == 202
+        desk_of_module.waits_until("report", "20261106", State.SUCCEEDED)
+        assert caller.reads("/api/jobs/report/20261106")["state"] == "succeeded"
+        assert len(caller.reads("/api/workers")) == 1
+        up.send_signal(signal.SIGTERM)
+        assert ended(up).code == 0
+
+
+def test_where_somebody_else_listens_the_work_goes_on(desk_of_module: Typist) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = "127.0.0.1:{}".format(taken.getsockname()[1])
+        desk_of_module.asks("submit", "nap", "1")
+        said = desk_of_module.types("up", "--drain", "--listen", place)
+    assert said.code == 0
+    assert f"Nobody can listen at http://{place}" in said.err
+    assert len(said.err.splitlines()) == 1
+    assert desk_of_module.asks("show", "nap", "1")["state"] == "succeeded"
+
+
+def test_whoever_drains_or_wants_none_has_none(desk_of_module: Typist) -> None:
+    for words in (["--drain"], ["--drain", "--no-console"]):
+        assert json.loads(desk_of_module.types("up", *words, "--json").out)["console"] is None
+
+
+def test_a_place_that_others_can_reach_needs_a_token(desk_of_module: Typist) -> None:
+    said = desk_of_module.types("up", "--listen", "0.0.0.0:0")
+    assert (said.code, "there is no token" in said.err, said.out) == (2, True, "")
+    assert desk_of_module.types("up", "--listen", "nowhere").code == 2
+    assert desk_of_module.types("up", "--listen", "127.0.0.1:0", "--no-console").code == 2

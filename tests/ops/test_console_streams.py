@@ -1,0 +1,107 @@
+"""What is told as it happens: by streams of events, as many as there are seats for."""
+
+import http.client
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+
+import pytest
+
+from ops.console.server import SEATS
+from tests.ops.caller import TIMEOUT_S, Caller, console
+from tests.ops.typist import Typist
+
+
+@pytest.fixture(scope="module")
+def caller(desk_of_module: Typist) -> Iterator[Caller]:
+    with console(desk_of_module) as caller:
+        yield caller
+
+
+def until(events: Iterator[tuple[str, Any]], name: str, **words: Any) -> Any:
+    """The first event of this name that says so."""
+    return next(
+        told
+        for kind, told in events
+        if kind == name and all(told[word] == value for word, value in words.items())
+    )
+
+
+def test_a_job_and_its_submission_are_told_from_beginning_to_end(
+    caller: Caller, desk_of_module: Typist
+) -> None:
+    with caller.hears("job:report/20261105", "submission:fifth") as events:
+        caller.posts("/api/submissions", {"app": "report", "key": "20261105", "id": "fifth"})
+        assert until(events, "submission")["state"] == "received"
+        with desk_of_module.starts("up", "--no-console"):
+            ended = until(events, "submission", state="succeeded")
+        assert ended["progress"] == {"total": 3, "ended": 3, "failed": 0, "about": False}
+    with caller.hears("job:report/20261105") as events:
+        told = until(events, "job")
+        assert told == {
+            "app": "report",
+            "key": "20261105",
+            "state": "succeeded",
+            "round": 0,
+            "changed_at": told["changed_at"],
+            "paused": False,
+        }
+
+
+def test_the_overview_is_told_when_it_changes(caller: Caller) -> None:
+    with caller.hears("overview") as events:
+        before = until(events, "overview")["totals"].get("waiting", 0)
+        caller.posts("/api/apps/report/pause")
+        told = next(
+            told
+            for kind, told in events
+            if kind == "overview" and any(queue["paused"] for queue in told["queues"])
+        )
+        assert told["totals"].get("waiting", 0) == before
+    caller.posts("/api/apps/report/resume")
+
+
+def test_a_pause_of_a_schedule_is_told(caller: Caller, desk_of_module: Typist) -> None:
+    with caller.hears("schedules") as events:
+        assert until(events, "schedules")["schedules"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("", 400),
+        ("?watch=weather", 404),
+        ("?watch=job:report", 404),
+        ("?watch=job:/1", 404),
+        ("?watch=submission:", 404),
+        ("?" + "&".join(["watch=overview"] * 51), 400),
+        ("?listen=overview", 400),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(query: str, status: int, caller: Caller) -> None:
+    assert caller.gets(f"/api/events{query}").status == status
+
+
+def test_there_are_so_many_seats_and_places_beside_them(caller: Caller) -> None:
+    with ExitStack() as opened:
+        for _ in range(SEATS):
+            opened.enter_context(caller.hears("overview"))
+        told = caller.gets("/api/events?watch=overview")
+        assert (told.status, told.headers["Retry-After"]) == (503, "2")
+        assert caller.gets("/api/session").status == 200
+    with closing(http.client.HTTPConnection("127.0.0.1", caller.port, timeout=TIMEOUT_S)) as connection:
+        while True:
+            connection.request("GET", "/api/events?watch=overview")
+            response = connection.getresponse()
+            if response.status == 200:
+                assert response.readline() == b"retry: 2000\n"
+                break
+            response.read()
+
+
+def test_a_stream_ends_when_the_console_does(desk_of_module: Typist) -> None:
+    with ExitStack() as opened:
+        with console(desk_of_module) as caller:
+            events = opened.enter_context(caller.hears("overview"))
+            until(events, "overview")
+        assert [kind for kind, _ in events if kind] == []
