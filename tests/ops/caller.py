@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
@@ -12,6 +13,8 @@ from urllib.parse import quote
 from tests.ops.typist import Typist, ended
 
 TIMEOUT_S = 30
+#: What a stream is to tell it has told by then.
+HEARD_S = 60.0
 
 
 class Told(NamedTuple):
@@ -78,8 +81,9 @@ def console(typist: Typist, *words: str, **settings: str) -> Iterator[Caller]:
 
 
 def _events(lines: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
-    name = ""
+    name, deadline = "", time.monotonic() + HEARD_S
     for line in map(bytes.decode, lines):
+        assert time.monotonic() < deadline, "what was waited for has not been told"
         word, _, text = line.rstrip("\n").partition(": ")
         if word == "event":
             name = text

@@ -27,7 +27,7 @@ def test_what_is_asked_of_it_is_done_by_the_same_process(desk_of_module: Typist)
 
 def test_where_somebody_else_listens_the_work_goes_on(desk_of_module: Typist) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        place = "127.0.0.1:{}".format(taken.getsockname()[1])
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
         desk_of_module.asks("submit", "nap", "1")
         said = desk_of_module.types("up", "--drain", "--listen", place)
     assert said.code == 0

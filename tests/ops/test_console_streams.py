@@ -1,6 +1,7 @@
 """What is told as it happens: by streams of events, as many as there are seats for."""
 
 import http.client
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from typing import Any
@@ -31,7 +32,9 @@ def test_a_job_and_its_submission_are_told_from_beginning_to_end(
     caller: Caller, desk_of_module: Typist
 ) -> None:
     with caller.hears("job:report/20261105", "submission:fifth") as events:
-        caller.posts("/api/submissions", {"app": "report", "key": "20261105", "id": "fifth"})
+        caller.posts(
+            "/api/submissions", {"app": "report", "key": "20261105", "id": "fifth", "push": "wanted"}
+        )
         assert until(events, "submission")["state"] == "received"
         with desk_of_module.starts("up", "--no-console"):
             ended = until(events, "submission", state="succeeded")
@@ -82,21 +85,34 @@ def test_what_cannot_be_watched_is_refused(query: str, status: int, caller: Call
     assert caller.gets(f"/api/events{query}").status == status
 
 
-def test_there_are_so_many_seats_and_places_beside_them(caller: Caller) -> None:
-    with ExitStack() as opened:
+def test_there_are_so_many_seats_and_places_beside_them(desk_of_module: Typist) -> None:
+    with console(desk_of_module) as caller, ExitStack() as opened:
         for _ in range(SEATS):
             opened.enter_context(caller.hears("overview"))
         told = caller.gets("/api/events?watch=overview")
         assert (told.status, told.headers["Retry-After"]) == (503, "2")
         assert caller.gets("/api/session").status == 200
+
+
+def test_who_hangs_up_leaves_his_seat(desk_of_module: Typist) -> None:
+    with console(desk_of_module) as caller:
+        with ExitStack() as opened:
+            for _ in range(SEATS):
+                opened.enter_context(caller.hears("overview"))
+        _finds_a_seat(caller)
+
+
+def _finds_a_seat(caller: Caller) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
     with closing(http.client.HTTPConnection("127.0.0.1", caller.port, timeout=TIMEOUT_S)) as connection:
-        while True:
+        while time.monotonic() < deadline:
             connection.request("GET", "/api/events?watch=overview")
             response = connection.getresponse()
             if response.status == 200:
                 assert response.readline() == b"retry: 2000\n"
-                break
+                return
             response.read()
+    raise AssertionError("all seats are taken")
 
 
 def test_a_stream_ends_when_the_console_does(desk_of_module: Typist) -> None:
