@@ -39,6 +39,11 @@ COMMANDS = (
         module="ops.cli.commands.freshness",
     ),
     Command(word="workers", help="who is there, and what they hold", module="ops.cli.commands.workers"),
+    Command(
+        word="demand",
+        help="how many jobs there are to run at once, by app",
+        module="ops.cli.commands.demand",
+    ),
     Command(word="console", help="the page in a browser, and its calls", module="ops.cli.commands.console"),
     Command(word="audit", help="what was done by the console, by whom", module="ops.cli.commands.audit"),
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),

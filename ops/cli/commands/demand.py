@@ -1,0 +1,58 @@
+"""``sluice demand``: how many jobs could be run at once, by app. What keeps workers for them asks for its JSON."""
+
+import argparse
+
+from jobs.durations import parse_duration_s
+from jobs.errors import BadRequest
+from ledger.reads.demand import HORIZON_S, Demand
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Block, Table
+from ops.demand import Wanted, wanted
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("app", nargs="*", help="these alone")
+    parser.add_argument(
+        "--horizon",
+        type=_horizon,
+        default=HORIZON_S,
+        metavar="TIME",
+        help=f"count what will be ready within so long; {HORIZON_S:g}s if not given",
+    )
+
+
+def run(desk: Desk, options: Options) -> int:
+    apps = list(dict.fromkeys(options.app))
+    catalogue = desk.catalogue if desk.settings.apps else None
+    if catalogue is not None and (unknown := [app for app in apps if app not in catalogue]):
+        raise BadRequest(
+            f"There is no app {', '.join(unknown)}.", advice="`sluice apps show` lists what there is."
+        )
+    found = Installation(desk).ask(
+        lambda tx: wanted(tx, apps, catalogue=catalogue, horizon_s=options.horizon)
+    )
+    desk.output.answer(found, _table(found))
+    return DONE
+
+
+def _table(found: Wanted) -> Block:
+    return Table(
+        ("app", "demand", "ready", "running", "soon", "blocked", "elsewhere"),
+        [_row(each) for each in found.apps],
+        empty="There is nothing to do.",
+    )
+
+
+def _row(each: Demand) -> tuple[object, ...]:
+    most = f"{each.demand} or more" if each.at_least else each.demand
+    return each.app, most, each.ready, each.running, each.soon, each.blocked, each.elsewhere
+
+
+def _horizon(text: str) -> float:
+    try:
+        return parse_duration_s(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
