@@ -29,6 +29,9 @@ SELECT queue FROM unnest(%(queues)s::text[]) WITH ORDINALITY AS asked (queue, pl
 WHERE NOT EXISTS (SELECT 1 FROM worker WHERE {_ALIVE} AND (worker.queues = '{{}}' OR queue = ANY(worker.queues)))
 ORDER BY place
 """
+_AT_WORK = f"""
+SELECT count(*) FROM worker WHERE {_ALIVE} AND worker.host = %(host)s AND worker.queues = %(queues)s::text[]
+"""
 # A parcel's jobs are claimed together and run one by one, so more may be running than there are threads.
 _CREW = f"""
 SELECT count(*) AS workers, coalesce(sum(threads), 0) AS threads, coalesce(sum(least(threads, running)), 0) AS busy
@@ -110,6 +113,11 @@ def workers(tx: Tx) -> list[Worker]:
 def servers(tx: Tx, queue: str) -> int:
     """How many living workers take from this queue."""
     return int(tx.column(_SERVED, queue=queue)[0])
+
+
+def at_work(tx: Tx, host: str, queues: Sequence[str]) -> int:
+    """How many living workers of this host were given these queues, in this order."""
+    return int(tx.column(_AT_WORK, host=host, queues=list(queues))[0])
 
 
 def unserved(tx: Tx, queues: Sequence[str]) -> list[str]:

@@ -122,6 +122,17 @@ COMMANDS = (
         ),
     ),
     Group(
+        word="deploy",
+        help="write files that run all of it elsewhere: kubernetes",
+        commands=(
+            Command(
+                word="kubernetes",
+                help="manifests, with workers and scalers for the apps",
+                module="ops.cli.commands.deploy_kubernetes",
+            ),
+        ),
+    ),
+    Group(
         word="db",
         help="look after the ledger: upgrade, check, prune, announce",
         commands=(

@@ -4,6 +4,7 @@ import argparse
 
 from jobs.durations import parse_duration_s
 from jobs.errors import BadRequest
+from jobs.states import State
 from ledger.reads.demand import HORIZON_S, Demand
 from ops.cli.command import Options
 from ops.cli.desk import Desk
@@ -40,7 +41,7 @@ def run(desk: Desk, options: Options) -> int:
 
 def _table(found: Wanted) -> Block:
     return Table(
-        ("app", "demand", "ready", "running", "soon", "blocked", "elsewhere"),
+        ("app", "demand", State.READY.value, State.RUNNING.value, "soon", "blocked", "elsewhere"),
         [_row(each) for each in found.apps],
         empty="There is nothing to do.",
     )

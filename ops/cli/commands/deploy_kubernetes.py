@@ -1,0 +1,115 @@
+"""``sluice deploy kubernetes``: manifests for all of it, with workers and scalers for the apps that there are."""
+
+import argparse
+import re
+from pathlib import Path
+
+from jobs.durations import parse_duration_s
+from jobs.errors import BadRequest
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.page import Line, Table
+from ops.deploy.bundle import Terms, bundle
+from ops.deploy.groups import Group, group, read_groups
+
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]*")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", type=Path, default=Path("kubernetes"), metavar="DIR", help="%(default)s")
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME=APP,…",
+        help="these share workers; may be repeated",
+    )
+    parser.add_argument("--namespace", type=_namespace, default="sluice", help="%(default)s")
+    parser.add_argument("--image", type=_image, default="sluice:latest", help="%(default)s")
+    parser.add_argument("--threads", type=_positive, default=4, help="jobs at once in a worker: %(default)s")
+    parser.add_argument(
+        "--grace",
+        type=_grace_s,
+        default=20,
+        metavar="TIME",
+        help="what a worker that is to stop has for what it runs: 20s; as long as your jobs take is better",
+    )
+    parser.add_argument(
+        "--least", type=_number, default=0, metavar="N", help="workers of a group: %(default)s"
+    )
+    parser.add_argument(
+        "--most", type=_positive, default=10, metavar="N", help="workers of a group: %(default)s"
+    )
+    parser.add_argument("--broker-is", choices=("rabbitmq", "redis"), default="rabbitmq", help="%(default)s")
+
+
+def run(desk: Desk, options: Options) -> int:
+    if options.least > options.most:
+        raise BadRequest(f"--least {options.least} is more than --most {options.most}.")
+    groups = group(desk.catalogue, read_groups(options.group))
+    written = _write(options.output, bundle(groups, _terms(options)))
+    rows = [(f"sluice-worker-{each.name}", ", ".join(each.apps)) for each in groups]
+    desk.output.answer(
+        {"written": written, "workers": [_document(each) for each in groups]},
+        Table(("workers", "for"), rows, prose=True),
+        Line(f"{len(written)} files are in {options.output}. Next: kubectl apply -k {options.output}"),
+    )
+    return DONE
+
+
+def _terms(options: Options) -> Terms:
+    return Terms(
+        namespace=options.namespace,
+        image=options.image,
+        threads=options.threads,
+        grace_s=options.grace,
+        least=options.least,
+        most=options.most,
+        rabbitmq=options.broker_is == "rabbitmq",
+    )
+
+
+def _write(folder: Path, texts: dict[str, str]) -> list[str]:
+    for path, text in texts.items():
+        place = folder / path
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        except OSError as error:
+            raise BadRequest(f"It cannot be written: {error.strerror}.", where=str(place)) from None
+    return sorted(texts)
+
+
+def _document(group: Group) -> dict[str, object]:
+    return {"name": f"sluice-worker-{group.name}", "apps": list(group.apps)}
+
+
+def _namespace(text: str) -> str:
+    if not _NAMESPACE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} has to be small letters, digits and dashes")
+    return text
+
+
+def _image(text: str) -> str:
+    if not _IMAGE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no image, like registry.example/sluice:1.0")
+    return text
+
+
+def _grace_s(text: str) -> int:
+    try:
+        return round(parse_duration_s(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _positive(text: str) -> int:
+    return max(_number(text), 1)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return int(text)

@@ -1,0 +1,102 @@
+"""A folder that `kubectl apply -k` takes: the base for all, and workers and scalers for each group of apps."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from string import Template
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from ops.deploy.groups import Group
+
+#: A worker is killed so long after its grace time: it has to hear of its end, hand back what is left and say goodbye.
+AFTER_GRACE_S = 25
+_HERE = files("ops.deploy") / "kubernetes"
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """``threads`` is how many jobs a worker runs at once, ``grace_s`` how long it may finish them once it is to stop;
+    there are ``least`` to ``most`` workers of a group."""
+
+    namespace: str
+    image: str
+    threads: int
+    grace_s: int
+    least: int
+    most: int
+    rabbitmq: bool
+
+
+def bundle(groups: Sequence[Group], terms: Terms) -> dict[str, str]:
+    """Each file's path in the folder, and what stands in it."""
+    base = {f"base/{name}": text for name, text in _texts("") if name.endswith(".yaml")}
+    forms = dict(_texts("forms"))
+    given = [{**_words(terms), **_words_of(each)} for each in groups]
+    authentication = [forms["console_authentication.yaml"]]
+    if terms.rabbitmq:
+        authentication.append(forms["rabbitmq_authentication.yaml"])
+    return {
+        **base,
+        "kustomization.yaml": _filled(forms["kustomization.yaml"], _words(terms)),
+        "workers.yaml": _documents(_filled(forms["worker.yaml"], words) for words in given),
+        "scaling.yaml": _documents(
+            [
+                *authentication,
+                *(
+                    _filled(forms["scaler.yaml"], words) + _queue_triggers(forms, each, terms)
+                    for each, words in zip(groups, given, strict=True)
+                ),
+            ]
+        ),
+    }
+
+
+def _queue_triggers(forms: Mapping[str, str], group: Group, terms: Terms) -> str:
+    if not terms.rabbitmq:
+        return ""
+    form = forms["queue_trigger.yaml"]
+    return "".join(_filled(form, {**_words(terms), "queue": app}) for app in group.apps)
+
+
+def _words(terms: Terms) -> dict[str, str]:
+    name, tag = _parts(terms.image)
+    return {
+        "namespace": terms.namespace,
+        "image": name,
+        "tag": tag,
+        "threads": str(terms.threads),
+        "grace": f"{terms.grace_s}s",
+        "termination_s": str(terms.grace_s + AFTER_GRACE_S),
+        "least": str(terms.least),
+        "most": str(terms.most),
+    }
+
+
+def _words_of(group: Group) -> dict[str, str]:
+    return {
+        "name": f"sluice-worker-{group.name}",
+        "apps": ", ".join(group.apps),
+        "queues": ",".join(group.apps),
+        "query": "&".join(f"app={quote(app, safe='')}" for app in group.apps),
+    }
+
+
+def _parts(image: str) -> tuple[str, str]:
+    """Its name and its tag. A colon before the last slash is of a port."""
+    name, colon, tag = image.rpartition(":")
+    return (name, tag) if colon and "/" not in tag else (image, "latest")
+
+
+def _texts(folder: str) -> Iterator[tuple[str, str]]:
+    place = _HERE / folder if folder else _HERE
+    for file in sorted(place.iterdir(), key=lambda each: each.name):
+        if file.is_file():
+            yield file.name, file.read_text()
+
+
+def _filled(form: str, words: Mapping[str, str]) -> str:
+    return Template(form).substitute(words)
+
+
+def _documents(texts: Iterator[str] | Sequence[str]) -> str:
+    return "---\n".join(texts)

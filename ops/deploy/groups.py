@@ -1,0 +1,57 @@
+"""Which apps share workers. Each app has some of its own unless it is named in a group."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from ops.deploy.names import LENGTH_MAX, is_name, name_of
+
+
+class Group(Struct, frozen=True):
+    """``name`` is one that Kubernetes takes."""
+
+    name: str
+    apps: tuple[str, ...]
+
+
+def read_groups(texts: Iterable[str]) -> list[Group]:
+    """``name=app1,app2`` each."""
+    return [_read(text) for text in texts]
+
+
+def group(catalogue: Catalogue, groups: Sequence[Group]) -> list[Group]:
+    """The groups, and one for each app that is in none, in the order of the definitions. BadRequest where a group names
+    an app that is not there, or that is in another, or where two would have one name."""
+    grouped: dict[str, Group] = {}
+    for each in groups:
+        for app in each.apps:
+            if app not in catalogue:
+                raise BadRequest(f"There is no app {app}.", where=f"group {each.name}")
+            if app in grouped:
+                raise BadRequest(f"{app} is in two groups.", where=f"{grouped[app].name}, {each.name}")
+            grouped[app] = each
+    found = dict.fromkeys(grouped.get(app) or Group(name_of(app), (app,)) for app in catalogue.queues)
+    by_name: dict[str, Group] = {}
+    for each in found:
+        if each.name in by_name:
+            raise BadRequest(
+                f"Two groups are called {each.name}.",
+                where=f"{', '.join(by_name[each.name].apps)} and {', '.join(each.apps)}",
+                advice="Choose another name for the one that you name.",
+            )
+        by_name[each.name] = each
+    return list(found)
+
+
+def _read(text: str) -> Group:
+    name, _, listed = text.partition("=")
+    apps = tuple(dict.fromkeys(filter(None, (part.strip() for part in listed.split(",")))))
+    if not is_name(name) or not apps:
+        raise BadRequest(
+            f"{text!r} is no group.",
+            advice="Write --group name=app1,app2; a name has small letters, digits and dashes,"
+            f" {LENGTH_MAX} at the most.",
+        )
+    return Group(name, apps)

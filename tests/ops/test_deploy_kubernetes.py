@@ -1,0 +1,268 @@
+"""``sluice deploy kubernetes``: what it writes is what Kubernetes and KEDA take, and its parts fit together."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import jsonschema
+import kubernetes_validate
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.durations import parse_duration_s
+from ops.cli.main import main
+from ops.deploy.names import is_name, name_of
+from tests.ops import keda
+from tests.ops.deployed import settings, understood
+from tests.ops.typist import ROOT
+
+SHOPS = ["fetch", "clean", "report", "publish"]
+APP = {"job_id": "{x}", "bash_cmd": "true"}
+#: The oldest and the newest that these manifests are for.
+VERSIONS = ("1.27.1", "1.37.0")
+#: What containers are given that is not read by Sluice.
+OTHERS = {"RABBITMQ_MANAGEMENT_URL"}
+
+Manifests = list[dict[str, Any]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SLUICE_APPS", "jobs.examples.shops")
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path / "home"))
+    return tmp_path / "made"
+
+
+def _made(folder: Path, *words: str, apps: dict[str, Any] | None = None) -> Manifests:
+    given_apps = []
+    if apps is not None:
+        folder.mkdir(exist_ok=True)
+        (folder / "apps.json").write_text(json.dumps(apps))
+        given_apps = ["--apps", str(folder / "apps.json")]
+    assert main([*given_apps, "deploy", "kubernetes", "--output", str(folder), *words]) == 0
+    return [*_listed(folder)]
+
+
+def _listed(folder: Path) -> Iterator[dict[str, Any]]:
+    """All that a kustomization comes to, without what kustomize itself changes."""
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    for resource in kustomization["resources"]:
+        place = folder / resource
+        if place.is_dir():
+            yield from _listed(place)
+        else:
+            yield from yaml.safe_load_all(place.read_text())
+
+
+def _of(manifests: Manifests, kind: str) -> dict[str, dict[str, Any]]:
+    return {each["metadata"]["name"]: each for each in manifests if each["kind"] == kind}
+
+
+def _pods(manifests: Manifests) -> dict[str, dict[str, Any]]:
+    owners = {**_of(manifests, "Deployment"), **_of(manifests, "Job")}
+    return {name: owner["spec"]["template"] for name, owner in owners.items()}
+
+
+def _container(pod: dict[str, Any]) -> dict[str, Any]:
+    (container,) = pod["spec"]["containers"]
+    found: dict[str, Any] = container
+    return found
+
+
+def test_all_of_it_is_what_kubernetes_and_keda_take(folder: Path) -> None:
+    kinds = set()
+    secret = yaml.safe_load((ROOT / "ops/deploy/kubernetes/secret.example.yaml").read_text())
+    for manifest in [*_made(folder), secret]:
+        kinds.add(manifest["kind"])
+        if manifest["kind"] in keda.SCHEMAS:
+            jsonschema.validate(manifest, keda.SCHEMAS[manifest["kind"]])
+        else:
+            for version in VERSIONS:
+                kubernetes_validate.validate(manifest, version, strict=True)
+    assert kinds == {
+        *("ConfigMap", "Job", "Deployment", "Service", "PodDisruptionBudget", "Secret"),
+        *("ScaledObject", "TriggerAuthentication"),
+    }
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations, and is not here")
+def test_kubectl_builds_it(folder: Path) -> None:
+    made = _made(folder, "--namespace", "jobs", "--image", "registry.example:5000/sluice:1.2")
+    built = subprocess.run(["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=True)
+    manifests = [*yaml.safe_load_all(built.stdout)]
+    assert len(manifests) == len(made)
+    assert {each["metadata"]["namespace"] for each in manifests} == {"jobs"}
+    images = {_container(pod)["image"] for pod in _pods(manifests).values()}
+    assert images == {"registry.example:5000/sluice:1.2"}
+
+
+def test_each_app_has_workers_and_a_scaler_that_asks_for_it(folder: Path) -> None:
+    manifests = _made(folder, "--threads", "3", "--most", "7", "--namespace", "jobs")
+    workers, scalers = _of(manifests, "Deployment"), _of(manifests, "ScaledObject")
+    assert scalers.keys() == {f"sluice-worker-{app}" for app in SHOPS}
+    for app in SHOPS:
+        spec = scalers[f"sluice-worker-{app}"]["spec"]
+        assert (spec["minReplicaCount"], spec["maxReplicaCount"]) == (0, 7)
+        by_ledger, by_queue = spec["triggers"]
+        url = urlsplit(by_ledger["metadata"]["url"])
+        assert (url.path, parse_qs(url.query)) == ("/api/demand", {"app": [app]})
+        assert url.hostname == "sluice-console.jobs.svc"
+        assert by_ledger["metadata"]["targetValue"] == "3"
+        # By AMQP nobody would count what a consumer holds.
+        assert (by_queue["metadata"]["queueName"], by_queue["metadata"]["protocol"]) == (app, "http")
+        worker = workers[spec["scaleTargetRef"]["name"]]
+        assert "replicas" not in worker["spec"]
+        command = _container(worker["spec"]["template"])["command"]
+        assert command[-4:] == ["--queues", app, "--threads", "3"]
+
+
+def test_grouped_apps_share_workers_and_their_scaler_asks_for_all_of_them(folder: Path) -> None:
+    manifests = _made(folder, "--group", "nightly=fetch,clean", "--broker-is", "redis")
+    scalers = _of(manifests, "ScaledObject")
+    assert list(scalers) == ["sluice-worker-nightly", "sluice-worker-report", "sluice-worker-publish"]
+    (trigger,) = scalers["sluice-worker-nightly"]["spec"]["triggers"]
+    assert parse_qs(urlsplit(trigger["metadata"]["url"]).query) == {"app": ["fetch", "clean"]}
+    assert "sluice-rabbitmq" not in _of(manifests, "TriggerAuthentication")
+
+
+def test_every_queue_is_served(folder: Path) -> None:
+    pods = _pods(_made(folder, "--group", "nightly=fetch,clean"))
+    served = [
+        queue
+        for pod in pods.values()
+        for word, queues in zip(_container(pod)["command"], _container(pod)["command"][1:], strict=False)
+        if word == "--queues"
+        for queue in queues.split(",")
+    ]
+    assert sorted(served) == sorted([*SHOPS, "planner", "groomer", "scheduler"])
+
+
+def test_what_is_selected_and_named_is_there(folder: Path) -> None:
+    manifests = _made(folder)
+    pods, secret = _pods(manifests), _secret_keys()
+    labels = [pod["metadata"]["labels"].items() for pod in pods.values()]
+    for kind in ("Deployment", "Service", "PodDisruptionBudget"):
+        for each in _of(manifests, kind).values():
+            selector = each["spec"]["selector"]
+            assert any(selector.get("matchLabels", selector).items() <= of_pod for of_pod in labels)
+    for deployment in _of(manifests, "Deployment").values():
+        chosen = deployment["spec"]["selector"]["matchLabels"].items()
+        assert [chosen <= of_pod for of_pod in labels].count(True) == 1
+    for pod in pods.values():
+        for source in _container(pod).get("envFrom", []):
+            assert source["configMapRef"]["name"] in _of(manifests, "ConfigMap")
+        for variable in _container(pod).get("env", []):
+            assert "value" in variable or variable["valueFrom"]["secretKeyRef"]["key"] in secret
+        volumes = {volume["name"] for volume in pod["spec"].get("volumes", [])}
+        assert volumes == {mount["name"] for mount in _container(pod).get("volumeMounts", [])}
+    authentications = _of(manifests, "TriggerAuthentication")
+    for authentication in authentications.values():
+        assert all(each["key"] in secret for each in authentication["spec"]["secretTargetRef"])
+    for scaler in _of(manifests, "ScaledObject").values():
+        names = {trigger["authenticationRef"]["name"] for trigger in scaler["spec"]["triggers"]}
+        assert names <= authentications.keys()
+
+
+def test_what_is_started_is_understood_and_what_is_set_has_a_meaning(folder: Path) -> None:
+    manifests = _made(folder, "--grace", "10m")
+    known = settings()
+    assert _secret_keys() - OTHERS <= known
+    assert _of(manifests, "ConfigMap")["sluice"]["data"].keys() <= known
+    for pod in _pods(manifests).values():
+        container = _container(pod)
+        understood(container["command"])
+        assert {variable["name"] for variable in container["env"]} <= known
+        for probe in ("readinessProbe", "livenessProbe"):
+            if "exec" in container.get(probe, {}):
+                understood(container[probe]["exec"]["command"])
+
+
+def test_nobody_is_killed_within_his_grace_time(folder: Path) -> None:
+    manifests = _made(folder, "--grace", "10m")
+    usual = _of(manifests, "ConfigMap")["sluice"]["data"]["SLUICE_GRACE"]
+    for name, pod in _pods(manifests).items():
+        if name in ("sluice-migrate", "sluice-console"):
+            continue
+        own = {each["name"]: each.get("value") for each in _container(pod)["env"]}
+        grace_s = parse_duration_s(own.get("SLUICE_GRACE") or usual)
+        assert pod["spec"]["terminationGracePeriodSeconds"] >= grace_s + 10, name
+        assert grace_s == (20 if name == "sluice-control" else 600)
+
+
+def test_every_pod_is_restricted(folder: Path) -> None:
+    """As the pod security standard of that name asks."""
+    for pod in _pods(_made(folder)).values():
+        shared, own = pod["spec"]["securityContext"], _container(pod)["securityContext"]
+        assert shared["runAsNonRoot"] is True
+        assert shared["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert own["allowPrivilegeEscalation"] is False
+        assert own["readOnlyRootFilesystem"] is True
+        assert own["capabilities"] == {"drop": ["ALL"]}
+        assert pod["spec"]["automountServiceAccountToken"] is False
+
+
+def test_it_is_the_same_each_time(folder: Path, tmp_path: Path) -> None:
+    _made(folder)
+    _made(tmp_path / "again")
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*.yaml"))
+    assert [(folder / each).read_text() for each in files] == [
+        (tmp_path / "again" / each).read_text() for each in files
+    ]
+
+
+def test_apps_whose_names_kubernetes_does_not_take_get_others(folder: Path) -> None:
+    apps = ["a", "A", "a.b", "a_b", "a-b", "b" * 60]
+    manifests = _made(folder, apps=dict.fromkeys(apps, APP))
+    scalers = _of(manifests, "ScaledObject")
+    asked = [
+        parse_qs(urlsplit(each["spec"]["triggers"][0]["metadata"]["url"]).query)["app"]
+        for each in scalers.values()
+    ]
+    assert asked == [[app] for app in apps]
+    assert {"sluice-worker-a", "sluice-worker-a-b"} < scalers.keys()
+    for manifest in manifests:
+        if manifest["kind"] in keda.SCHEMAS:
+            jsonschema.validate(manifest, keda.SCHEMAS[manifest["kind"]])
+
+
+@given(st.lists(st.from_regex(r"[A-Za-z][A-Za-z0-9_.-]{0,79}", fullmatch=True), unique=True, min_size=1))
+def test_names_are_names_and_no_two_apps_have_one(apps: list[str]) -> None:
+    names = [name_of(app) for app in apps]
+    assert all(is_name(name) for name in names)
+    assert len(set(names)) == len(apps)
+    # What is added before the name leaves it one that a label can have.
+    assert all(len(f"keda-hpa-sluice-worker-{name}") <= 63 for name in names)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--group", "nightly"], "is no group"),
+        (["--group", "Nightly=fetch"], "is no group"),
+        (["--group", "nightly=fetch,mail"], "There is no app mail"),
+        (["--group", "one=fetch", "--group", "two=fetch"], "in two groups"),
+        (["--group", "report=fetch,clean"], "Two groups are called report"),
+        (["--namespace", "Jobs"], "small letters"),
+        (["--image", "a b"], "is no image"),
+        (["--grace", "soon"], "is not a duration"),
+        (["--least", "4", "--most", "3"], "--least 4 is more"),
+        (["--most", "many"], "is no number"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(
+    words: list[str], told: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["deploy", "kubernetes", "--output", str(folder), *words]) == 2
+    assert told in capfd.readouterr().err
+    assert not folder.exists()
+
+
+def _secret_keys() -> set[str]:
+    text = (ROOT / "ops/deploy/kubernetes/secret.example.yaml").read_text()
+    return set(yaml.safe_load(text)["stringData"])
