@@ -44,6 +44,11 @@ COMMANDS = (
         help="how many jobs there are to run at once, by app",
         module="ops.cli.commands.demand",
     ),
+    Command(
+        word="autoscale",
+        help="keep as many workers here as there is work for",
+        module="ops.cli.commands.autoscale",
+    ),
     Command(word="console", help="the page in a browser, and its calls", module="ops.cli.commands.console"),
     Command(word="audit", help="what was done by the console, by whom", module="ops.cli.commands.audit"),
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),

@@ -1,0 +1,135 @@
+"""Looks, decides, and has it done: once for each watch, over and over."""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from actors.settings import Settings
+from jobs.errors import Unreachable
+from ledger.connection import Ledger, Tx
+from ledger.reads import fleet
+from ops.autoscale.crew import Crew, Gone
+from ops.autoscale.deciding import Memory, Seen, Terms, decide
+from ops.autoscale.watch import Watch
+from ops.demand import wanted
+
+#: Says one line to people.
+Say = Callable[[str], None]
+
+
+class Look(Struct, frozen=True):
+    """How many jobs could be run at once, by watch, or None where the ledger does not say; and how many jobs each
+    process of this machine holds, by its id."""
+
+    demand: Mapping[str, int | None]
+    held: Mapping[int, int]
+
+
+class Post(Struct):
+    """A watch, and what is kept for it."""
+
+    watch: Watch
+    terms: Terms
+    crew: Crew
+    memory: Memory = Memory()
+
+
+class Keeper:
+    def __init__(self, ledger: Ledger, posts: Sequence[Post], say: Say) -> None:
+        self._ledger = ledger
+        self._posts = posts
+        self._say = say
+        self._answers = True
+
+    def step(self) -> None:
+        """One look, and what follows from it."""
+        look = self._look()
+        for post in self._posts:
+            gone = post.crew.look()
+            self._tell_of(post, gone)
+            seen = Seen(
+                at_s=time.monotonic(),
+                demand=look.demand[post.watch.name],
+                working=post.crew.working,
+                leaving=post.crew.leaving,
+                lived_s=tuple(each.lived_s for each in gone if not each.asked),
+            )
+            decision = decide(post.terms, post.memory, seen)
+            post.memory = decision.memory
+            self._carry_out(post, decision.start, decision.send_away, look)
+
+    def send_all_away(self) -> None:
+        for post in self._posts:
+            post.crew.send_all_away()
+
+    def wait(self) -> bool:
+        """Whether some are still there."""
+        for post in self._posts:
+            self._tell_of(post, post.crew.look())
+        return any(post.crew.leaving or post.crew.working for post in self._posts)
+
+    def kill(self) -> None:
+        for post in self._posts:
+            post.crew.kill()
+
+    def _look(self) -> Look:
+        names = [post.watch.name for post in self._posts]
+        try:
+            found = self._ledger.transact(self._read)
+        except Unreachable as error:
+            if self._answers:
+                self._say(f"Everybody stays as long as nobody says how much there is to do. {error.what}")
+            self._answers = False
+            return Look(dict.fromkeys(names), {})
+        if not self._answers:
+            self._say("The ledger answers again.")
+        self._answers = True
+        return found
+
+    def _read(self, tx: Tx) -> Look:
+        apps = sorted({app for post in self._posts for app in post.watch.apps})
+        demand = {each.app: each.demand for each in wanted(tx, apps).apps} if apps else {}
+        here = socket.gethostname()
+        return Look(
+            {post.watch.name: sum(demand[app] for app in post.watch.apps) for post in self._posts},
+            {worker.pid: worker.running for worker in fleet.workers(tx) if worker.host == here},
+        )
+
+    def _carry_out(self, post: Post, start: int, send_away: int, look: Look) -> None:
+        demand = look.demand[post.watch.name]
+        why = "" if demand is None else f", for a demand of {demand}"
+        if start:
+            pids = _listed(post.crew.start(start))
+            self._say(f"{post.watch.name}: started {pids}{why}; {post.crew.working} are at work.")
+        if send_away:
+            pids = _listed(post.crew.send_away(send_away, look.held))
+            self._say(f"{post.watch.name}: told {pids} to go{why}; {post.crew.working} stay.")
+
+    def _tell_of(self, post: Post, gone: Sequence[Gone]) -> None:
+        for each in gone:
+            how = "has gone" if each.asked else f"ended by itself after {each.lived_s:.0f} s"
+            self._say(f"{post.watch.name}: {each.pid} {how}, with exit code {each.code}.")
+
+
+def command(watch: Watch, *, threads: int, processes: int) -> list[str]:
+    """How a worker is started. What is secret stands in its environment."""
+    words = ["--queues", watch.name, "--threads", str(threads), "--processes", str(processes)]
+    return [sys.executable, "-m", "actors.worker", *words]
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """Ours, and in it what our own command line said."""
+    given = {
+        "SLUICE_APPS": ",".join(settings.apps),
+        "SLUICE_LEDGER_URL": settings.ledger_url,
+        "SLUICE_BROKER_URL": settings.broker_url,
+    }
+    return {**os.environ, **{name: value for name, value in given.items() if value}}
+
+
+def _listed(pids: Sequence[int]) -> str:
+    return ", ".join(map(str, pids))

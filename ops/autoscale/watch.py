@@ -1,0 +1,64 @@
+"""Which queues share workers here, and how many of those there may be: ``app1,app2=1..4``."""
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from broker.messages import CONTROL
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from ops.autoscale.deciding import Bounds
+
+#: More workers than these on one machine are a slip of the pen.
+MOST = 1000
+_BOUNDS = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
+
+
+class Watch(Struct, frozen=True):
+    """The workers of these queues."""
+
+    queues: tuple[str, ...]
+    bounds: Bounds
+
+    @property
+    def name(self) -> str:
+        return ",".join(self.queues)
+
+    @property
+    def apps(self) -> list[str]:
+        """Those of the queues that jobs come by."""
+        return [queue for queue in self.queues if queue not in CONTROL]
+
+
+def read_watches(texts: Iterable[str], catalogue: Catalogue) -> list[Watch]:
+    """BadRequest for one that cannot be read, that names a queue that is not there, or one that another names."""
+    watches = [_read(text) for text in texts]
+    taken: dict[str, Watch] = {}
+    for watch in watches:
+        for queue in watch.queues:
+            if queue not in CONTROL and queue not in catalogue:
+                raise BadRequest(
+                    f"There is no queue {queue}.",
+                    advice=f"A queue is named like its app, or is one of {', '.join(CONTROL)}.",
+                )
+            if queue in taken:
+                raise BadRequest(f"{queue} is named twice.", where=f"{taken[queue].name} and {watch.name}")
+            taken[queue] = watch
+    if not watches:
+        raise BadRequest("No queue was named.", advice="For example --queue app1=1..4")
+    return watches
+
+
+def _read(text: str) -> Watch:
+    listed, _, bounds = text.partition("=")
+    queues = tuple(dict.fromkeys(filter(None, (part.strip() for part in listed.split(",")))))
+    found = _BOUNDS.fullmatch(bounds.strip())
+    if not queues or found is None:
+        raise BadRequest(
+            f"{text!r} cannot be read.", advice="Write --queue app1=1..4 or --queue app1,app2=0..2"
+        )
+    least, most = map(int, found.groups())
+    if not least <= most or not 1 <= most <= MOST:
+        raise BadRequest(f"There are no {bounds} workers.", advice=f"The second number is from 1 to {MOST}.")
+    return Watch(queues, Bounds(least, most))

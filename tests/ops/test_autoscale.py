@@ -1,0 +1,117 @@
+"""``sluice autoscale``: what it is told, and whom it sends away."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from jobs.errors import BadRequest
+from ops.autoscale.crew import Crew
+from ops.autoscale.deciding import Bounds
+from ops.autoscale.guard import Guard, watch
+from ops.autoscale.watch import Watch, read_watches
+from ops.cli.main import main
+from tests.ops.site import Site
+from tests.world import catalogue_of
+
+APP = {"job_id": "{x}", "bash_cmd": "true"}
+#: Goes when it is told to, once it has said that it hears.
+HEARS = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(0)); time.sleep(600)"
+
+
+def test_queues_are_read_with_their_bounds() -> None:
+    catalogue = catalogue_of({"a": APP, "b": APP})
+    found = read_watches(["a, b=1..4", "planner,groomer,scheduler=1..1"], catalogue)
+    assert found == [
+        Watch(("a", "b"), Bounds(1, 4)),
+        Watch(("planner", "groomer", "scheduler"), Bounds(1, 1)),
+    ]
+    assert [watch.apps for watch in found] == [["a", "b"], []]
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ([], "No queue was named"),
+        (["a"], "cannot be read"),
+        (["a=1"], "cannot be read"),
+        (["=1..2"], "cannot be read"),
+        (["a=2..1"], "no 2..1 workers"),
+        (["a=0..0"], "no 0..0 workers"),
+        (["a=1..9999"], "no 1..9999 workers"),
+        (["a=1..2", "a,b=1..2"], "a is named twice"),
+        (["z=1..2"], "There is no queue z"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(texts: list[str], told: str) -> None:
+    with pytest.raises(BadRequest, match=told):
+        read_watches(texts, catalogue_of({"a": APP, "b": APP}))
+
+
+def test_without_a_broker_that_is_shared_there_are_no_workers(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    site.define({"a": APP})
+    assert main(["autoscale", "--queue", "a=1..2"]) == 2
+    assert "Set SLUICE_LEDGER_URL and SLUICE_BROKER_URL" in capfd.readouterr().err
+
+
+@pytest.fixture
+def crew() -> Iterator[Crew]:
+    with Guard() as guard:
+        made = Crew([sys.executable, "-c", HEARS], os.environ, guard)
+        yield made
+        made.kill()
+
+
+def test_who_holds_nothing_goes_first_and_then_the_youngest(crew: Crew) -> None:
+    first, second, third, fourth = crew.start(4)
+    assert crew.send_away(1, {first: 1, second: 2, third: 1}) == [fourth]
+    assert crew.send_away(1, {first: 1, second: 2, third: 1}) == [third]
+    assert (crew.working, crew.leaving) == (2, 2)
+
+
+def test_the_one_who_has_the_lease_may_be_a_child(crew: Crew) -> None:
+    parents = crew.start(2)
+    child = subprocess.Popen([sys.executable, "-c", HEARS])
+    try:
+        assert crew.send_away(1, {child.pid: 5}) == [parents[1]]
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_those_that_have_gone_are_told_of_once(crew: Crew) -> None:
+    (asked, killed) = crew.start(2)
+    os.kill(killed, signal.SIGKILL)
+    assert crew.send_away(1, {killed: 1}) == [asked]
+    gone = _gone(crew, 2)
+    assert {(each.pid, each.asked) for each in gone} == {(asked, True), (killed, False)}
+    assert crew.look() == []
+    assert (crew.working, crew.leaving) == (0, 0)
+
+
+def test_who_is_left_behind_is_told_once_to_go_and_nobody_else_is(crew: Crew) -> None:
+    left, gone = crew.start(2)
+    # It leads no group, so it has come to that number since.
+    member = subprocess.Popen([sys.executable, "-c", HEARS])
+    try:
+        watch([f"+{left}\n", f"+{gone}\n", f"-{gone}\n", f"+{member.pid}\n"])
+        assert [each.pid for each in _gone(crew, 1)] == [left]
+        assert (crew.working, member.poll()) == (1, None)
+    finally:
+        member.kill()
+        member.wait()
+
+
+def _gone(crew: Crew, number: int) -> list:
+    deadline, found = time.monotonic() + 20, []
+    while len(found) < number:
+        assert time.monotonic() < deadline
+        found += crew.look()
+        time.sleep(0.02)
+    return found

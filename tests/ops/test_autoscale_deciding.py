@@ -1,0 +1,192 @@
+"""How many workers there should be: what holds whatever is seen, and what a wave of work comes to."""
+
+from collections.abc import Sequence
+from math import ceil
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ops.autoscale.deciding import (
+    PAUSE_S_MAX,
+    SAMPLES_MAX,
+    SOUND_S,
+    Bounds,
+    Decision,
+    Memory,
+    Seen,
+    Terms,
+    decide,
+)
+
+COOL_DOWN_S = 60.0
+TERMS = Terms(bounds=Bounds(1, 4), capacity=2, cool_down_s=COOL_DOWN_S)
+
+
+class Play:
+    """Workers that do as they are told: who is started works, who is told to go is gone ``gone_after`` looks later."""
+
+    def __init__(self, terms: Terms = TERMS, *, gone_after: int = 1) -> None:
+        self.terms = terms
+        self.memory = Memory()
+        self.now_s = 0.0
+        self.working = 0
+        self._leaving: list[int] = []
+        self._gone_after = gone_after
+
+    def look(self, demand: int | None, *, after_s: float = 5.0, lived_s: Sequence[float] = ()) -> Decision:
+        self.now_s += after_s
+        self._leaving = [left - 1 for left in self._leaving if left > 1]
+        lived_s = lived_s[: self.working]
+        self.working -= len(lived_s)
+        seen = Seen(
+            at_s=self.now_s,
+            demand=demand,
+            working=self.working,
+            leaving=len(self._leaving),
+            lived_s=tuple(lived_s),
+        )
+        decision = decide(self.terms, self.memory, seen)
+        self.memory = decision.memory
+        self.working += decision.start - decision.send_away
+        self._leaving += [self._gone_after] * decision.send_away
+        return decision
+
+    @property
+    def there(self) -> int:
+        return self.working + len(self._leaving)
+
+
+def test_the_least_are_started_where_there_is_nothing_to_do() -> None:
+    play = Play()
+    assert play.look(0).start == 1
+    assert play.look(0).start == 0
+
+
+def test_a_wave_is_met_at_once_and_left_behind_slowly() -> None:
+    play = Play()
+    play.look(0)
+    assert play.look(5).start == 2
+    assert play.look(100).start == 1
+    for _ in range(11):
+        assert play.look(0).send_away == 0
+    assert play.look(0).send_away == 3
+    assert play.working == 1
+
+
+def test_a_short_calm_sends_nobody_away() -> None:
+    play = Play()
+    for _ in range(20):
+        play.look(8, after_s=COOL_DOWN_S - 1)
+        assert play.look(0, after_s=1.0).send_away == 0
+    assert play.working == 4
+
+
+def test_it_is_left_by_as_much_as_the_calm_allows() -> None:
+    play = Play()
+    play.look(8)
+    play.look(6, after_s=30.0)
+    play.look(4, after_s=20.0)
+    assert play.look(0, after_s=11.0).send_away == 1
+    assert play.look(0, after_s=29.0).send_away == 1
+    assert play.look(0, after_s=21.0).send_away == 1
+    assert play.working == 1
+
+
+def test_while_nobody_says_how_much_there_is_to_do_all_stay_and_the_dead_are_replaced() -> None:
+    play = Play()
+    play.look(6)
+    for _ in range(50):
+        assert play.look(None).send_away == 0
+    assert play.look(None, lived_s=[100.0]).start == 1
+    assert play.working == 3
+    # Nobody has seen a calm while nobody could look.
+    assert play.look(0).send_away == 0
+    assert play.look(0, after_s=COOL_DOWN_S).send_away == 2
+
+
+def test_one_that_crashes_is_replaced_at_once_and_one_that_goes_on_crashing_ever_later() -> None:
+    play = Play(Terms(bounds=Bounds(1, 1), capacity=1, cool_down_s=0.0))
+    play.look(0)
+    pauses = []
+    for _ in range(12):
+        began = play.now_s
+        started = play.look(0, after_s=0.1, lived_s=[0.1]).start
+        while not started:
+            started = play.look(0, after_s=0.5).start
+        pauses.append(round(play.now_s - began, 1))
+    assert pauses[0] < 0.2
+    assert pauses == sorted(pauses)
+    assert PAUSE_S_MAX <= pauses[-1] <= PAUSE_S_MAX + 1
+    # One that was sound begins a new row.
+    assert play.look(0, after_s=SOUND_S, lived_s=[SOUND_S]).start == 1
+
+
+def test_those_that_leave_are_among_the_most() -> None:
+    play = Play(Terms(bounds=Bounds(0, 3), capacity=1, cool_down_s=0.0), gone_after=3)
+    play.look(3)
+    assert play.look(0).send_away == 3
+    assert play.look(3).start == 0
+    assert play.look(3).start == 0
+    assert play.look(3).start == 3
+
+
+_DEMANDS = st.one_of(st.none(), st.integers(0, 40))
+_LOOKS = st.lists(
+    st.tuples(
+        _DEMANDS, st.floats(0.0, 100.0, allow_subnormal=False), st.lists(st.floats(0.0, 200.0), max_size=3)
+    ),
+    max_size=60,
+)
+_TERMS = st.builds(
+    lambda least, more, capacity, cool_down_s: Terms(
+        bounds=Bounds(least, max(least + more, 1)), capacity=capacity, cool_down_s=cool_down_s
+    ),
+    least=st.integers(0, 3),
+    more=st.integers(0, 5),
+    capacity=st.integers(1, 8),
+    cool_down_s=st.floats(0.0, 200.0),
+)
+
+
+@given(terms=_TERMS, looks=_LOOKS, gone_after=st.integers(1, 5))
+def test_whatever_comes_the_bounds_hold(
+    terms: Terms, looks: list[tuple[int | None, float, list[float]]], gone_after: int
+) -> None:
+    play, bounds = Play(terms, gone_after=gone_after), terms.bounds
+    needed: list[tuple[float, int]] = []
+    for demand, after_s, lived_s in looks:
+        decision = play.look(demand, after_s=after_s, lived_s=lived_s)
+        assert decision.start >= 0
+        assert decision.send_away >= 0
+        assert not (decision.start and decision.send_away)
+        assert play.there <= bounds.most
+        assert play.working >= 0
+        assert not decision.send_away or play.working >= bounds.least
+        assert not decision.start or play.now_s >= play.memory.start_from_s
+        if demand is None:
+            assert decision.send_away == 0
+        else:
+            needed.append((play.now_s, bounds.clamp(ceil(demand / terms.capacity))))
+        recent = [number for at_s, number in needed if at_s > play.now_s - terms.cool_down_s]
+        assert not decision.send_away or play.working >= max(recent, default=0)
+        assert len(play.memory.needs) <= SAMPLES_MAX
+
+
+@given(terms=_TERMS, looks=_LOOKS, demand=st.integers(0, 40))
+def test_what_goes_on_for_long_enough_has_as_many_as_it_needs(
+    terms: Terms, looks: list[tuple[int | None, float, list[float]]], demand: int
+) -> None:
+    play = Play(terms)
+    for before, after_s, lived_s in looks:
+        play.look(before, after_s=after_s, lived_s=lived_s)
+    for _ in range(4):
+        play.look(demand, after_s=terms.cool_down_s + PAUSE_S_MAX + 1)
+    assert play.working == terms.bounds.clamp(ceil(demand / terms.capacity))
+
+
+@pytest.mark.parametrize(("less", "more"), [(0, 1), (3, 4), (7, 8), (8, 100)])
+def test_more_to_do_never_asks_for_fewer(less: int, more: int) -> None:
+    seen = Seen(at_s=1.0, demand=less, working=0, leaving=0)
+    more_seen = Seen(at_s=1.0, demand=more, working=0, leaving=0)
+    assert decide(TERMS, Memory(), more_seen).start >= decide(TERMS, Memory(), seen).start
