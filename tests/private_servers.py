@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -122,13 +123,14 @@ class PrivateServer:
 
 
 @contextmanager
-def rabbitmq(*advice: str) -> Iterator[PrivateServer]:
+def rabbitmq(*advice: str, settings: str = "") -> Iterator[PrivateServer]:
     """A RabbitMQ of this test's own; ``guest`` may do everything in its one virtual host.
 
-    ``advice`` is what else would help whoever has neither the program nor Docker.
+    ``advice`` is what else would help whoever has neither the program nor Docker; ``settings`` are lines for the
+    program's configuration.
     """
     with ExitStack() as stack:
-        yield _up(RABBITMQ, stack, _local_rabbitmq, advice)
+        yield _up(RABBITMQ, stack, partial(_local_rabbitmq, settings=settings), advice)
 
 
 @contextmanager
@@ -159,14 +161,14 @@ def _up(
     return server
 
 
-def _local_rabbitmq(port: int, stack: ExitStack) -> Body | None:
+def _local_rabbitmq(port: int, stack: ExitStack, *, settings: str) -> Body | None:
     """A node with its own name, cookie and epmd. It finds an epmd running and so leaves none behind."""
     server = str(DEBIAN_RABBITMQ) if DEBIAN_RABBITMQ.exists() else shutil.which("rabbitmq-server", path=PATH)
     epmd = shutil.which("epmd", path=PATH)
     if server is None or epmd is None:
         return None
     folder = _folder(stack)
-    (folder / "rabbitmq.conf").write_text(f"listeners.tcp.1 = 127.0.0.1:{port}\n")
+    (folder / "rabbitmq.conf").write_text(f"listeners.tcp.1 = 127.0.0.1:{port}\n{settings}")
     (folder / "enabled_plugins").write_text("[].\n")
     (folder / "rabbitmq-env.conf").touch()
     epmd_port = str(_free_port())

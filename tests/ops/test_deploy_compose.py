@@ -1,0 +1,176 @@
+"""``docker-compose.yml`` without Docker: its words, what it starts, and what RabbitMQ is told by it."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import compose_spec
+import pytest
+import yaml
+
+from broker.connect import connect
+from jobs.durations import parse_duration_s
+from tests.ops.deployed import settings, understood
+from tests.ops.typist import ROOT
+from tests.private_servers import DEBIAN_RABBITMQ, PATH, rabbitmq
+from tests.servers import rabbitmq_url
+
+GIVEN = {"SLUICE_PASSWORD": "p4ssword", "SLUICE_APPS": "pipelines.json"}
+#: What is asked of ``docker compose``, not of Sluice.
+OTHERS = {"SLUICE_PASSWORD", "SLUICE_STOP"}
+RABBITMQ = ROOT / "ops" / "deploy" / "rabbitmq"
+_VARIABLE = re.compile(r"\$\{([A-Z_]+)(?:(:-|:\?)((?:[^{}]|\$\{[^{}]*\})*))?\}")
+
+
+def _text() -> str:
+    return (ROOT / "docker-compose.yml").read_text()
+
+
+def _filled(text: str, given: Mapping[str, str]) -> str:
+    """As Compose does it: ``${A}``, ``${A:-another}`` and ``${A:?what is missing}``."""
+
+    def value(found: re.Match[str]) -> str:
+        name, kind, other = found.groups()
+        if given.get(name):
+            return given[name]
+        assert kind == ":-", f"{name} is asked for: {other}"
+        return _filled(other, given)
+
+    return _VARIABLE.sub(value, text)
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    document = yaml.safe_load(_filled(_text(), GIVEN))
+    found: dict[str, Any] = document["services"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def rabbitmqctl() -> str:
+    found = shutil.which("rabbitmqctl", path=PATH)
+    if found is None:
+        pytest.skip("rabbitmqctl is a program of RabbitMQ, which is not installed here")
+    return found
+
+
+def test_it_is_what_the_compose_specification_allows() -> None:
+    with_merges = compose_spec.PyOptions(apply_merge=True)
+    with_merges.from_yaml(_filled(_text(), GIVEN)).validate()
+    with pytest.raises(ValueError, match="healthchek"):
+        with_merges.from_yaml(_filled(_text(), GIVEN).replace("healthcheck:", "healthchek:"))
+
+
+@pytest.mark.parametrize("missing", sorted(GIVEN))
+def test_what_has_to_be_chosen_is_asked_for(missing: str) -> None:
+    given = {name: value for name, value in GIVEN.items() if name != missing}
+    with pytest.raises(AssertionError, match=f"{missing} is asked for"):
+        _filled(_text(), given)
+
+
+def test_what_it_starts_is_understood_and_what_it_sets_has_a_meaning(services: dict[str, Any]) -> None:
+    for name in ("migrate", "control", "worker", "console"):
+        understood(services[name]["command"])
+        assert services[name]["environment"].keys() <= settings(), name
+        check = services[name].get("healthcheck", {}).get("test")
+        if check and check[1:4] == ["python", "-m", "actors.checkup"]:
+            understood(check[1:])
+            assert check[4:] == services[name]["command"][3:], name
+    assert set(re.findall(r"\bSLUICE_[A-Z_]+", _text())) - OTHERS <= settings()
+
+
+def test_every_part_that_stays_says_how_it_is(services: dict[str, Any]) -> None:
+    staying = {name for name, service in services.items() if service.get("restart") == "unless-stopped"}
+    assert staying == {"postgres", "rabbitmq", "redis", "control", "worker", "console"}
+    assert {name for name, service in services.items() if "healthcheck" in service} == staying
+
+
+def test_what_is_waited_for_is_there_and_can_come_to_pass(services: dict[str, Any]) -> None:
+    for service in services.values():
+        for name, how in service.get("depends_on", {}).items():
+            condition = how["condition"]
+            assert condition != "service_healthy" or "healthcheck" in services[name]
+            ends = services[name].get("restart") == "no"
+            assert ends == (condition == "service_completed_successfully"), name
+            assert how.get("required", True) or services[name].get("profiles")
+
+
+def test_what_is_mounted_is_there(services: dict[str, Any]) -> None:
+    volumes = yaml.safe_load(_text())["volumes"].keys()
+    for service in services.values():
+        for mount in service.get("volumes", []):
+            source = mount.split(":")[0]
+            if source.startswith("./"):
+                assert source == "./apps" or (ROOT / source).is_file(), source
+            else:
+                assert source in volumes
+
+
+def test_nothing_listens_beyond_loopback_and_the_console_where_it_is_looked_for(
+    services: dict[str, Any],
+) -> None:
+    ports = [port for service in services.values() for port in service.get("ports", [])]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+    listens = services["console"]["command"][-1].rpartition(":")[2]
+    assert services["console"]["ports"] == [f"127.0.0.1:{listens}:{listens}"]
+    assert f"', {listens})" in services["console"]["healthcheck"]["test"][-1]
+
+
+def test_nobody_is_killed_within_his_grace_time(services: dict[str, Any]) -> None:
+    for name in ("control", "worker"):
+        grace_s = parse_duration_s(services[name]["environment"]["SLUICE_GRACE"])
+        assert parse_duration_s(services[name]["stop_grace_period"]) >= grace_s + 10
+
+
+def test_where_everything_is_written_belongs_to_who_writes_it(services: dict[str, Any]) -> None:
+    home = services["worker"]["environment"]["SLUICE_HOME"]
+    assert f"home:{home}" in services["worker"]["volumes"]
+    assert f"install --directory --owner=sluice --mode=0750 {home}" in (ROOT / "Dockerfile").read_text()
+
+
+@pytest.fixture
+def vhost(rabbitmqctl: str) -> Iterator[tuple[str, str]]:
+    """The URL of a virtual host of our own on the RabbitMQ whose program this is, and its name."""
+    with rabbitmq_url() as url:
+        name = unquote(urlsplit(url).path[1:])
+        if not name.startswith("sluice_test_"):
+            pytest.skip("policies are told by rabbitmqctl to a RabbitMQ that runs on this machine")
+        yield url, name
+
+
+def test_rabbitmq_takes_the_policies_and_holds_our_queues_to_them(
+    vhost: tuple[str, str], rabbitmqctl: str
+) -> None:
+    url, name = vhost
+    definitions = json.loads((RABBITMQ / "definitions.json").read_text())
+    assert {policy["vhost"] for policy in definitions["policies"]} == {"/"}
+    ours = [{**policy, "vhost": name} for policy in definitions["policies"]]
+    _run(rabbitmqctl, "import_definitions", given=json.dumps({"policies": ours}))
+    broker = connect(url)
+    try:
+        broker.ensure(["fetch"])
+    finally:
+        broker.close()
+    listed = _run(rabbitmqctl, "--formatter", "json", "list_queues", "-p", name, "name", "policy")
+    names = [policy["name"] for policy in ours]
+    assert {each["name"]: each["policy"] for each in json.loads(listed)} == {
+        "fetch": names[1],
+        "fetch.XQ": names[0],
+    }
+
+
+@pytest.mark.skipif(not DEBIAN_RABBITMQ.exists(), reason="a RabbitMQ is started that is installed here")
+def test_rabbitmq_starts_with_the_settings() -> None:
+    with rabbitmq(settings=(RABBITMQ / "sluice.conf").read_text()):
+        pass
+
+
+def _run(*command: str, given: str | None = None) -> str:
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
