@@ -1,9 +1,10 @@
 """How much work there is for each app's workers, so that there are enough of them before the queues fill.
 
-``ready`` jobs may be claimed now: a job is ready only where no limit and no pause keeps it. ``running`` ones are held
-by a worker; without them a fleet that is busy with its last jobs would count as one without work. ``soon`` are those
-that will be ready within a horizon, as far as can be told: their time comes, or all that one of their gates waits for
-is ready, running or being judged, and does not usually take longer. Nobody is told of more of a pool than it has slots.
+``ready`` jobs may be claimed now: a job is ready only where no limit keeps it, and here its app is not paused.
+``running`` ones are held by a worker; without them a fleet that is busy with its last jobs would count as one without
+work. ``soon`` are those that will be ready within a horizon, as far as can be told: their time comes, or all that one
+of their gates waits for is ready, running or being judged, and does not usually take longer. Nobody is told of more of
+a pool than it has slots.
 
 Each part is a bounded look along an index, whatever there is in the ledger. Where one ends at its bound, there may be
 more (``at_least``); that costs no accuracy that matters, for whoever has so much to do has all the workers he may.
@@ -15,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from jobs.states import DISPATCHED, State, sql_list
+from ledger.app_pauses import IS_PAUSED
 from ledger.connection import Tx
 from ledger.release import UNEXPIRED
 from ledger.sql import IN_TURN, NOW
@@ -48,7 +50,7 @@ SELECT given.app,
                            LIMIT {COUNTED_MAX}) ready) AS ready,
     (SELECT count(*) FROM (SELECT 1 FROM job WHERE job.app = given.app AND state = '{State.RUNNING}'
                            AND worker IS NOT NULL LIMIT {COUNTED_MAX}) running) AS running,
-    asked.paused, asked.many
+    asked.paused, asked.many, EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = given.app) AS app_paused
 FROM unnest(%(apps)s::text[]) AS given (app) CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE open AND paused) AS paused, count(*) AS many FROM (
         SELECT open, paused FROM job WHERE job.app = given.app AND state = '{State.WAITING}' LIMIT {ASKED_MAX}) waiting
@@ -81,8 +83,13 @@ CASE parent.state WHEN '{State.EXECUTED}' THEN true
     ELSE coalesce(parent.changed_at + make_interval(secs => pace.mean_s) <= {_WITHIN}, true) END
 """
 _PARENTS = " UNION ALL ".join(
-    f"(SELECT id, state, changed_at FROM job WHERE job.app = given.app AND state = '{state}' LIMIT %(parents)s)"
-    for state in (State.RUNNING, State.READY, State.EXECUTED)
+    "(SELECT id, state, changed_at FROM job"
+    f" WHERE job.app = given.app AND state = '{state}' AND {condition} LIMIT %(parents)s)"
+    for state, condition in (
+        (State.RUNNING, "true"),
+        (State.READY, f"NOT {IS_PAUSED}"),
+        (State.EXECUTED, "true"),
+    )
 )
 # A child's needs are not read: its gate has their number, and opens with the last of those that are on their way.
 # What follows from a failure is not expected; what waits for a start alone does not wait for an end.
@@ -116,6 +123,7 @@ WITH coming AS MATERIALIZED (
     FROM (SELECT id, cut, true AS opens FROM ({_TIMED}) timed UNION ALL SELECT id, cut, opens FROM ({_OPENING}) opening
     ) named JOIN job USING (id)
     WHERE job.state IN ('{State.WAITING}', '{State.SUSPENDED}') AND NOT job.paused AND NOT job.queued AND {UNEXPIRED}
+      AND NOT {IS_PAUSED}
       AND coalesce(job.not_before <= {_WITHIN}, true)
 ), free AS MATERIALIZED ({_FREE}), lined_up AS (
     SELECT app, cut, pool, pool_limit - before AS room,
@@ -166,7 +174,7 @@ def demand(
     return [each for each in found if each.app in always or each.demand or each.blocked]
 
 
-_NONE = [0, 0, 0, 0]
+_NONE = [0, 0, 0, 0, False]
 
 
 def _soon(
@@ -190,7 +198,9 @@ def _of(
     in_line: Mapping[str, int],
     elsewhere: Mapping[str, int],
 ) -> Demand:
-    ready, running, paused, asked = counted
+    ready, running, paused, asked, app_paused = counted
+    if app_paused:
+        ready, paused = 0, paused + ready
     coming, cut = soon
     queued, watched = in_line.get(app, 0), elsewhere.get(app, 0)
     bounded = max(ready, running, coming, sum(in_line.values()), sum(elsewhere.values())) >= COUNTED_MAX
