@@ -17,7 +17,7 @@ from tests.world import World
 
 _MANY = """
 INSERT INTO job (app, key, state, open, created_at, changed_at)
-SELECT 'old' || n % 3, %(state)s || n, %(state)s, false, now(), now() FROM generate_series(1, 20000) n
+SELECT 'old' || mod(n, 3), %(state)s::text || n, %(state)s::text, false, now(), now() FROM generate_series(1, 20000) n
 """
 APP = {"job_id": "{x}", "bash_cmd": "true"}
 

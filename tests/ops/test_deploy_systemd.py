@@ -1,0 +1,110 @@
+"""The systemd units: systemd understands them, and what they start is understood by Sluice."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from jobs.durations import parse_duration_s
+from tests.ops.deployed import settings, understood
+from tests.ops.typist import ROOT
+
+UNITS = ROOT / "ops" / "deploy" / "systemd"
+BIN = "/opt/sluice/bin/"
+#: As an operator writes it, from the comment that tells him how.
+_AUTOSCALE = re.compile(r"^#\s+SLUICE_AUTOSCALE=(.+)$", re.MULTILINE)
+#: What a unit itself makes use of.
+OTHERS = {"SLUICE_AUTOSCALE"}
+
+Unit = dict[str, list[str]]
+
+
+def _unit(name: str) -> Unit:
+    """What each key is set to, in order, whatever section it is in; systemd itself looks after those."""
+    found: Unit = defaultdict(list)
+    for line in (UNITS / name).read_text().splitlines():
+        key, sign, value = line.partition("=")
+        if sign and not line.startswith(("#", "[")):
+            found[key].append(value)
+    return found
+
+
+def _command(name: str) -> list[str]:
+    (line,) = _unit(name)["ExecStart"]
+    assert line.startswith(BIN)
+    (options,) = _AUTOSCALE.findall((UNITS / name).read_text()) or [""]
+    line = line.replace("$SLUICE_AUTOSCALE", options)
+    for setting in _unit(name)["Environment"]:
+        for key, value in (each.split("=", 1) for each in setting.split()):
+            line = line.replace(f"${{{key}}}", value.replace("%i", "fetch"))
+    assert "$" not in line
+    return shlex.split(line.removeprefix(BIN))
+
+
+def _names() -> list[str]:
+    return sorted(path.name for path in UNITS.glob("*.service"))
+
+
+def _environment() -> dict[str, str]:
+    lines = (UNITS / "sluice.env.example").read_text().splitlines()
+    said = [line.removeprefix("# ") for line in lines if line.removeprefix("# ").startswith("SLUICE_")]
+    return dict(line.split("=", 1) for line in said)
+
+
+def test_each_part_has_a_unit() -> None:
+    assert _names() == [
+        "sluice-autoscale.service",
+        "sluice-console.service",
+        "sluice-control.service",
+        "sluice-migrate.service",
+        "sluice-worker@.service",
+    ]
+
+
+@pytest.mark.parametrize("name", _names())
+def test_what_it_starts_is_understood(name: str) -> None:
+    understood(_command(name))
+    assert set(re.findall(r"SLUICE_[A-Z_]+", (UNITS / name).read_text())) - OTHERS <= settings()
+
+
+def test_what_the_environment_may_say_has_a_meaning() -> None:
+    assert _environment().keys() <= settings()
+
+
+@pytest.mark.parametrize("name", [each for each in _names() if "migrate" not in each])
+def test_it_comes_after_the_migrations_and_is_started_again_where_it_ends(name: str) -> None:
+    unit = _unit(name)
+    assert unit["Requires"] == ["sluice-migrate.service"]
+    assert "sluice-migrate.service" in unit["After"][0].split()
+    assert (unit["Restart"], unit["RestartSec"]) == (["always"], ["2"])
+
+
+@pytest.mark.parametrize(
+    "name", ["sluice-autoscale.service", "sluice-control.service", "sluice-worker@.service"]
+)
+def test_nobody_is_killed_within_his_grace_time(name: str) -> None:
+    (stop_s,) = map(float, _unit(name)["TimeoutStopSec"])
+    assert stop_s >= parse_duration_s(_environment()["SLUICE_GRACE"]) + 10
+    # Who is told first sees to the others: told all at once, workers would be told twice.
+    assert _unit(name)["KillMode"] == ["mixed"]
+
+
+@pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="systemd itself looks at them, where it is there"
+)
+def test_systemd_has_nothing_to_say_about_them(tmp_path: Path) -> None:
+    """What they start is looked for, so it stands where we have it."""
+    for name in _names():
+        text = (UNITS / name).read_text()
+        text = re.sub(rf"{BIN}\S+", sys.executable, text).replace("User=sluice", "User=root")
+        (tmp_path / name).write_text(text.replace("Group=sluice", "Group=root"))
+    shutil.copy(tmp_path / "sluice-worker@.service", tmp_path / "sluice-worker@fetch.service")
+    units = [str(tmp_path / name) for name in [*_names(), "sluice-worker@fetch.service"]]
+    done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
+    ours = [line for line in done.stderr.splitlines() if "sluice" in line]
+    assert (done.returncode, ours) == (0, [])
