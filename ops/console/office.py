@@ -13,6 +13,7 @@ from ops.console.deeds import Reading, witness
 from ops.console.gate import Who
 from ops.console.pictures import Pictures
 from ops.console.streams import Streams
+from ops.demand import Recent
 from ops.overview.page import Overview, overview
 
 T = TypeVar("T")
@@ -26,6 +27,7 @@ class Office:
         self.installation = installation
         self.streams = Streams(self.ask, self.overview)
         self.pictures = Pictures()
+        self.demand = Recent(self.ask)
 
     def open(self) -> None:
         """Have to hand by now what is made once: from now on several may ask for it at the same time."""

@@ -46,7 +46,8 @@ class Asker:
     ) -> Answer:
         told = {**HERE, **{name.replace("_", "-"): text for name, text in headers.items()}}
         sent = body if body is not None else b"" if document is None else json.dumps(document).encode()
-        request = Request(method=method, path=path, headers=told, body=sent)
+        path, _, query = path.partition("?")
+        request = Request(method=method, path=path, query=query, headers=told, body=sent)
         found = self._console.answer(request)
         self.world.deliver()
         return found

@@ -1,10 +1,22 @@
 """``sluice demand``: what there is to do, as people and programs are told of it."""
 
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from typing import Any
+
 import pytest
 
+from jobs.errors import Unreachable
+from ledger.connection import Tx
+from ledger.reads.demand import Demand
 from ops.cli.main import main
+from ops.demand import Recent
+from tests.ops.asker import Asker
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist
+from tests.world import World
 
 NOTHING = {"ready": 0, "running": 0, "soon": 0, "blocked": 0, "elsewhere": 0, "demand": 0, "at_least": False}
 
@@ -48,3 +60,59 @@ def test_an_app_that_is_not_there_and_a_horizon_that_is_none_are_refused(site: S
 
 def test_it_needs_no_definitions(desk: Typist) -> None:
     assert desk.asks("demand", "whatever", SLUICE_APPS="")["apps"] == [{"app": "whatever", **NOTHING}]
+
+
+def test_the_console_tells_the_same_to_whoever_scales_workers(world: World) -> None:
+    asker = Asker(world)
+    world.submit("b", None, keys=["1", "2", "3"])
+    a = {"app": "a", **NOTHING, "ready": 3, "demand": 3}
+    b = {"app": "b", **NOTHING, "soon": 3, "demand": 3}
+    told = {"demand": 6, "at_least": False, "horizon_s": 60.0}
+    assert _told(asker, "") == {**told, "apps": [a, b]}
+    assert _told(asker, "app=b") == {**told, "demand": 3, "apps": [b]}
+    assert _told(asker, "app=b&app=new.one") == {
+        **told,
+        "demand": 3,
+        "apps": [b, {"app": "new.one", **NOTHING}],
+    }
+    assert asker.asks("/api/demand?app=a&until=now", method="GET").status == HTTPStatus.BAD_REQUEST
+
+
+def test_many_who_ask_at_once_cost_the_ledger_one_look(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.apps("a")
+    world.submit("a")
+    looks = []
+
+    def ask(question: Callable[[Tx], list[Demand]]) -> list[Demand]:
+        looks.append(question)
+        return world.ledger.transact(question)
+
+    recent = Recent(ask)
+    with ThreadPoolExecutor(8) as askers:
+        found = [*askers.map(lambda app: recent.wanted([app]).demand, ["a", "b"] * 20)]
+    assert found == [1, 0] * 20
+    assert len(looks) == 1
+    monkeypatch.setattr("ops.demand.RECENT_S", 0.0)
+    world.finish("a")
+    assert recent.wanted(["a"]).demand == 0
+    assert len(looks) == 2
+
+
+def test_that_the_ledger_does_not_answer_is_told_to_many_at_once_too() -> None:
+    looks = []
+
+    def ask(question: Callable[[Tx], list[Demand]]) -> list[Demand]:
+        looks.append(question)
+        raise Unreachable("The ledger does not answer.")
+
+    recent = Recent(ask)
+    for _ in range(3):
+        with pytest.raises(Unreachable, match="does not answer"):
+            recent.wanted(["a"])
+    assert len(looks) == 1
+
+
+def _told(asker: Asker, query: str) -> Any:
+    said = asker.asks(f"/api/demand?{query}", method="GET")
+    assert said.status == HTTPStatus.OK, said.document
+    return json.loads(said.body)

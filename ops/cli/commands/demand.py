@@ -32,9 +32,8 @@ def run(desk: Desk, options: Options) -> int:
         raise BadRequest(
             f"There is no app {', '.join(unknown)}.", advice="`sluice apps show` lists what there is."
         )
-    found = Installation(desk).ask(
-        lambda tx: wanted(tx, apps, catalogue=catalogue, horizon_s=options.horizon)
-    )
+    known = catalogue.queues if catalogue is not None and not apps else ()
+    found = Installation(desk).ask(lambda tx: wanted(tx, apps, known=known, horizon_s=options.horizon))
     desk.output.answer(found, _table(found))
     return DONE
 

@@ -3,6 +3,7 @@
 from ops.console.calls import (
     apps,
     audits,
+    demands,
     events,
     job_acts,
     jobs,
@@ -28,5 +29,6 @@ ROUTES: tuple[Route, ...] = (
     *sagas.ROUTES,
     *workers.ROUTES,
     *audits.ROUTES,
+    *demands.ROUTES,
     *events.ROUTES,
 )
