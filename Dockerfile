@@ -9,7 +9,9 @@ COPY . .
 RUN /opt/sluice/bin/pip install --no-cache-dir --no-index --no-deps --no-build-isolation .
 
 FROM python:3.13-slim
-RUN useradd --create-home --uid 10001 sluice && install --directory --owner=sluice --mode=0750 /var/lib/sluice
+RUN useradd --create-home --uid 10001 sluice \
+    && install --directory /apps \
+    && install --directory --owner=sluice --mode=0750 /var/lib/sluice
 COPY --from=build /opt/sluice /opt/sluice
 ENV PATH=/opt/sluice/bin:$PATH PYTHONUNBUFFERED=1
 USER sluice

@@ -6,17 +6,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from jobs.errors import BadRequest
+from ledger.connection import Ledger
 from ops.autoscale.crew import Crew
-from ops.autoscale.deciding import Bounds
+from ops.autoscale.deciding import Bounds, Terms
 from ops.autoscale.guard import Guard, watch
+from ops.autoscale.keeper import Keeper, Post
 from ops.autoscale.watch import Watch, read_watches
 from ops.cli.main import main
 from tests.ops.site import Site
-from tests.world import catalogue_of
+from tests.ops.typist import NO_LEDGER
+from tests.world import World, catalogue_of
 
 APP = {"job_id": "{x}", "bash_cmd": "true"}
 #: Goes when it is told to, once it has said that it hears.
@@ -106,6 +110,37 @@ def test_who_is_left_behind_is_told_once_to_go_and_nobody_else_is(crew: Crew) ->
     finally:
         member.kill()
         member.wait()
+
+
+def test_while_the_ledger_does_not_answer_all_stay_and_are_replaced(
+    crew: Crew, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ledger.connection.PATIENCE_S", 0.1)
+    said: list[str] = []
+    world.apps("a, b")
+    world.submit("a", None, keys=["1", "2", "3", "4", "5"])
+    watch = Watch(("a", "b"), Bounds(0, 4))
+    post = Post(watch, Terms(bounds=watch.bounds, capacity=2, cool_down_s=0.0), crew)
+    keeper = Keeper(world.ledger, [post], said.append)
+    keeper.step()
+    assert crew.working == 3
+    with closing(Ledger(NO_LEDGER, connections=1)) as silent:
+        keeper = Keeper(silent, [post], said.append)
+        for pid in crew.send_away(1, {}):
+            assert [each.pid for each in _gone(crew, 1)] == [pid]
+        for _ in range(3):
+            keeper.step()
+    assert (crew.working, crew.leaving) == (3, 0)
+    assert [line for line in said if "Everybody stays" in line] == said[1:2]
+    world.cancel(_submission(world))
+    keeper = Keeper(world.ledger, [post], said.append)
+    keeper.step()
+    assert (crew.working, crew.leaving) == (0, 3)
+
+
+def _submission(world: World) -> str:
+    (id_,) = world.ledger.transact(lambda tx: tx.column("SELECT id FROM submission"))
+    return str(id_)
 
 
 def _gone(crew: Crew, number: int) -> list:
