@@ -11,6 +11,7 @@ from jobs.errors import BadRequest
 from jobs.plan import PlannedJob
 from jobs.ref import JobName
 from jobs.states import LIVE
+from jobs.subject import about, of_name
 from ledger import planning, submissions, wishes
 from ledger.connection import Tx
 from planner.keyspaces import keyspace_of
@@ -52,7 +53,8 @@ def _children(catalogue: Catalogue, pusher: wishes.Pusher) -> list[JobName]:
         app = catalogue.app(pusher.app)
         return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state))
     except BadRequest as error:
-        _LOG.error("not all that follows from %s is planned: %s", pusher.name, error)
+        subject = about(of_name(pusher.name))
+        _LOG.error("not all that follows from %s is planned: %s", pusher.name, error, extra=subject)
     if pusher.app not in catalogue:
         return []
     return [child for of in catalogue.children_of(pusher.app) for child in _of_app(catalogue, pusher, of)]
@@ -73,4 +75,4 @@ def _planned(catalogue: Catalogue, pushes: list[Push]) -> Iterator[tuple[Push, t
         try:
             yield push, follow(catalogue, push)
         except BadRequest as error:
-            _LOG.error("%s is not planned: %s", push.child, error)
+            _LOG.error("%s is not planned: %s", push.child, error, extra=about(of_name(push.child)))

@@ -1,9 +1,10 @@
 """The claims that this process holds, and the way to tell a run that its claim is gone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from threading import Event, Lock
 
 from jobs.ref import Claim
+from jobs.subject import Subject, of_claim
 
 
 class Holdings:
@@ -16,17 +17,19 @@ class Holdings:
     def __init__(self) -> None:
         self._stops: dict[Claim, Event] = {}
         self._leaves: dict[Claim, Event] = {}
-        self._known: set[Claim] = set()
+        self._known: dict[Claim, Subject | None] = {}
         self._gone: set[Claim] = set()
         self._draining = False
         self._lock = Lock()
 
-    def take(self, claims: Iterable[Claim]) -> dict[Claim, Event]:
-        """Hold these claims from now on: the event of each."""
+    def take(
+        self, claims: Iterable[Claim], subjects: Mapping[Claim, Subject] | None = None
+    ) -> dict[Claim, Event]:
+        """Hold these claims from now on: the event of each. ``subjects`` say of which jobs they are."""
         stops = {claim: Event() for claim in claims}
         with self._lock:
             self._stops.update(stops)
-            self._known.update(stops)
+            self._known.update((claim, (subjects or {}).get(claim)) for claim in stops)
         return stops
 
     def leave_of(self, claim: Claim) -> Event:
@@ -49,13 +52,18 @@ class Holdings:
         claims = list(claims)
         self.release(claims)
         with self._lock:
-            self._known.difference_update(claims)
+            for claim in claims:
+                self._known.pop(claim, None)
             self._gone.difference_update(claims)
 
     def known(self) -> list[Claim]:
         """What this process holds, or has yet to report."""
         with self._lock:
             return list(self._known)
+
+    def subject_of(self, claim: Claim) -> Subject:
+        """What is known here of a claim's job, for whoever speaks of it."""
+        return of_claim(claim, self._known.get(claim))
 
     @property
     def draining(self) -> bool:

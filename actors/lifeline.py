@@ -11,6 +11,7 @@ from uuid import UUID
 from actors.holdings import Holdings
 from jobs.errors import Unreachable
 from jobs.ref import Claim
+from jobs.subject import about
 from ledger import workers
 from ledger.connection import Ledger
 
@@ -95,6 +96,7 @@ class Lifeline:
                 "claim %d of job %d is gone; its run is stopped and its result dropped",
                 claim.number,
                 claim.job,
+                extra=about(self._holdings.subject_of(claim)),
             )
         strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
         if strays:

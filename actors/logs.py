@@ -1,4 +1,8 @@
-"""What a process says of itself, on stderr: lines for people, or JSON for machines."""
+"""What a process says of itself, on stderr: lines for people, or JSON for machines.
+
+A line of JSON that is about a job names it in fields of its own: ``app``, ``key``, ``round``, ``claim``, and the
+``submission`` that its run began for, as far as whoever speaks knows them.
+"""
 
 import logging
 import sys
@@ -6,18 +10,22 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from jobs.subject import subject_of
+
 _TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        line = {
+        line: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC),
             "level": record.levelname.lower(),
             "logger": record.name,
             "pid": record.process,
             "message": record.getMessage(),
         }
+        if subject := subject_of(record):
+            line |= msgspec.to_builtins(subject)
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()

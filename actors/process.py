@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from threading import Timer
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from actors.assembly import blobs, stores
 from actors.client import Client
@@ -19,6 +19,7 @@ from actors.settings import Settings
 from actors.teller import Teller
 from actors.ticker import Ticker
 from actors.watching import Watching
+from actors.witness import Witness
 from broker.carrier import Broker
 from broker.delivery import Delivery
 from broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, Tick, Watch
@@ -68,9 +69,9 @@ class Process:
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
-        shared = (ledger, self._catalogue, self._holdings)
-        self._running = Running(*shared, worker, self._send, stores=stores(settings), serves=self._serves)
-        self._watching = Watching(*shared, self._send)
+        self._witness = Witness(ledger, asks=settings.log == "json")
+        self._running = self._runs(worker)
+        self._watching = Watching(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = Lifeline(
             ledger,
             self._holdings,
@@ -129,6 +130,18 @@ class Process:
         self._running.start()
         if self._ticker:
             self._ticker.start()
+
+    def _runs(self, worker: UUID) -> Running:
+        return Running(
+            self._ledger,
+            self._catalogue,
+            self._holdings,
+            worker,
+            self._send,
+            stores=stores(self._settings),
+            serves=self._serves,
+            witness=self._witness,
+        )
 
     def _serve(self, queues: list[str], threads: int) -> Service:
         handlers: Mapping[str, Handler] = {kind.actor: self._handle for kind in HANDLERS} | {

@@ -19,6 +19,7 @@ from actors.load import HELD_UP_S, Load, Relief
 from actors.paces import Paces
 from actors.transacting import Transacting
 from actors.versions import NotHere, Versions
+from actors.witness import Witness
 from broker.delivery import Delivery
 from broker.messages import Execute, Executed, Message
 from jobs.app import App
@@ -30,6 +31,7 @@ from jobs.ref import Claim
 from jobs.runners import Runner, runner_for
 from jobs.runners.stores import Stores
 from jobs.sagas.journal import Journal
+from jobs.subject import about
 from ledger.claims import Claimed
 from ledger.connection import Ledger
 
@@ -65,6 +67,7 @@ class Running:
         *,
         stores: Stores,
         serves: Callable[[str], bool] = lambda _: False,
+        witness: Witness | None = None,
     ) -> None:
         self._ledger = ledger
         self._versions = Versions(ledger)
@@ -73,6 +76,7 @@ class Running:
         self._worker = worker
         self._send = send
         self._stores = stores
+        self._witness = witness or Witness(ledger)
         self._runners: dict[str, tuple[App, Runner]] = {}
         self._paces = Paces()
         self._appetite = Appetite(worker, serves, self._paces.at_once)
@@ -122,7 +126,7 @@ class Running:
         """Run these, and what follows from them for as long as it is this thread's turn, by the definitions of then."""
         over_at = time.monotonic() + TURN_S
         while claimed:
-            stops = self._holdings.take(job.right for job in claimed)
+            stops = self._holdings.take((job.right for job in claimed), self._witness.take_up(claimed))
             try:
                 outcomes = self._run_all(catalogue, Load(claimed), stops)
                 goes_on = time.monotonic() < over_at and not self._holdings.draining
@@ -147,7 +151,8 @@ class Running:
                 if time.monotonic() - recorded_at > RECORD_WITHIN_S:
                     self._settle(self._catalogue(), load.outcomes())
                     recorded_at = time.monotonic()
-                outcome = self._run(catalogue, job, stops[job.right])
+                with self._witness.at(self._holdings.subject_of(job.right)):
+                    outcome = self._run(catalogue, job, stops[job.right])
                 self._holdings.release([job.right])
                 if outcome is None:
                     self._send([Executed(jobs=(job.id,))])
@@ -228,7 +233,13 @@ class Running:
                 if self._ending.wait(OFFER_AGAIN_S):
                     return []
         for claim in self._holdings.note_gone(settled.refused):
-            _LOG.warning("claim %d of job %d came too late; its result is dropped", claim.number, claim.job)
+            subject = about(self._holdings.subject_of(claim))
+            _LOG.warning(
+                "claim %d of job %d came too late; its result is dropped",
+                claim.number,
+                claim.job,
+                extra=subject,
+            )
         self._send(settled.messages)
         return settled.taken
 

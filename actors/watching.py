@@ -19,6 +19,7 @@ from jobs.outcome import Outcome
 from jobs.ref import Claim
 from jobs.runners import looking
 from jobs.runners.looking import Maker
+from jobs.subject import Subject, about, of_claim, speaking_of
 from ledger import handles, watching
 from ledger.connection import Ledger
 from ledger.watching import Seen, Watched
@@ -83,18 +84,19 @@ class Watching:
         for job in jobs:
             if self._holdings.draining:
                 break
-            if job.is_over:
-                seen += self._end(make, job)
-            else:
-                look = looking.look(make, job.name, job.handle, misses=job.misses)
-                if look.outcome is not None:
-                    outcomes[job.right] = look.outcome
+            with speaking_of(_subject(job)):
+                if job.is_over:
+                    seen += self._end(make, job)
                 else:
-                    seen.append(_seen(job, look))
+                    look = looking.look(make, job.name, job.handle, misses=job.misses)
+                    if look.outcome is not None:
+                        outcomes[job.right] = look.outcome
+                    else:
+                        seen.append(_seen(job, look))
             if time.monotonic() - written_at > WRITE_WITHIN_S:
-                self._write(seen, outcomes)
+                self._write(jobs, seen, outcomes)
                 seen, outcomes, written_at = [], {}, time.monotonic()
-        self._write(seen, outcomes)
+        self._write(jobs, seen, outcomes)
 
     def _end(self, make: Maker, job: Watched) -> list[Seen]:
         """Nothing where the work was ended: its handle is forgotten."""
@@ -106,15 +108,26 @@ class Watching:
         said = looking.short(trouble)
         return [Seen(right=job.right, is_over=True, missed=True, said=said, line=f"{said}\n")]
 
-    def _write(self, seen: list[Seen], outcomes: dict[Claim, Outcome]) -> None:
+    def _write(self, jobs: Sequence[Watched], seen: list[Seen], outcomes: dict[Claim, Outcome]) -> None:
         if seen:
             self._ledger.transact(lambda tx: watching.note(tx, seen))
         if not outcomes:
             return
         messages, refused = executor.record(self._ledger, outcomes)
+        subjects = {job.right: _subject(job) for job in jobs}
         for claim in refused:
-            _LOG.info("the work of job %d ended under claim %d, which is over", claim.job, claim.number)
+            subject = about(of_claim(claim, subjects.get(claim)))
+            _LOG.info(
+                "the work of job %d ended under claim %d, which is over",
+                claim.job,
+                claim.number,
+                extra=subject,
+            )
         self._send(messages)
+
+
+def _subject(job: Watched) -> Subject:
+    return Subject(app=job.app, key=job.key, claim=job.claim)
 
 
 def _seen(job: Watched, look: looking.Look) -> Seen:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from jobs.ref import JobName
+from jobs.subject import about, of_name, spoken_of
 
 _FORMATTER = logging.Formatter()
 #: Says, as any handler of the standard library does, that a line could not be written.
@@ -21,9 +22,11 @@ def job_log(name: JobName, *, write: Callable[[str], object], tell: Tell) -> log
 
 
 def worker_log(name: JobName) -> Tell:
-    """Tells the worker's log, at its own level, which job said it."""
+    """Tells the worker's log, at its own level, which job said it. Who makes this is in the thread of the job's run;
+    it may be told in another."""
     log = logging.getLogger("sluice.job")
-    return lambda level, text: log.log(level, "%s: %s", name, text)
+    extra = about(spoken_of() or of_name(name))
+    return lambda level, text: log.log(level, "%s: %s", name, text, extra=extra)
 
 
 class _JobLogger(logging.Logger):

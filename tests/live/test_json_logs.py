@@ -1,0 +1,63 @@
+"""What a worker says of a job, it says with the job's fields."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from actors.client import Client
+from broker.connect import connect
+from jobs.ref import JobName
+from jobs.submission import Submission, SubmissionState
+from ledger.connection import Ledger
+from tests.live.fleet import Fleet, fleet, wait_until
+
+APPS = str(Path(__file__).parent / "spoken.py")
+
+
+def lines(workers: Fleet) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in workers.log().splitlines()]
+
+
+def about(said: list[dict[str, Any]], app: str) -> list[tuple[str, dict[str, Any]]]:
+    fields = ("app", "key", "round", "claim", "submission")
+    return [
+        (line["message"], {name: line[name] for name in fields if name in line})
+        for line in said
+        if line.get("app") == app
+    ]
+
+
+def test_every_line_about_a_job_names_it(
+    ledger: Ledger, live_ledger_url: str, redis: str, folder: Path
+) -> None:
+    broker = connect(redis)
+    client = Client(ledger, broker.publish)
+    with fleet(1, folder, ledger=live_ledger_url, broker=redis, apps=APPS, SLUICE_LOG="json") as workers:
+        client.submit(Submission(app="process", key="7", id="nightly"))
+        assert client.wait("nightly", timeout_s=60).state is SubmissionState.SUCCEEDED
+        workers.terminate()
+        said = lines(workers)
+    broker.close()
+    first = {"app": "thread", "key": "7", "round": 0, "claim": 1, "submission": "nightly"}
+    second = first | {"round": 1, "claim": 2}
+    own, library = "thread/7: a word of its own\nand another line", "a library speaks"
+    assert about(said, "thread") == [(own, first), (library, first), (own, second), (library, second)]
+    child = {"app": "process", "key": "7", "round": 0, "claim": 1, "submission": "nightly"}
+    assert about(said, "process") == [("process/7: from another process", child)]
+
+
+def test_a_line_about_a_claim_that_is_gone_names_its_job(
+    ledger: Ledger, live_ledger_url: str, redis: str, folder: Path
+) -> None:
+    broker = connect(redis)
+    client = Client(ledger, broker.publish)
+    began = folder / "began"
+    with fleet(1, folder, ledger=live_ledger_url, broker=redis, apps=APPS, SLUICE_LOG="json") as workers:
+        client.submit(Submission(app="stopped", key="1", id="long", kwargs={"began": str(began)}))
+        wait_until(began.exists, within_s=60)
+        client.cancel_job(JobName("stopped", "1"))
+        wait_until(lambda: "is stopped and its result dropped" in workers.log(), within_s=30)
+        said = lines(workers)
+    broker.close()
+    gone = [fields for message, fields in about(said, "stopped") if "is stopped and" in message]
+    assert gone == [{"app": "stopped", "key": "1", "round": 0, "claim": 1, "submission": "long"}]
