@@ -5,13 +5,14 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import cache, partial
 
 from actors import doorbell
+from actors.onlooker import Onlooker
 from actors.settings import Settings
 from actors.teller import Teller
 from broker.carrier import Broker
 from broker.connect import connect
 from broker.messages import Message
 from jobs.blobs import BlobStore
-from jobs.errors import SluiceError
+from jobs.errors import BadSetting, SluiceError
 from jobs.programs import ProgramStore
 from jobs.runners.stores import Stores
 from ledger import migrate
@@ -20,6 +21,14 @@ from ledger.embedded import EmbeddedUnavailable, start
 
 #: A process that does nothing for so many leases in the middle of a transaction has its transaction ended.
 IDLE_LEASES = 4
+#: What carries messages, by the scheme of its address, as traces call it.
+_SYSTEMS = {
+    "amqp": "rabbitmq",
+    "amqps": "rabbitmq",
+    "redis": "redis",
+    "rediss": "redis",
+    "memory": "memory",
+}
 
 
 class NoLedger(SluiceError):
@@ -76,6 +85,36 @@ def connect_broker(settings: Settings) -> Iterator[Broker]:
         yield broker
     finally:
         broker.close()
+
+
+def onlookers(settings: Settings) -> list[Onlooker]:
+    """Who looks on while this process works."""
+    return [_tracing(settings)] if settings.trace else []
+
+
+@contextmanager
+def tracing(settings: Settings) -> Iterator[None]:
+    """A process that does no work has what it submits traced, for as long as the block lasts."""
+    if not settings.trace:
+        yield
+        return
+    made = _tracing(settings)
+    try:
+        yield
+    finally:
+        made.close()
+
+
+def _tracing(settings: Settings) -> Onlooker:
+    try:
+        # Nobody who does not trace is to pay for it, or to have it installed.
+        from actors.tracing import Tracing  # noqa: PLC0415 - it is loaded where it is asked for, and only there
+    except ModuleNotFoundError as error:
+        raise BadSetting(
+            f"SLUICE_TRACE: there is no {error.name} here, which traces need.",
+            advice="Install it: pip install 'sluice[trace]', or set SLUICE_TRACE=off",
+        ) from None
+    return Tracing(_SYSTEMS[settings.broker_url.partition(":")[0]])
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from actors.asked import sound
 from actors.landing import land
 from actors.pausing import go_on, hold_back, let_apps_go
 from actors.resuming import say
+from actors.sending import sending
 from actors.tasks import Tasks
 from broker.messages import Message, Plan
 from jobs.catalogue import Catalogue
@@ -41,17 +42,21 @@ LOOK_EVERY_S = 0.2
 
 class Client:
     """``publish`` sends messages to the broker; where it fails, that is logged and no more. ``definitions`` gives the
-    catalogue to whoever asks for something that needs it."""
+    catalogue to whoever asks for something that needs it. ``within`` is where this program belongs in a trace, for what
+    it submits outside of any span (see ``actors.sending``)."""
 
     def __init__(
         self,
         ledger: Ledger,
         publish: Callable[[Sequence[Message]], None],
         definitions: Callable[[], Catalogue] | None = None,
+        *,
+        within: str | None = None,
     ) -> None:
         self._ledger = ledger
         self._publish = publish
         self._definitions = definitions
+        self._within = within
 
     def beside(self, also: Callable[[Tx, Any], None]) -> "Client":
         """One who does the same, and ``also`` that in the transaction of whatever it does (``Ledger.beside``)."""
@@ -63,10 +68,10 @@ class Client:
 
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
         """BadRequest for words that no planner would understand; none of them is taken in then."""
-        named = [sound(submission) for submission in wanted]
-        self._ledger.transact(lambda tx: submissions.receive(tx, named))
-        ids = [submission.require_id() for submission in named]
-        self.have_planned(ids)
+        with sending([sound(submission) for submission in wanted], within=self._within) as named:
+            self._ledger.transact(lambda tx: submissions.receive(tx, named))
+            ids = [submission.require_id() for submission in named]
+            self.have_planned(ids)
         return ids
 
     def have_planned(self, ids: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from actors.assembly import open_ledger, telling
+from actors.assembly import open_ledger, telling, tracing
 from actors.client import Client
 from actors.definitions import Definitions
 from actors.settings import process_settings
@@ -20,5 +20,6 @@ def connect(
     """
     settings = process_settings(apps=apps, ledger_url=ledger_url, broker_url=broker_url)
     definitions = Definitions(settings) if settings.apps else None
-    with open_ledger(settings) as ledger, telling(settings, ledger) as tell:
-        yield Client(ledger, tell, (lambda: definitions.current) if definitions else None)
+    with tracing(settings), open_ledger(settings) as ledger, telling(settings, ledger) as tell:
+        current = (lambda: definitions.current) if definitions else None
+        yield Client(ledger, tell, current, within=settings.traceparent)

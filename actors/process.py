@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from threading import Timer
 from uuid import UUID, uuid4
 
-from actors.assembly import blobs, stores
+from actors.assembly import blobs, onlookers, stores
 from actors.client import Client
 from actors.definitions import Definitions
 from actors.handlers import HANDLERS, handle
@@ -63,13 +63,13 @@ class Process:
         self._broker = broker
         self._holdings = Holdings()
         self._to_plan = Teller(self._plan)
-        self.client = Client(ledger, self._send)
+        self.client = Client(ledger, self._send, within=settings.traceparent)
         served = list(queues) or [*CONTROL, *definitions.current.queues]
         # One that serves everything may have no app yet.
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
-        self._witness = Witness(ledger, asks=settings.log == "json")
+        self._witness = Witness(ledger, onlookers(settings), names=settings.log == "json")
         self._running = self._runs(worker)
         self._watching = Watching(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = Lifeline(
@@ -123,6 +123,7 @@ class Process:
         self._to_plan.close(within_s=GOODBYE_S)
         self._running.give_up()
         self._lifeline.end()
+        self._witness.close()
         self._kept.close()
 
     def _begin(self) -> None:
@@ -168,7 +169,9 @@ class Process:
             self._retention.tick()
 
     def _handled(self, message: Message) -> Sequence[Message]:
-        return handle(self._ledger, self._definitions.current, message)
+        messages = handle(self._ledger, self._definitions.current, message)
+        self._witness.handled(message)
+        return messages
 
     def _plan(self, messages: Sequence[Message]) -> None:
         """What was submitted one by one and taken in here."""

@@ -19,7 +19,7 @@ from actors.load import HELD_UP_S, Load, Relief
 from actors.paces import Paces
 from actors.transacting import Transacting
 from actors.versions import NotHere, Versions
-from actors.witness import Witness
+from actors.witness import Scene, Witness
 from broker.delivery import Delivery
 from broker.messages import Execute, Executed, Message
 from jobs.app import App
@@ -134,6 +134,7 @@ class Running:
                 claimed = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
             finally:
                 self._holdings.forget(stops)
+                self._witness.forget(stops)
 
     def _leave_alone(self, app: str) -> None:
         """Its jobs stay ready: the groomer repeats the hint, for when the app is back or another worker has it."""
@@ -151,8 +152,9 @@ class Running:
                 if time.monotonic() - recorded_at > RECORD_WITHIN_S:
                     self._settle(self._catalogue(), load.outcomes())
                     recorded_at = time.monotonic()
-                with self._witness.at(self._holdings.subject_of(job.right)):
-                    outcome = self._run(catalogue, job, stops[job.right])
+                with self._witness.at(job.right, self._holdings.subject_of(job.right)) as scene:
+                    outcome = self._run(catalogue, job, stops[job.right], scene)
+                    scene.outcome = outcome
                 self._holdings.release([job.right])
                 if outcome is None:
                     self._send([Executed(jobs=(job.id,))])
@@ -167,7 +169,7 @@ class Running:
         self._holdings.release(outcomes)
         self._settle(self._catalogue(), outcomes)
 
-    def _run(self, catalogue: Catalogue, job: Claimed, stop: Event) -> Outcome | None:
+    def _run(self, catalogue: Catalogue, job: Claimed, stop: Event, scene: Scene) -> Outcome | None:
         """What came of it; None where the run committed its own success."""
         if stop.is_set() or self._holdings.draining:
             return _NOT_STARTED
@@ -182,7 +184,7 @@ class Running:
                 raise BadRequest(f"{job.name.app} is no saga any more.")
             runner = self._runner_of(assignment.app)
             outcome = runner.run(
-                assignment,
+                scene.begins(assignment),
                 # Whoever goes on with a flight begins where it stands, so it leaves before the grace time is over.
                 stop=self._holdings.leave_of(job.right) if journal else stop,
                 report=_unheard,
@@ -240,6 +242,7 @@ class Running:
                 claim.job,
                 extra=subject,
             )
+        self._witness.recorded(outcomes, settled.refused)
         self._send(settled.messages)
         return settled.taken
 

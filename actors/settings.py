@@ -27,6 +27,7 @@ _NAMESPACE = "dramatiq"
 class Settings(Struct, frozen=True, kw_only=True):
     """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it.
     Blobs and ``programs`` are under ``home`` too where nothing else is said. ``keep_history_s`` None is for ever.
+    ``traceparent`` is the span that this process was started in, where whoever started it says so.
     """
 
     apps: tuple[str, ...] = ()
@@ -37,6 +38,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     tick_s: float = 1.0
     grace_s: float = 20.0
     log: str = "text"
+    trace: bool = False
+    traceparent: str | None = None
     key_delimiter: str = "_"
     default_job_id: str | None = None
     code_version: str | None = None
@@ -78,6 +81,8 @@ def read_settings(
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
         tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
         grace_s=take("GRACE", parse_duration_s, defaults.grace_s, "20s"),
+        trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
+        traceparent=environment.get("TRACEPARENT"),
         log=take("LOG", _one_of("text", "json"), defaults.log, "json"),
         key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
         default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),

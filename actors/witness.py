@@ -1,50 +1,208 @@
-"""Who sees runs from their claims to what they came to, for those who look on: the log, so far as it names jobs."""
+"""Sees jobs from their submission to what they came to, and tells those who look on, and the log what it is about.
+
+Where nobody looks on, it costs a claim a few microseconds and the ledger nothing. Else it asks the ledger what has
+become of those that a message named, after the commit: a few statements a message, however many jobs it is about.
+Nothing that goes wrong here does so for the work (see ``actors.onlooker``).
+"""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import msgspec
+
+from actors.onlooker import Onlooker, Past, Run, Sight
+from broker.messages import Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.errors import Unreachable
+from jobs.job import Assignment
+from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.subject import Subject, speaking_of
 from ledger.claims import Claimed
-from ledger.connection import Ledger
-from ledger.reads.origins import Origin, origins
+from ledger.connection import Ledger, Tx
+from ledger.reads import origins
+from ledger.reads.origins import Stretch
 
-_LOG = logging.getLogger("sluice.executor")
+_LOG = logging.getLogger("sluice.witness")
+
+#: What is judged as soon as it is recorded, if there is nothing to judge about it (see ``ledger.finishing``).
+_JUDGED = {Ending.DONE, Ending.ERROR, Ending.DISMAL}
+
+
+class Scene:
+    """One run, in its thread, with all who look on."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = runs
+        self.outcome: Outcome | None = None
+
+    def begins(self, assignment: Assignment) -> Assignment:
+        """The same, with word of where it belongs."""
+        for run in self._runs:
+            with _harmless():
+                run.begin(assignment)
+            if run.traceparent:
+                assignment = msgspec.structs.replace(assignment, traceparent=run.traceparent)
+        return assignment
+
+    def end(self) -> None:
+        for run in reversed(self._runs):
+            with _harmless():
+                run.end(self.outcome)
 
 
 class Witness:
-    """``asks``: whether it asks the ledger what runs began for, by one statement a parcel more."""
+    """``names`` submissions in what it says of runs, also where nobody looks on."""
 
-    def __init__(self, ledger: Ledger, *, asks: bool = False) -> None:
+    def __init__(self, ledger: Ledger, onlookers: Sequence[Onlooker] = (), *, names: bool = False) -> None:
         self._ledger = ledger
-        self._asks = asks
+        self._onlookers = tuple(onlookers)
+        self._names = names
+        self._sights: dict[Claim, Sight] = {}
 
     def take_up(self, jobs: Sequence[Claimed]) -> dict[Claim, Subject]:
-        """These have been claimed: what there is to say of each."""
-        found = self._origins([job.right for job in jobs]) if self._asks else {}
-        return {
-            job.right: Subject(
-                app=job.app,
-                key=job.key,
-                round=job.round,
-                claim=job.claim,
-                submission=found[job.right].submission if job.right in found else None,
-            )
-            for job in jobs
-        }
-
-    def _origins(self, claims: list[Claim]) -> dict[Claim, Origin]:
-        """The jobs are to be run, whether or not the ledger can be asked what for."""
-        try:
-            return self._ledger.transact(lambda tx: origins(tx, claims))
-        except Unreachable as error:
-            _LOG.warning("what %d runs began for cannot be told: %s", len(claims), error)
-            return {}
+        """These have been claimed: what there is to say of each. ``forget`` them later."""
+        sights = [Sight(job=job, parcel=len(jobs)) for job in jobs]
+        if jobs and (self._names or self._onlookers):
+            with _harmless():
+                sights = self._look_at(jobs)
+        if self._onlookers:
+            self._sights.update((sight.job.right, sight) for sight in sights)
+        return {sight.job.right: _subject(sight) for sight in sights}
 
     @contextmanager
-    def at(self, subject: Subject) -> Iterator[None]:
+    def at(self, claim: Claim, subject: Subject) -> Iterator[Scene]:
         """The thread is at this job's run until the end of the block."""
         with speaking_of(subject):
-            yield
+            scene = Scene(self._runs(claim))
+            try:
+                yield scene
+            finally:
+                scene.end()
+
+    def recorded(self, outcomes: Mapping[Claim, Outcome], refused: Iterable[Claim]) -> None:
+        """What these runs came to stands in the ledger now, but for those that were refused."""
+        if not self._onlookers:
+            return
+        late = set(refused)
+        for claim, outcome in outcomes.items():
+            if sight := self._sights.get(claim):
+                for onlooker in self._onlookers:
+                    with _harmless():
+                        onlooker.recorded(sight, outcome, refused=claim in late)
+        judged = [claim.job for claim, outcome in outcomes.items() if outcome.ending in _JUDGED]
+        self._tell(lambda tx: origins.verdicts(tx, judged), _judged)
+
+    def forget(self, claims: Iterable[Claim]) -> None:
+        for claim in claims:
+            self._sights.pop(claim, None)
+
+    def handled(self, message: Message) -> None:
+        """A control message has been seen to, and what it has changed stands in the ledger."""
+        if not self._onlookers:
+            return
+        match message:
+            case Executed(jobs=jobs):
+                self._tell(lambda tx: origins.verdicts(tx, jobs), _judged)
+            case Ended(jobs=jobs):
+                self._tell(lambda tx: origins.lost(tx, origins.last_claims(tx, jobs)), _lost)
+            case Plan() | Submit() | SubmitMany():
+                self._planned(_named(message))
+
+    def close(self) -> None:
+        for onlooker in self._onlookers:
+            with _harmless():
+                onlooker.close()
+
+    def _look_at(self, jobs: Sequence[Claimed]) -> list[Sight]:
+        claims = [job.right for job in jobs]
+        if not self._onlookers:
+            found = self._ledger.transact(lambda tx: origins.origins(tx, claims))
+            return [Sight(job=job, origin=found.get(job.right), parcel=len(jobs)) for job in jobs]
+        before = [Claim(job.id, job.claim - 1) for job in jobs if job.claim > 1]
+        if before:
+            self._tell(lambda tx: origins.lost(tx, before), _lost)
+        after = self._ledger.transact(lambda tx: origins.parents(tx, [job.id for job in jobs]))
+        named = {*claims, *(parent for parents in after.values() for parent in parents)}
+        found = self._ledger.transact(lambda tx: origins.origins(tx, named))
+        return [
+            Sight(
+                job=job,
+                origin=found.get(job.right),
+                after=[(parent, found.get(parent)) for parent in after.get(job.id, ())],
+                parcel=len(jobs),
+            )
+            for job in jobs
+        ]
+
+    def _runs(self, claim: Claim) -> list[Run]:
+        runs: list[Run] = []
+        if sight := self._sights.get(claim):
+            for onlooker in self._onlookers:
+                with _harmless():
+                    runs.append(onlooker.run(sight))
+        return runs
+
+    def _tell(self, ask: Callable[[Tx], list[Stretch]], how: Callable[[Onlooker, Past], None]) -> None:
+        """Of what is over, by who asks for it."""
+
+        def work(tx: Tx) -> list[Past]:
+            found = ask(tx)
+            began_for = origins.origins(tx, {each.right for each in found}) if found else {}
+            return [Past(stretch=each, origin=began_for.get(each.right)) for each in found]
+
+        with _harmless():
+            for past in self._ledger.transact(work):
+                for onlooker in self._onlookers:
+                    how(onlooker, past)
+
+    def _planned(self, ids: Sequence[str]) -> None:
+        with _harmless():
+            for each in self._ledger.transact(lambda tx: origins.planned(tx, ids)):
+                for onlooker in self._onlookers:
+                    onlooker.planned(each)
+
+
+def _judged(onlooker: Onlooker, past: Past) -> None:
+    onlooker.judged(past)
+
+
+def _lost(onlooker: Onlooker, past: Past) -> None:
+    onlooker.lost(past)
+
+
+def _subject(sight: Sight) -> Subject:
+    job = sight.job
+    submission = sight.origin.submission if sight.origin else None
+    return Subject(app=job.app, key=job.key, round=job.round, claim=job.claim, submission=submission)
+
+
+class _Named(msgspec.Struct):
+    id: str | None = None
+
+
+def _named(message: Plan | Submit | SubmitMany) -> Sequence[str]:
+    """The submissions that a message is about. One whose id cannot be read is refused under another."""
+    if isinstance(message, Plan):
+        return message.submissions
+    if isinstance(message, Submit):
+        return [_id_of(message.submission, message.id)]
+    return [_id_of(row, f"{message.id}/{place}") for place, row in enumerate(message.submissions)]
+
+
+def _id_of(row: msgspec.Raw, otherwise: str) -> str:
+    try:
+        return msgspec.json.decode(row, type=_Named).id or otherwise
+    except msgspec.MsgspecError:
+        return otherwise
+
+
+@contextmanager
+def _harmless() -> Iterator[None]:
+    """Whoever looks on goes without; the work goes on."""
+    try:
+        yield
+    except Unreachable as error:
+        _LOG.warning("those who look on are not told something: %s", error)
+    except Exception:
+        _LOG.exception("those who look on are not told something")

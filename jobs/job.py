@@ -39,7 +39,7 @@ class Claimed(Struct, frozen=True, kw_only=True):
     ``claim`` is the fencing number; ``token`` the idempotency key for the outside world, the same
     over all rounds and recoveries of one job (``idempotency_token``). ``partitions`` are those of the ``span`` of the
     ``table`` that are still to be made, ``inputs`` what these need of each table (``jobs.partitioning.inputs_of``),
-    ``input_versions`` whose these are.
+    ``input_versions`` whose these are. ``traceparent`` is for what it starts to say where it belongs.
     """
 
     name: JobName
@@ -55,6 +55,7 @@ class Claimed(Struct, frozen=True, kw_only=True):
     round: int
     claim: int
     token: str
+    traceparent: str | None = None
 
 
 class Assignment(Claimed, frozen=True, kw_only=True):

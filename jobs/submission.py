@@ -50,7 +50,8 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     the definitions. ``after``, for submissions about work IDs, names the very jobs that those of the app wait for, in
     place of what its definition says. In the ``mode`` "saga" what it has done is undone where it ends otherwise
     than well; any other is one of partitions. A submission that ``compensates`` another undoes what that has done: the
-    ledger makes it, and takes it from nobody else.
+    ledger makes it, and takes it from nobody else. ``traceparent`` is where it belongs in the trace of whoever submits,
+    as W3C writes it.
     """
 
     app: str
@@ -69,6 +70,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     policy: Mapping[str, JSON] = {}
     after: tuple[JobName, ...] | None = None
     compensates: str | None = None
+    traceparent: str | None = None
 
     def __post_init__(self) -> None:
         ways = [self.key is not None, self.keys is not None, self.work_ids is not None, self.has_span]

@@ -5,7 +5,7 @@
    the passwords of the ledger and the broker) and again what ``env_from_os`` names.
 2. The app's ``env``.
 3. ``SLUICE_APP``, ``SLUICE_JOB`` (the key), ``SLUICE_ROUND``, ``SLUICE_CLAIM`` (the fencing number) and
-   ``SLUICE_TOKEN`` (the idempotency key).
+   ``SLUICE_TOKEN`` (the idempotency key); ``TRACEPARENT`` where its run is traced.
 """
 
 from collections.abc import Collection, Mapping
@@ -41,4 +41,5 @@ def _of_the_job(claimed: Claimed, policy: Policy) -> dict[str, str]:
         "SLUICE_ROUND": str(claimed.round),
         "SLUICE_CLAIM": str(claimed.claim),
         "SLUICE_TOKEN": claimed.token,
+        **({"TRACEPARENT": claimed.traceparent} if claimed.traceparent else {}),
     }

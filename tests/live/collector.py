@@ -1,0 +1,91 @@
+"""A collector of traces: takes OTLP over HTTP, and keeps the spans."""
+
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, NamedTuple
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+
+class Seen(NamedTuple):
+    """One span as it came."""
+
+    name: str
+    trace: str
+    span: str
+    parent: str
+    links: tuple[str, ...]
+    attributes: dict[str, Any]
+    failed: bool
+    service: str
+    pid: int
+
+
+class Collector:
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.url = ""
+
+    def take(self, body: bytes, encoding: str | None) -> None:
+        self.bodies.append(gzip.decompress(body) if encoding == "gzip" else body)
+
+    def spans(self) -> list[Seen]:
+        """Those with one name are one span: a hint may come twice."""
+        seen = {span.span: span for body in list(self.bodies) for span in _read(body)}
+        return list(seen.values())
+
+    def named(self, name: str) -> list[Seen]:
+        return [span for span in self.spans() if span.name == name]
+
+
+@contextmanager
+def collecting() -> Iterator[Collector]:
+    made = Collector()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            assert self.path == "/v1/traces"
+            body = self.rfile.read(int(self.headers["content-length"]))
+            made.take(body, self.headers.get("content-encoding"))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-protobuf")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """It says nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        made.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield made
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _read(body: bytes) -> Iterator[Seen]:
+    for of_resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+        resource = _attributes(of_resource.resource.attributes)
+        for of_scope in of_resource.scope_spans:
+            for span in of_scope.spans:
+                yield Seen(
+                    name=span.name,
+                    trace=span.trace_id.hex(),
+                    span=span.span_id.hex(),
+                    parent=span.parent_span_id.hex(),
+                    links=tuple(link.span_id.hex() for link in span.links),
+                    attributes=_attributes(span.attributes),
+                    failed=span.status.code == span.status.STATUS_CODE_ERROR,
+                    service=resource["service.name"],
+                    pid=resource.get("process.pid", 0),
+                )
+
+
+def _attributes(pairs: Any) -> dict[str, Any]:
+    return {pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in pairs}

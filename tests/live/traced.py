@@ -1,0 +1,31 @@
+"""Apps whose runs are traced: one fails and is tried again, one loses its worker, one is a command."""
+
+import os
+import signal
+import sys
+
+from opentelemetry import trace
+
+from jobs import app
+
+DATE = {"date": "date"}
+
+
+@app(job_id="{date}", identifiers=DATE, max_fails=1)
+def fetch(job):
+    with trace.get_tracer("acme").start_as_current_span("open the till"):
+        if job.round == 0:
+            raise ValueError("closed")
+
+
+@app(job_id="{date}", identifiers=DATE, depends_on={"app_name": ["fetch"]})
+def lose(job):
+    if job.claim == 1:
+        # What its process has told before is told; what it is at, nobody tells.
+        trace.get_tracer_provider().force_flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app(job_id="{date}", identifiers=DATE, depends_on={"app_name": ["lose"]}, isolate=True)
+def apart(job):
+    sys.stdout.write(os.environ["TRACEPARENT"])
