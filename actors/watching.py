@@ -19,7 +19,7 @@ from jobs.outcome import Outcome
 from jobs.ref import Claim
 from jobs.runners import looking
 from jobs.runners.looking import Maker
-from jobs.subject import Subject, about, of_claim, speaking_of
+from jobs.subject import Speaking, Subject, about, of_claim
 from ledger import handles, watching
 from ledger.connection import Ledger
 from ledger.watching import Seen, Watched
@@ -84,7 +84,7 @@ class Watching:
         for job in jobs:
             if self._holdings.draining:
                 break
-            with speaking_of(_subject(job)):
+            with Speaking(_subject(job)):
                 if job.is_over:
                     seen += self._end(make, job)
                 else:

@@ -8,6 +8,7 @@ Nothing that goes wrong here does so for the work (see ``actors.onlooker``).
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Self
 
 import msgspec
 
@@ -17,11 +18,11 @@ from jobs.errors import Unreachable
 from jobs.job import Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
-from jobs.subject import Subject, speaking_of
+from jobs.subject import Speaking, Subject
 from ledger.claims import Claimed
 from ledger.connection import Ledger, Tx
 from ledger.reads import origins
-from ledger.reads.origins import Stretch
+from ledger.reads.origins import Origin, Stretch
 
 _LOG = logging.getLogger("sluice.witness")
 
@@ -30,11 +31,22 @@ _JUDGED = {Ending.DONE, Ending.ERROR, Ending.DISMAL}
 
 
 class Scene:
-    """One run, in its thread, with all who look on."""
+    """One run, with all who look on. Until the end of the block its thread is at it."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, subject: Subject, runs: Sequence[Run]) -> None:
+        self._speaking = Speaking(subject)
         self._runs = runs
         self.outcome: Outcome | None = None
+
+    def __enter__(self) -> Self:
+        self._speaking.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for run in reversed(self._runs):
+            with _harmless():
+                run.end(self.outcome)
+        self._speaking.__exit__()
 
     def begins(self, assignment: Assignment) -> Assignment:
         """The same, with word of where it belongs."""
@@ -44,11 +56,6 @@ class Scene:
             if run.traceparent:
                 assignment = msgspec.structs.replace(assignment, traceparent=run.traceparent)
         return assignment
-
-    def end(self) -> None:
-        for run in reversed(self._runs):
-            with _harmless():
-                run.end(self.outcome)
 
 
 class Witness:
@@ -62,23 +69,18 @@ class Witness:
 
     def take_up(self, jobs: Sequence[Claimed]) -> dict[Claim, Subject]:
         """These have been claimed: what there is to say of each. ``forget`` them later."""
+        if not (self._names or self._onlookers):
+            return {job.right: _subject(job) for job in jobs}
         sights = [Sight(job=job, parcel=len(jobs)) for job in jobs]
-        if jobs and (self._names or self._onlookers):
-            with _harmless():
-                sights = self._look_at(jobs)
+        with _harmless():
+            sights = self._look_at(jobs)
         if self._onlookers:
             self._sights.update((sight.job.right, sight) for sight in sights)
-        return {sight.job.right: _subject(sight) for sight in sights}
+        return {sight.job.right: _subject(sight.job, sight.origin) for sight in sights}
 
-    @contextmanager
-    def at(self, claim: Claim, subject: Subject) -> Iterator[Scene]:
-        """The thread is at this job's run until the end of the block."""
-        with speaking_of(subject):
-            scene = Scene(self._runs(claim))
-            try:
-                yield scene
-            finally:
-                scene.end()
+    def at(self, claim: Claim, subject: Subject) -> Scene:
+        """This job's run."""
+        return Scene(subject, self._runs(claim) if self._onlookers else ())
 
     def recorded(self, outcomes: Mapping[Claim, Outcome], refused: Iterable[Claim]) -> None:
         """What these runs came to stands in the ledger now, but for those that were refused."""
@@ -171,9 +173,8 @@ def _lost(onlooker: Onlooker, past: Past) -> None:
     onlooker.lost(past)
 
 
-def _subject(sight: Sight) -> Subject:
-    job = sight.job
-    submission = sight.origin.submission if sight.origin else None
+def _subject(job: Claimed, origin: Origin | None = None) -> Subject:
+    submission = origin.submission if origin else None
     return Subject(app=job.app, key=job.key, round=job.round, claim=job.claim, submission=submission)
 
 

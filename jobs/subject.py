@@ -4,8 +4,7 @@ What holds: whatever is said in the thread of a run, by the run itself, by those
 uses, is about its job. Who speaks of a job elsewhere says which it is, by ``about``.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -30,14 +29,18 @@ class Subject(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _CURRENT: ContextVar[Subject | None] = ContextVar("subject", default=None)
 
 
-@contextmanager
-def speaking_of(subject: Subject) -> Iterator[None]:
-    """What is said in this thread until the end of the block is about this job."""
-    token = _CURRENT.set(subject)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+class Speaking:
+    """What is said in this thread until the end of the block is about this job. Each run goes through it: it is no
+    generator, which would cost it five times as much."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+
+    def __enter__(self) -> None:
+        self._token = _CURRENT.set(self._subject)
+
+    def __exit__(self, *_: object) -> None:
+        _CURRENT.reset(self._token)
 
 
 def spoken_of() -> Subject | None:
