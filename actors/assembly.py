@@ -11,6 +11,7 @@ from actors.teller import Teller
 from broker.carrier import Broker
 from broker.connect import connect
 from broker.messages import Message
+from jobs.app import App
 from jobs.blobs import BlobStore
 from jobs.errors import BadSetting, SluiceError
 from jobs.programs import ProgramStore
@@ -87,9 +88,15 @@ def connect_broker(settings: Settings) -> Iterator[Broker]:
         broker.close()
 
 
-def onlookers(settings: Settings) -> list[Onlooker]:
-    """Who looks on while this process works."""
-    return [_tracing(settings)] if settings.trace else []
+def onlookers(settings: Settings, definition: Callable[[str], App | None]) -> list[Onlooker]:
+    """Who looks on while this process works, by the definitions of the moment."""
+    found = [_tracing(settings)] if settings.trace else []
+    if settings.lineage:
+        # A client of HTTP takes longer to load than many a command takes to run.
+        from actors.lineage.lineage import lineage_of  # noqa: PLC0415 - it is loaded where it is asked for, and only there
+
+        found.append(lineage_of(settings.lineage, definition))
+    return found
 
 
 @contextmanager

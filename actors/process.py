@@ -69,7 +69,7 @@ class Process:
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
-        self._witness = Witness(ledger, onlookers(settings), names=settings.log == "json")
+        self._witness = self._watched(settings)
         self._running = self._runs(worker)
         self._watching = Watching(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = Lifeline(
@@ -131,6 +131,10 @@ class Process:
         self._running.start()
         if self._ticker:
             self._ticker.start()
+
+    def _watched(self, settings: Settings) -> Witness:
+        looking_on = onlookers(settings, lambda name: self._catalogue().get(name))
+        return Witness(self._ledger, looking_on, names=settings.log == "json")
 
     def _runs(self, worker: UUID) -> Running:
         return Running(

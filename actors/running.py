@@ -177,14 +177,14 @@ class Running:
         journal = Journaling(self._ledger, job, stop) if job.flying else None
         began = time.monotonic()
         try:
-            assignment = assign(self._versions.of(catalogue, job.name), job)
+            assignment = scene.begins(assign(self._versions.of(catalogue, job.name), job))
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
             if journal and assignment.app.saga is None:
                 raise BadRequest(f"{job.name.app} is no saga any more.")
             runner = self._runner_of(assignment.app)
             outcome = runner.run(
-                scene.begins(assignment),
+                assignment,
                 # Whoever goes on with a flight begins where it stands, so it leaves before the grace time is over.
                 stop=self._holdings.leave_of(job.right) if journal else stop,
                 report=_unheard,

@@ -24,6 +24,15 @@ _PREFIX = "SLUICE_"
 _NAMESPACE = "dramatiq"
 
 
+class LineageServer(Struct, frozen=True):
+    """Who is told of lineage, with a ``token`` if he wants one, and under which namespaces of jobs and of tables."""
+
+    url: str
+    token: str | None
+    jobs: str
+    tables: str
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it.
     Blobs and ``programs`` are under ``home`` too where nothing else is said. ``keep_history_s`` None is for ever.
@@ -40,6 +49,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     log: str = "text"
     trace: bool = False
     traceparent: str | None = None
+    lineage: LineageServer | None = None
     key_delimiter: str = "_"
     default_job_id: str | None = None
     code_version: str | None = None
@@ -83,6 +93,7 @@ def read_settings(
         grace_s=take("GRACE", parse_duration_s, defaults.grace_s, "20s"),
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
         traceparent=environment.get("TRACEPARENT"),
+        lineage=_lineage(found),
         log=take("LOG", _one_of("text", "json"), defaults.log, "json"),
         key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
         default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),
@@ -126,6 +137,14 @@ def keep_s(text: str) -> float | None:
     return None if text == "off" else _positive_s(text)
 
 
+def _lineage(found: _Found) -> LineageServer | None:
+    url = found.take("LINEAGE_URL", _http_url, None, "http://lineage.internal:5000")
+    token = found.take("LINEAGE_TOKEN", str, None, "a key of that server")
+    jobs = found.take("LINEAGE_NAMESPACE", str, "sluice", "warehouse")
+    tables = found.take("LINEAGE_TABLES", str, jobs, "s3://warehouse")
+    return LineageServer(url, token, jobs, tables) if url else None
+
+
 def _rules(found: _Found, usual: Rules) -> Rules:
     """From where programs may come, and how large they may be."""
     return Rules(
@@ -152,6 +171,12 @@ def _broker_url(text: str) -> str:
     schemes = ("memory://", "amqp://", "amqps://", "redis://", "rediss://")
     if not text.startswith(schemes):
         raise ValueError(f"{text.partition(':')[0]!r} is none of {', '.join(schemes)}")
+    return text
+
+
+def _http_url(text: str) -> str | None:
+    if not text.startswith(("http://", "https://")):
+        raise ValueError(f"{text.partition(':')[0]!r} is neither http nor https")
     return text
 
 

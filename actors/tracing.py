@@ -12,12 +12,11 @@ Where to the spans go, how many of them, and under which name of a service is Op
 variables that begin with ``OTEL_``. Spans are sent by a thread in the background; what does not fit its queue is lost.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from datetime import datetime
-from threading import Lock, Thread
+from threading import Thread
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -41,6 +40,7 @@ from opentelemetry.trace import (
 )
 
 from actors.onlooker import Past, Sight
+from actors.remembered import Remembered
 from broker.messages import PLANNER
 from jobs.job import Assignment
 from jobs.outcome import Ending, Outcome
@@ -51,8 +51,6 @@ from ledger.reads.origins import Origin, Planned
 
 #: At the end of a process spans that are not sent yet have so long.
 GOODBYE_S = 3.0
-#: What was told is not told again, of so many.
-REMEMBERED_MAX = 10_000
 _UNKNOWN_SERVICE = "unknown_service"
 _ENDED_WELL = {Ending.DONE, Ending.GOES_ON, Ending.SUSPENDED}
 
@@ -90,8 +88,7 @@ class Tracing:
         self._provider = TracerProvider(resource=resource, id_generator=self._ids)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         self._tracer = self._provider.get_tracer("sluice")
-        self._told: OrderedDict[tuple[int, int], None] = OrderedDict()
-        self._lock = Lock()
+        self._told = Remembered()
         if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             trace.set_tracer_provider(self._provider)
 
@@ -137,7 +134,7 @@ class Tracing:
 
     def planned(self, submission: Planned) -> None:
         place = self._submission(submission)
-        if place is None or not self._is_news(place):
+        if place is None or not self._told.is_news((place.trace, place.span)):
             return
         attributes = self._of(PLANNER, "plan", submission, app=submission.app)
         span = self._start(
@@ -167,7 +164,7 @@ class Tracing:
         *,
         failed: bool,
     ) -> None:
-        if not self._is_news(place):
+        if not self._told.is_news((place.trace, place.span)):
             return
         span = self._start(name, place, parent, attributes, began_at=past.stretch.began_at)
         if failed:
@@ -226,17 +223,6 @@ class Tracing:
             )
         finally:
             self._ids.next.reset(token)
-
-    def _is_news(self, place: Place) -> bool:
-        """A hint comes twice now and then."""
-        name = (place.trace, place.span)
-        with self._lock:
-            if name in self._told:
-                return False
-            self._told[name] = None
-            if len(self._told) > REMEMBERED_MAX:
-                self._told.popitem(last=False)
-        return True
 
 
 class TracedRun:

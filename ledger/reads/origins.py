@@ -20,13 +20,15 @@ from ledger.connection import Tx, arrays
 
 #: Of more parents than these nothing is told; a job may have a thousand times as many.
 PARENTS_MAX = 32
+#: Of what was wrong, so many characters.
+ERROR_MAX = 4000
 
 _ORIGINS = """
-SELECT given.job, given.claim, origin.id AS submission, origin.received_at, origin.traceparent
+SELECT given.job, given.claim, origin.id AS submission, origin.app, origin.received_at, origin.traceparent
 FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN round ON round.job = given.job AND round.claim = given.claim
 JOIN LATERAL (
-    SELECT submission.id, submission.received_at, submission.request->>'traceparent' AS traceparent
+    SELECT submission.id, submission.app, submission.received_at, submission.request->>'traceparent' AS traceparent
     FROM wants JOIN submission ON submission.number = wants.submission
     WHERE wants.job = given.job AND submission.planned_at <= round.running_at
       AND (submission.ended_at IS NULL OR submission.ended_at >= round.running_at)
@@ -40,9 +42,9 @@ JOIN LATERAL (
     WHERE need.child = given.id AND need.settled AND job.claim > 0 ORDER BY job.id LIMIT {PARENTS_MAX}
 ) parent ON true
 """
-_ENDED = """
+_ENDED = f"""
 SELECT round.job, round.claim, round.round, job.app, job.key, round.running_at AS began_at,
-       round.executed_at AS ended_at, round.ending
+       round.executed_at AS ended_at, round.ending, job.place, left(round.error, {ERROR_MAX}) AS error
 FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN round ON round.job = given.job AND round.claim = given.claim JOIN job ON job.id = round.job
 """
@@ -50,14 +52,15 @@ _LOST = f"{_ENDED} WHERE round.ending = '{Lost.LEASE_LOST}'"
 _LAST = "SELECT id, claim FROM job WHERE id = ANY(%(jobs)s)"
 _VERDICTS = f"""
 SELECT DISTINCT ON (transition.job) transition.job, transition.claim, transition.round, job.app, job.key,
-       round.executed_at AS began_at, transition.at AS ended_at, transition.target AS ending
+       round.executed_at AS began_at, transition.at AS ended_at, transition.target AS ending, job.place,
+       left(round.error, {ERROR_MAX}) AS error
 FROM transition JOIN job ON job.id = transition.job
 JOIN round ON round.job = transition.job AND round.claim = transition.claim
 WHERE transition.job = ANY(%(jobs)s) AND transition.source = '{State.EXECUTED}' AND round.executed_at IS NOT NULL
 ORDER BY transition.job, transition.id DESC
 """
 _PLANNED = f"""
-SELECT id AS submission, received_at, request->>'traceparent' AS traceparent, app, reason,
+SELECT id AS submission, received_at, app, request->>'traceparent' AS traceparent, reason,
        coalesce(planned_at, ended_at) AS planned_at
 FROM submission WHERE id = ANY(%(ids)s) AND (planned_at IS NOT NULL OR state = '{SubmissionState.REFUSED}')
 """
@@ -67,6 +70,7 @@ class Origin(Struct, frozen=True):
     """The submission that a run began for. ``traceparent`` is of whoever submitted, where he told."""
 
     submission: str
+    app: str
     received_at: datetime
     traceparent: str | None = None
 
@@ -74,14 +78,13 @@ class Origin(Struct, frozen=True):
 class Planned(Origin, frozen=True, kw_only=True):
     """A submission that has been planned, or was refused for a ``reason``."""
 
-    app: str
     planned_at: datetime
     reason: str | None = None
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
     """A part of a job's life: a run that was lost, or the time from its record to the verdict. ``ending`` is what it
-    came to."""
+    came to, and ``error`` what was wrong. Of one that makes partitions, ``place`` is their table."""
 
     job: int
     claim: int
@@ -91,6 +94,8 @@ class Stretch(Struct, frozen=True, kw_only=True):
     began_at: datetime
     ended_at: datetime
     ending: str
+    place: str | None = None
+    error: str | None = None
 
     @property
     def right(self) -> Claim:
@@ -106,7 +111,7 @@ def origins(tx: Tx, claims: Iterable[Claim]) -> dict[Claim, Origin]:
     """Those of these runs; one whose job nobody wants any more has none."""
     found = tx.structs(_OfRun, _ORIGINS, **_columns(claims))
     return {
-        Claim(each.job, each.claim): Origin(each.submission, each.received_at, each.traceparent)
+        Claim(each.job, each.claim): Origin(each.submission, each.app, each.received_at, each.traceparent)
         for each in found
     }
 

@@ -36,10 +36,10 @@ def test_without_the_extra_whoever_asks_for_it_is_told(monkeypatch: pytest.Monke
     monkeypatch.delitem(sys.modules, "actors.tracing", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(BadSetting) as told:
-        onlookers(Settings(trace=True))
+        onlookers(Settings(trace=True), lambda _: None)
     assert "opentelemetry" in told.value.what
     assert "sluice[trace]" in (told.value.advice or "")
-    assert onlookers(Settings()) == []
+    assert onlookers(Settings(), lambda _: None) == []
 
 
 def test_the_setting_is_on_or_off(tmp_path: Path) -> None:

@@ -1,0 +1,146 @@
+"""Events of lineage as OpenLineage 2-0-2 has them. Its words are in its spelling."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from jobs.app import App
+from jobs.calendar import Calendar, Span
+from jobs.job import Assignment
+from jobs.partition_key import read_span, without_version
+from jobs.ref import Claim
+from ledger.reads.origins import Origin
+
+PRODUCER = "urn:sluice"
+SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+FACETS = {
+    "parent": "1-2-0/ParentRunFacet.json#/$defs/ParentRunFacet",
+    "errorMessage": "1-0-1/ErrorMessageRunFacet.json#/$defs/ErrorMessageRunFacet",
+    "jobType": "2-0-4/JobTypeJobFacet.json#/$defs/JobTypeJobFacet",
+    "version": "1-0-1/DatasetVersionDatasetFacet.json#/$defs/DatasetVersionDatasetFacet",
+    "inputSubset": "1-0-0/BaseSubsetDatasetFacet.json#/$defs/InputSubsetInputDatasetFacet",
+    "outputSubset": "1-0-0/BaseSubsetDatasetFacet.json#/$defs/OutputSubsetOutputDatasetFacet",
+}
+#: A range of more partitions than these is told as its table alone.
+PARTITIONS_MAX = 1000
+
+Facets = Mapping[str, Any]
+
+
+class RunNamed(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    run_id: UUID
+    facets: Facets = {}
+
+
+class JobNamed(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    namespace: str
+    name: str
+    facets: Facets = {}
+
+
+class Dataset(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    namespace: str
+    name: str
+    facets: Facets = {}
+    input_facets: Facets = {}
+    output_facets: Facets = {}
+
+
+class Event(Struct, frozen=True, kw_only=True, rename="camel"):
+    event_type: str
+    event_time: datetime
+    run: RunNamed
+    job: JobNamed
+    inputs: list[Dataset]
+    outputs: list[Dataset]
+    producer: str = PRODUCER
+    schema_url: str = msgspec.field(name="schemaURL", default=SCHEMA)
+
+
+class Names(Struct, frozen=True):
+    """The namespaces: of jobs, and of tables."""
+
+    jobs: str
+    tables: str
+
+    def run(self, claim: Claim, origin: Origin | None, error: str | None) -> RunNamed:
+        facets: dict[str, Any] = {}
+        if origin:
+            facets["parent"] = _facet(
+                "parent",
+                run={"runId": _id("submission", *_place(origin))},
+                job={"namespace": self.jobs, "name": f"{origin.app}.submission"},
+            )
+        if error:
+            facets["errorMessage"] = _facet("errorMessage", message=error, programmingLanguage="Python")
+        run_id = _id("run", *_place(origin), str(claim.job), str(claim.number))
+        return RunNamed(run_id=run_id, facets=facets)
+
+    def job(self, app: str) -> JobNamed:
+        of_type = _facet("jobType", processingType="BATCH", integration="SLUICE", jobType="STEP")
+        return JobNamed(namespace=self.jobs, name=app, facets={"jobType": of_type})
+
+    def inputs(self, assignment: Assignment) -> Iterator[Dataset]:
+        """What a step reads. Of a table all of whose past is read, or any late enough, no partitions are told."""
+        partitioning = assignment.app.partitioning
+        calendars = {
+            each.table: each.calendar for each in (partitioning.dependencies if partitioning else ())
+        }
+        for table, (first, last) in assignment.inputs.items():
+            facets = _version(assignment.input_versions.get(table))
+            subset: dict[str, Any] = {}
+            if first is not None and last is not None:
+                calendar = calendars[table]
+                subset = _subset("input", calendar, Span(calendar.read(first), calendar.read(last)))
+            yield Dataset(namespace=self.tables, name=table, facets=facets, input_facets=subset)
+
+    def outputs(self, app: App | None, table: str, key: str) -> list[Dataset]:
+        """What a step makes, as its key has it. Without its definition nobody can tell its partitions one by one."""
+        text, version = without_version(key)
+        subset: dict[str, Any] = {}
+        if app and app.partitioning and app.partitioning.table == table:
+            try:
+                calendar = app.partitioning.calendar
+                subset = _subset("output", calendar, read_span(calendar, text))
+            except ValueError:
+                subset = {}  # They are counted otherwise by now.
+        facets = _version(version)
+        return [Dataset(namespace=self.tables, name=table, facets=facets, output_facets=subset)]
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _version(version: str | None) -> dict[str, Any]:
+    return {"version": _facet("version", datasetVersion=version)} if version else {}
+
+
+def _subset(which: str, calendar: Calendar, span: Span) -> dict[str, Any]:
+    if len(span) > PARTITIONS_MAX:
+        return {}
+    texts = [calendar.write(each) for each in range(span.first, span.last + 1)]
+    partitions = [{"dimensions": {calendar.unit: text}, "identifier": text} for text in texts]
+    condition = {"type": "partition", "partitions": partitions}
+    return {"subset": _facet(f"{which}Subset", **{f"{which}Condition": condition})}
+
+
+def _facet(name: str, **words: Any) -> dict[str, Any]:
+    url = f"https://openlineage.io/spec/facets/{FACETS[name]}"
+    return {"_producer": PRODUCER, "_schemaURL": url, **words}
+
+
+def _place(origin: Origin | None) -> tuple[str, ...]:
+    """Another ledger may have a submission of this id, but not of this moment."""
+    return (origin.submission, origin.received_at.isoformat()) if origin else ()
+
+
+def _id(*parts: str) -> UUID:
+    """The same for whoever sees the same thing, in whatever process."""
+    digest = hashlib.blake2b("\x00".join(parts).encode(errors="surrogatepass"), digest_size=16).digest()
+    return UUID(bytes=digest, version=5)

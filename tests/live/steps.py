@@ -1,0 +1,31 @@
+"""Apps keyed by partition: one fails first, one loses its worker, one takes too long."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from jobs import app
+
+EVENTS = [{"table": "events", "start_offset": 1}]
+
+
+@app(output_table="sums", step_size=2, table_dependencies=EVENTS, max_fails=1)
+def sums(job):
+    if job.round == 0:
+        raise ValueError("the table is locked")
+
+
+@app(output_table="trends", step_size=2, table_dependencies=[{"table": "sums"}])
+def trends(job):
+    if job.claim == 1:
+        # What a killed process has not sent yet, nobody hears of.
+        while not Path(os.environ["HEARD"]).exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app(output_table="late", isolate=True, timeout="100ms", table_dependencies=[{"table": "events"}])
+def late(job):
+    while True:
+        pass
