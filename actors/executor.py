@@ -21,9 +21,10 @@ from jobs.ref import Claim
 from jobs.states import By
 from jobs.submission import JSON
 from jobs.urgency import in_turn
-from ledger import claims, counts, finishing, paces, recording, submissions, watching, wishes
+from ledger import claims, counts, finishing, happenings, paces, recording, submissions, watching, wishes
 from ledger.claims import NOTHING_TAKEN, Claimed, Terms
 from ledger.connection import Ledger, Tx
+from ledger.happenings import What
 from ledger.release import Ready
 
 
@@ -63,6 +64,7 @@ def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[
 
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
         recorded = recording.record(tx, outcomes)
+        happenings.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
         return [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)], recorded.refused
 
     return ledger.transact(work)
@@ -111,6 +113,7 @@ def settle(
         taken = plate.taken if plate else NOTHING_TAKEN
         ready += counts.tell(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
+        happenings.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
         return Settled([*messages, *_news(recorded)], recorded.refused, taken.jobs)
 
     return ledger.transact(work)

@@ -10,9 +10,10 @@ from actors.announce import announce, tell
 from broker.messages import Executed, Message, Plan, Tick, Watch
 from jobs.catalogue import Catalogue
 from jobs.states import By
-from ledger import events, grooming, pools, submissions, suspending, watching
+from ledger import events, grooming, happenings, pools, submissions, suspending, watching
 from ledger.connection import Ledger, Tx
 from ledger.grooming import Chore
+from ledger.happenings import What
 
 #: So many rows are seen to by one step of one tick.
 LIMIT = 1000
@@ -40,8 +41,15 @@ def _ending(step: Callable[[Tx, int], list[int]]) -> Callable[[Tx], Sequence[Mes
     return work
 
 
+def _tell(tx: Tx) -> Sequence[Message]:
+    owed = grooming.owed(tx, LIMIT)
+    _count(tx, Chore.TELL, len(owed))
+    return [*tell(owed), *announce(tx, [], By.GROOMER)]
+
+
 def _plan(tx: Tx) -> Sequence[Message]:
     received = grooming.unplanned(tx, LIMIT)
+    _count(tx, Chore.PLAN, len(received))
     return [Plan(submissions=tuple(received))] if received else []
 
 
@@ -65,11 +73,14 @@ def _admit(tx: Tx) -> Sequence[Message]:
 
 
 def _announce_ready(tx: Tx) -> Sequence[Message]:
-    return announce(tx, grooming.announce_ready(tx, LIMIT), By.GROOMER)
+    ready = grooming.announce_ready(tx, LIMIT)
+    _count(tx, Chore.ANNOUNCE_READY, len(ready))
+    return announce(tx, ready, By.GROOMER)
 
 
 def _announce_executed(tx: Tx) -> Sequence[Message]:
     executed = grooming.announce_executed(tx, LIMIT)
+    _count(tx, Chore.ANNOUNCE_EXECUTED, len(executed))
     return [Executed(jobs=tuple(executed))] if executed else []
 
 
@@ -83,8 +94,13 @@ def _watch(tx: Tx) -> Sequence[Message]:
 
 
 def _settle(tx: Tx) -> Sequence[Message]:
-    submissions.settle_unwatched(tx, LIMIT)
+    _count(tx, Chore.SETTLE, submissions.settle_unwatched(tx, LIMIT))
     return []
+
+
+def _count(tx: Tx, chore: Chore, many: int) -> None:
+    """What a chore had to do that a message should have done; of what it moves, the history tells."""
+    happenings.add(tx, {(What.REPAIRED, chore): many})
 
 
 _FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.HAND_ON, Chore.WAKE}
@@ -94,7 +110,7 @@ _STEPS: Mapping[Chore, Callable[[Tx], Sequence[Message]]] = {
     Chore.TAKE_LOST: _ending(grooming.take_lost),
     Chore.HAND_ON: _hand_on,
     Chore.WAKE: _wake,
-    Chore.TELL: _ending(grooming.owed),
+    Chore.TELL: _tell,
     Chore.PLAN: _plan,
     Chore.RELEASE: _release,
     Chore.ADMIT: _admit,

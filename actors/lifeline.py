@@ -9,6 +9,7 @@ from threading import Event, Thread
 from uuid import UUID
 
 from actors.holdings import Holdings
+from actors.meter import Meter
 from jobs.errors import Unreachable
 from jobs.ref import Claim
 from jobs.subject import about
@@ -37,6 +38,7 @@ class Lifeline:
         code: str | None,
         lease_s: float,
         give_back: Callable[[list[Claim]], None],
+        meter: Meter | None = None,
     ) -> None:
         self.id = id
         self._ledger = ledger
@@ -46,6 +48,7 @@ class Lifeline:
         self._code = code
         self._lease_s = lease_s
         self._give_back = give_back
+        self._meter = meter or Meter(ledger)
         self._trusted_until = 0.0
         self._ended = Event()
         self._thread = Thread(target=self._live, name="lifeline", daemon=True)
@@ -74,6 +77,7 @@ class Lifeline:
         self._ended.set()
         self._thread.join()
         try:
+            self._meter.read()
             self._ledger.transact(lambda tx: workers.leave(tx, self.id))
         except Unreachable as error:
             _LOG.warning("left without saying so; the lease ends by itself: %s", error)
@@ -101,6 +105,7 @@ class Lifeline:
         strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
         if strays:
             self._give_back(strays)
+        self._meter.read()
 
     def _mistrust(self) -> None:
         """Stop the runs if the lease may have ended before the next beat."""

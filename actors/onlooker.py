@@ -4,15 +4,17 @@ What holds: an onlooker is told after the ledger has it, holds nothing up, and t
 of him. He may be told a thing twice, by two processes even, and not at all by one that dies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from actors.meter import Count
 from jobs.job import Assignment
 from jobs.outcome import Outcome
 from jobs.ref import Claim
 from ledger.claims import Claimed
+from ledger.happenings import What
 from ledger.reads.origins import Origin, Planned, Stretch
 
 
@@ -71,6 +73,10 @@ class Onlooker(Protocol):
 
     def planned(self, submission: Planned) -> None:
         """A submission was planned or refused."""
+        ...
+
+    def counts(self) -> Mapping[What, Count]:
+        """What of his doing is counted."""
         ...
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from actors.handlers import HANDLERS, handle
 from actors.holdings import Holdings
 from actors.lifeline import Lifeline
 from actors.lookout import Lookout
+from actors.meter import Meter
 from actors.retention import Retention
 from actors.running import Running
 from actors.settings import Settings
@@ -81,6 +82,7 @@ class Process:
             code=settings.code_version,
             lease_s=settings.lease_s,
             give_back=self._running.give_back,
+            meter=Meter(ledger, self._witness.counts()),
         )
         self._ticker = (
             Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
@@ -122,8 +124,8 @@ class Process:
         self._last_call.cancel()
         self._to_plan.close(within_s=GOODBYE_S)
         self._running.give_up()
-        self._lifeline.end()
         self._witness.close()
+        self._lifeline.end()
         self._kept.close()
 
     def _begin(self) -> None:

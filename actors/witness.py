@@ -12,6 +12,7 @@ from typing import Self
 
 import msgspec
 
+from actors.meter import Count
 from actors.onlooker import Onlooker, Past, Run, Sight
 from broker.messages import Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.errors import Unreachable
@@ -21,6 +22,7 @@ from jobs.ref import Claim
 from jobs.subject import Speaking, Subject
 from ledger.claims import Claimed
 from ledger.connection import Ledger, Tx
+from ledger.happenings import What
 from ledger.reads import origins
 from ledger.reads.origins import Origin, Stretch
 
@@ -110,6 +112,10 @@ class Witness:
                 self._tell(lambda tx: origins.lost(tx, origins.last_claims(tx, jobs)), _lost)
             case Plan() | Submit() | SubmitMany():
                 self._planned(_named(message))
+
+    def counts(self) -> dict[What, Count]:
+        """What those who look on have counted of their doing."""
+        return {what: count for onlooker in self._onlookers for what, count in onlooker.counts().items()}
 
     def close(self) -> None:
         for onlooker in self._onlookers:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
+from threading import Lock
 from typing import Any, TypeVar
 
 import msgspec
@@ -125,6 +126,8 @@ class Ledger:
         self.url = url
         self._clock = clock
         self._also: Callable[[Tx, Any], None] | None = None
+        self._asked = 0
+        self._asking = Lock()
         self._pool = ConnectionPool(
             url,
             min_size=0,
@@ -178,8 +181,18 @@ class Ledger:
     @contextmanager
     def begin(self) -> Iterator[Tx]:
         """One transaction, committed at the end of the block and never repeated. It may not stand still."""
-        with self._pool.connection() as connection, connection.begun():
-            yield self._tx(connection)
+        with self._pool.connection() as connection:
+            before = connection.asked
+            try:
+                with connection.begun():
+                    yield self._tx(connection)
+            finally:
+                with self._asking:
+                    self._asked += connection.asked - before
+
+    def round_trips(self) -> int:
+        """How often this process has sent something and waited for the answer, in transactions that have ended."""
+        return self._asked
 
     def close(self) -> None:
         self._pool.close()

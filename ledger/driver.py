@@ -35,22 +35,29 @@ _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
 
 class Plain(Connection[Row]):
-    """One that may be interrupted while it waits."""
+    """One that may be interrupted while it waits. ``asked`` is how often it has sent something and waited for the
+    answer."""
+
+    asked = 0
 
     def rows(self, sql: str, values: Values) -> list[Row]:
         """What a statement answers."""
+        self.asked += 1
         return self.cursor(row_factory=tuple_row).execute(sql.encode(), values).fetchall()
 
     def named_rows(self, sql: str, values: Values) -> list[dict[str, Any]]:
         """What it answers, by the names of its columns."""
+        self.asked += 1
         return self.cursor(row_factory=dict_row).execute(sql.encode(), values).fetchall()
 
     def write(self, sql: str, values: Values) -> int:
         """How many rows a statement without an answer wrote."""
+        self.asked += 1
         return self.execute(sql.encode(), values).rowcount
 
     def begun(self) -> AbstractContextManager[object]:
         """A transaction, committed at the end of the block."""
+        self.asked += 2
         return self.transaction()
 
 
@@ -96,6 +103,7 @@ class Swift(Plain):
         self._command(b"COMMIT")
 
     def _command(self, command: bytes) -> None:
+        self.asked += 1
         self._checked(self.pgconn.exec_(command))
 
     def _run(self, sql: str, values: Values) -> tuple[pq.abc.PGresult, abc.Transformer]:
@@ -105,6 +113,7 @@ class Swift(Plain):
             [values[name] for name in statement.names], statement.formats
         )
         name = self._name_of(sql, statement, transformer.types or ())
+        self.asked += 1
         return self._checked(self.pgconn.exec_prepared(name, written, transformer.formats)), transformer
 
     def _name_of(self, sql: str, statement: _Statement, types: tuple[int, ...]) -> bytes:
@@ -114,6 +123,7 @@ class Swift(Plain):
                 oldest = next(iter(self._prepared_here))
                 self._command(b"DEALLOCATE " + self._prepared_here.pop(oldest))
             name = f"swift_{next(self._numbers)}".encode()
+            self.asked += 1
             self._checked(self.pgconn.prepare(name, statement.text, types))
             self._prepared_here[sql, types] = name
         return name

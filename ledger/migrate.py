@@ -8,7 +8,7 @@ from jobs.address import without_password
 from jobs.errors import BadSetting, SchemaMismatch, Unreachable
 
 #: The migration this code was written for. A test holds it to Alembic's head.
-REVISION = "0016"
+REVISION = "0017"
 #: Any number will do that no other program locks in the same database.
 _LOCK = 7_317_942_680_134
 

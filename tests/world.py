@@ -46,7 +46,7 @@ _TABLES = (
     ),
     *("pulse", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "counter"),
     *("step", "event", "early", "meter", "sweep", "litter", "app_pause", "audit"),
-    *("tally", "tally_minute", "tally_stay", "tally_verb"),
+    *("tally", "tally_minute", "tally_stay", "tally_verb", "happening"),
 )
 #: Where ids begin anew, so does the counting.
 _COUNT_ANEW = "UPDATE tally_place SET counted = 0, settled = 0, mark = 0, mark_xid = 0, at = '-infinity'"

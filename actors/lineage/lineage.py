@@ -1,11 +1,12 @@
 """When which event is told: of steps, the jobs that make partitions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from actors.lineage.events import Dataset, Event, Names, now
 from actors.lineage.post import Post
+from actors.meter import Count
 from actors.onlooker import Past, Sight
 from actors.remembered import Remembered
 from actors.settings import LineageServer
@@ -13,6 +14,7 @@ from jobs.app import App
 from jobs.job import Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
+from ledger.happenings import What
 from ledger.reads.origins import Origin, Planned
 
 _START, _COMPLETE, _FAIL, _ABORT = "START", "COMPLETE", "FAIL", "ABORT"
@@ -61,6 +63,9 @@ class Lineage:
 
     def planned(self, submission: Planned) -> None:
         """It makes nothing yet."""
+
+    def counts(self) -> Mapping[What, Count]:
+        return {What.LINEAGE_DROPPED: lambda: self._post.dropped}
 
     def close(self) -> None:
         self._post.close()

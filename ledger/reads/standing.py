@@ -11,7 +11,7 @@ from ledger.sql import NOW
 
 # What is not counted yet, job by job. Between two bounds Postgres takes it for little, as it is; above one, for a third
 # of the whole history, which it would read from end to end.
-_UNCOUNTED = """
+UNCOUNTED = """
 (SELECT * FROM transition
  WHERE id > (SELECT counted FROM tally_place) AND id <= (SELECT max(id) FROM transition)) step
 CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = step.job LIMIT 1) job
@@ -20,7 +20,7 @@ CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = step.job LIMIT 1) job
 SIDES = f"""
 SELECT app, state, jobs FROM tally
 UNION ALL SELECT job.app, side.state, side.jobs
-FROM {_UNCOUNTED} CROSS JOIN LATERAL (VALUES (step.target, 1), (step.source, -1)) AS side (state, jobs)
+FROM {UNCOUNTED} CROSS JOIN LATERAL (VALUES (step.target, 1), (step.source, -1)) AS side (state, jobs)
 WHERE side.state <> '-'
 """
 _STANDING = f"""
@@ -30,7 +30,7 @@ _MINUTES = f"""
 SELECT minute, app, state, sum(entered)::bigint AS entered FROM (
     SELECT minute, app, state, entered FROM tally_minute
     WHERE minute > date_trunc('minute', {NOW}, 'UTC') - make_interval(mins => %(minutes)s)
-    UNION ALL SELECT date_trunc('minute', step.at, 'UTC'), job.app, step.target, 1 FROM {_UNCOUNTED}
+    UNION ALL SELECT date_trunc('minute', step.at, 'UTC'), job.app, step.target, 1 FROM {UNCOUNTED}
 ) entry WHERE state = ANY(%(states)s)
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """

@@ -14,6 +14,7 @@ from ops.console.gate import Who
 from ops.console.pictures import Pictures
 from ops.console.streams import Streams
 from ops.demand import Recent
+from ops.metrics.desk import Metrics
 from ops.overview.page import Overview, overview
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ class Office:
         self.streams = Streams(self.ask, self.overview)
         self.pictures = Pictures()
         self.demand = Recent(self.ask)
+        self.metrics = Metrics(desk, installation)
 
     def open(self) -> None:
         """Have to hand by now what is made once: from now on several may ask for it at the same time."""

@@ -7,6 +7,7 @@ from ops.console.calls import (
     events,
     job_acts,
     jobs,
+    metrics,
     overviews,
     partitions,
     sagas,
@@ -31,4 +32,5 @@ ROUTES: tuple[Route, ...] = (
     *audits.ROUTES,
     *demands.ROUTES,
     *events.ROUTES,
+    *metrics.ROUTES,
 )

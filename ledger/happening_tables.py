@@ -1,0 +1,13 @@
+"""How often things have happened of which no row tells."""
+
+from sqlalchemy import BigInteger, Column, Table, Text
+
+from ledger.schema import metadata
+
+happening = Table(
+    "happening",
+    metadata,
+    Column("what", Text, primary_key=True),
+    Column("kind", Text, primary_key=True, comment="which of several; empty where there is one"),
+    Column("times", BigInteger, nullable=False),
+)

@@ -1,0 +1,59 @@
+"""What waits at the broker. It is asked in a thread of its own: whoever reads metrics waits for a bounded time."""
+
+import logging
+from collections.abc import Callable, Sequence
+from threading import Lock, Thread
+from time import monotonic
+
+from msgspec import Struct
+
+from broker.carrier import Broker
+from jobs.errors import SluiceError
+
+_LOG = logging.getLogger("sluice.metrics")
+
+#: So long whoever reads waits, and so long queues are asked for; those behind it are left out.
+PATIENCE_S = 2.0
+
+
+class Depths(Struct, frozen=True):
+    """By queue, the messages that wait and those that are kept aside."""
+
+    waiting: dict[str, int]
+    dead: dict[str, int]
+
+
+class Carried:
+    """``connect`` gives the broker; one thread asks at a time."""
+
+    def __init__(self, connect: Callable[[], Broker]) -> None:
+        self._connect = connect
+        self._lock = Lock()
+        self._asking: Thread | None = None
+        self._found: Depths | None = None
+
+    def read(self, queues: Sequence[str]) -> Depths | None:
+        """None where the broker does not answer in time. It may do so for the next who asks."""
+        with self._lock:
+            if self._asking is None or not self._asking.is_alive():
+                self._found = None
+                self._asking = Thread(target=self._ask, args=[queues], name="sluice-depths", daemon=True)
+                self._asking.start()
+            asking = self._asking
+        asking.join(PATIENCE_S)
+        return self._found
+
+    def _ask(self, queues: Sequence[str]) -> None:
+        found = Depths({}, {})
+        until = monotonic() + PATIENCE_S
+        try:
+            broker = self._connect()
+            for queue in queues:
+                found.waiting[queue] = broker.depth(queue)
+                found.dead[queue] = broker.dead_letters(queue)
+                if monotonic() > until:
+                    break
+        except SluiceError as error:
+            _LOG.warning("what waits at the broker is not known: %s", error)
+            return
+        self._found = found

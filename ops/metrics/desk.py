@@ -1,0 +1,49 @@
+"""All metrics together, for whoever asks."""
+
+from threading import Lock
+
+from broker.carrier import Broker
+from broker.messages import CONTROL
+from ops.cli.desk import Desk
+from ops.cli.installation import Installation
+from ops.metrics import families
+from ops.metrics.carried import Carried
+from ops.metrics.exposition import Values, documents, text
+from ops.metrics.families import Family
+from ops.metrics.numbers import numbers
+
+
+class Metrics:
+    """May be asked by several threads at once. The broker is connected to when it is asked for first."""
+
+    def __init__(self, desk: Desk, installation: Installation) -> None:
+        self._desk = desk
+        self._installation = installation
+        self._carried = Carried(self._connect)
+        self._connecting = Lock()
+
+    def text(self) -> str:
+        return text(self.read())
+
+    def documents(self) -> dict[str, list[dict[str, object]]]:
+        return documents(self.read())
+
+    def read(self) -> dict[Family, Values]:
+        """Unreachable if the ledger does not answer; without the broker the rest is told all the same."""
+        defined = [*self._desk.catalogue] if self._desk.settings.apps else []
+        found = self._installation.ask(lambda tx: numbers(tx, defined))
+        if not self._installation.shares_a_broker:
+            return found
+        apps = [app for (app,) in found[families.QUEUE_DEPTH]]
+        depths = self._carried.read([*CONTROL, *apps])
+        return found | {
+            families.BROKER_UP: {(): 0 if depths is None else 1},
+            families.BROKER_MESSAGES: {
+                (queue,): many for queue, many in (depths.waiting if depths else {}).items()
+            },
+            families.BROKER_DEAD: {(queue,): many for queue, many in (depths.dead if depths else {}).items()},
+        }
+
+    def _connect(self) -> Broker:
+        with self._connecting:
+            return self._installation.broker

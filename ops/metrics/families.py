@@ -1,0 +1,104 @@
+"""Which metrics there are: name, kind, labels, and what each says. The table in docs/observe.md is made of it."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Kind(StrEnum):
+    GAUGE = "gauge"
+    COUNTER = "counter"
+    HISTOGRAM = "histogram"
+
+
+class Family(NamedTuple):
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    says: str
+
+
+JOBS = Family("sluice_jobs", Kind.GAUGE, ("app", "state"), "Jobs in each state.")
+TRANSITIONS = Family(
+    "sluice_job_transitions_total", Kind.COUNTER, ("app", "state"), "How often a job came into the state."
+)
+STATE_SECONDS = Family(
+    "sluice_job_state_seconds",
+    Kind.HISTOGRAM,
+    ("app", "state"),
+    "How long jobs stayed in the state: ready is the wait for a worker, running the run, executed the wait for a"
+    " verdict, suspended that of a saga.",
+)
+QUEUE_DEPTH = Family("sluice_queue_depth", Kind.GAUGE, ("app",), "Jobs that are ready and wait for a worker.")
+OLDEST_READY = Family(
+    "sluice_oldest_ready_seconds",
+    Kind.GAUGE,
+    ("app",),
+    "For how long a job has been ready, of the hundred that were made first; 0 where none is.",
+)
+QUEUE_WORKERS = Family(
+    "sluice_queue_workers", Kind.GAUGE, ("app",), "Living workers that take jobs of the app."
+)
+WORKERS = Family(
+    "sluice_workers",
+    Kind.GAUGE,
+    ("state",),
+    "Worker processes: alive, or lost within the last hour, which have not left and let their lease end.",
+)
+THREADS = Family(
+    "sluice_worker_threads", Kind.GAUGE, ("state",), "Threads for jobs of living workers, busy and idle."
+)
+LEASE_LOSSES = Family(
+    "sluice_lease_losses_total", Kind.COUNTER, (), "Runs that were taken from a worker whose lease had ended."
+)
+REFUSED = Family(
+    "sluice_refused_transitions_total",
+    Kind.COUNTER,
+    (),
+    "Results that came too late: their claim was another's by then, and they were dropped.",
+)
+REPAIRS = Family(
+    "sluice_groomer_repairs_total",
+    Kind.COUNTER,
+    ("kind",),
+    "What the groomer had to do: runs that were lost, timed out or expired, and hints that nothing had come of.",
+)
+ROUND_TRIPS = Family(
+    "sluice_ledger_round_trips_total",
+    Kind.COUNTER,
+    (),
+    "Statements that workers have sent to the ledger, each waited for; added with every beat of a lease.",
+)
+SCHEDULE_LATE = Family(
+    "sluice_schedule_late_seconds",
+    Kind.GAUGE,
+    (),
+    "By how much the latest schedule is late; 0 where none is.",
+)
+UNPLANNED = Family(
+    "sluice_unplanned_submission_seconds",
+    Kind.GAUGE,
+    (),
+    "For how long the oldest submission waits to be planned, once that is a minute; 0 where none does.",
+)
+LEADER = Family(
+    "sluice_leader_silent_seconds",
+    Kind.GAUGE,
+    (),
+    "For how long no process has led: who leads has the groomer tick and schedules fire.",
+)
+LINEAGE_DROPPED = Family(
+    "sluice_lineage_dropped_total", Kind.COUNTER, (), "Events of lineage that could not be sent."
+)
+BROKER_UP = Family("sluice_broker_up", Kind.GAUGE, (), "Whether the broker answered, within two seconds.")
+BROKER_MESSAGES = Family(
+    "sluice_broker_messages", Kind.GAUGE, ("queue",), "Messages that wait at the broker; workers hold others."
+)
+BROKER_DEAD = Family(
+    "sluice_broker_dead_letters", Kind.GAUGE, ("queue",), "Messages that nobody could read, kept aside."
+)
+
+FAMILIES = (
+    *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, WORKERS, THREADS),
+    *(LEASE_LOSSES, REFUSED, REPAIRS, ROUND_TRIPS, SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED),
+    *(BROKER_UP, BROKER_MESSAGES, BROKER_DEAD),
+)

@@ -1,0 +1,85 @@
+"""What each metric is now, as the ledger has it."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from jobs.states import State
+from ledger.connection import Tx
+from ledger.happenings import What, happened
+from ledger.reads import health, metrics
+from ledger.reads.standing import standing
+from ledger.tallies import BUCKETS_S
+from ops.metrics import families
+from ops.metrics.exposition import Spread, Values
+from ops.metrics.families import Family
+
+_ONE: tuple[str, ...] = ()
+
+
+def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
+    """``defined`` are the apps that there are by the definitions; those that have had jobs come besides."""
+    entered = metrics.entered(tx)
+    apps = sorted({*defined, *(app for app, _ in entered)})
+    return {
+        families.TRANSITIONS: {(app, state): times for (app, state), times in entered.items()},
+        families.STATE_SECONDS: {
+            named: Spread(BUCKETS_S, stays.within, stays.seconds)
+            for named, stays in metrics.stays(tx).items()
+        },
+        **_of_queues(tx, apps, entered.keys()),
+        **_of_workers(tx, apps),
+        **_of_troubles(tx),
+        **_of_what_stopped(tx),
+    }
+
+
+def _of_queues(tx: Tx, apps: Collection[str], known: Collection[tuple[str, str]]) -> dict[Family, Values]:
+    """A state that has had jobs and has none is told as 0, or a graph would keep its last number."""
+    counts = standing(tx)
+    ready = {app: counts.get(app, {}).get(State.READY, 0) for app in apps}
+    oldest = health.oldest_ready(tx, [app for app, many in ready.items() if many])
+    now = tx.instant()
+    return {
+        families.JOBS: {(app, state): counts.get(app, {}).get(State(state), 0) for app, state in known},
+        families.QUEUE_DEPTH: {(app,): many for app, many in ready.items()},
+        families.OLDEST_READY: {(app,): _age_s(oldest.get(app), now) for app in apps},
+    }
+
+
+def _of_workers(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
+    servers = health.servers(tx, list(apps))
+    crew = metrics.crew(tx)
+    return {
+        families.QUEUE_WORKERS: {(app,): servers.get(app, 0) for app in apps},
+        families.WORKERS: {("alive",): crew.alive, ("lost",): crew.lost},
+        families.THREADS: {("busy",): crew.busy, ("idle",): crew.threads - crew.busy},
+    }
+
+
+def _of_troubles(tx: Tx) -> dict[Family, Values]:
+    troubles = metrics.troubles(tx)
+    found = happened(tx)
+    kinds = dict.fromkeys(map(str, metrics.REPAIRS), 0) | dict(troubles.repairs)
+    return {
+        families.LEASE_LOSSES: {_ONE: troubles.lease_losses},
+        families.REFUSED: {_ONE: troubles.refused},
+        families.REPAIRS: {(kind,): times for kind, times in sorted(kinds.items())},
+        families.ROUND_TRIPS: {_ONE: found.get((What.ROUND_TRIP, ""), 0)},
+        families.LINEAGE_DROPPED: {_ONE: found.get((What.LINEAGE_DROPPED, ""), 0)},
+    }
+
+
+def _of_what_stopped(tx: Tx) -> dict[Family, Values]:
+    stopped = health.stopped(tx)
+    leader: Mapping[tuple[str, ...], float] = (
+        {_ONE: _age_s(stopped.led_at, stopped.at)} if stopped.led_at else {}
+    )
+    return {
+        families.SCHEDULE_LATE: {_ONE: metrics.schedule_late_s(tx)},
+        families.UNPLANNED: {_ONE: _age_s(stopped.unplanned_since, stopped.at)},
+        families.LEADER: leader,
+    }
+
+
+def _age_s(since: datetime | None, now: datetime) -> float:
+    return 0.0 if since is None else max((now - since).total_seconds(), 0.0)

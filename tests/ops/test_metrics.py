@@ -1,0 +1,243 @@
+"""Each metric says what has happened; and their text is what Prometheus's own parser reads."""
+
+import re
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from actors.executor import record
+from actors.meter import Meter
+from jobs.outcome import Ending, Outcome
+from jobs.ref import Claim
+from jobs.states import State
+from ledger import workers
+from ledger.happenings import What
+from ops.metrics import families
+from ops.metrics.exposition import Spread, text
+from ops.metrics.families import FAMILIES, Family, Kind
+from ops.metrics.numbers import numbers
+from tests.ledger.test_tallies import counts_all
+from tests.ops.typist import Typist, ended
+from tests.world import World
+
+DAILY = {"id": "daily", "app": "a", "key": "1", "every": "1h"}
+
+
+def read(written: str) -> dict[tuple[str, tuple[str, ...]], float]:
+    """By name of the sample and values of its labels."""
+    found = {}
+    for family in text_string_to_metric_families(written):
+        assert family.documentation
+        for sample in family.samples:
+            found[sample.name, tuple(sample.labels.values())] = sample.value
+    return found
+
+
+def now(world: World, family: Family, *labels: str) -> float:
+    """What the metric says; of a histogram, how many it has in all."""
+    found = read(text(world.ledger.transact(lambda tx: numbers(tx, ["a"]))))
+    name = f"{family.name}_count" if family.kind is Kind.HISTOGRAM else family.name
+    return found.get((name, labels), 0.0)
+
+
+def submits(world: World) -> None:
+    world.apps("a -> b", max_losses=1, max_fails=1, end_before="2100-01-01")
+    world.submit("a")
+
+
+def runs(world: World) -> None:
+    submits(world)
+    world.finish("a")
+    counts_all(world)
+
+
+def waits(world: World) -> None:
+    submits(world)
+    world.now += timedelta(seconds=30)
+
+
+def loses_a_worker(world: World) -> None:
+    submits(world)
+    assert world.claim("a/1", worker=world.hire())
+    world.tick(after_s=60)
+    counts_all(world)
+
+
+def brings_it_late(world: World) -> None:
+    submits(world)
+    claimed = world.claim("a/1")
+    assert claimed
+    world.finish("a") if world.state("a/1") is State.READY else None
+    late = Claim(claimed.id, claimed.claim + 7)
+    _, refused = record(world.ledger, {late: Outcome(ending=Ending.DONE)})
+    assert refused == [late]
+
+
+def loses_a_hint(world: World) -> None:
+    submits(world)
+    world.lose_messages()
+    world.tick(after_s=60)
+
+
+def is_late_with_a_schedule(world: World) -> None:
+    world.ledger.transact(
+        lambda tx: tx.write(
+            "INSERT INTO schedule (id, app, source, digest, rule, timezone, next_due, fire_at, created_at, changed_at)"
+            " VALUES ('daily', 'a', 's', 'd', 'r', 'UTC', %(at)s, %(at)s, %(at)s, %(at)s)",
+            at=tx.instant() - timedelta(seconds=90),
+        )
+    )
+
+
+def plans_nothing(world: World) -> None:
+    world.ledger.transact(
+        lambda tx: tx.write(
+            "INSERT INTO submission (id, app, state, request, push, received_at)"
+            " VALUES ('s', 'a', 'received', '{\"app\": \"a\"}', true, %(at)s)",
+            at=tx.instant() - timedelta(seconds=90),
+        )
+    )
+
+
+def is_led_no_more(world: World) -> None:
+    world.ledger.transact(lambda tx: workers.take_pulse(tx, "scheduler", world.worker, term_s=3.0))
+    world.now += timedelta(seconds=45)
+
+
+def hires(world: World) -> None:
+    world.hire()
+
+
+def asks_the_ledger(world: World) -> None:
+    meter = Meter(world.ledger)
+    meter.read()
+    world.apps("a -> b")
+    meter.read()
+
+
+def drops_lineage(world: World) -> None:
+    meter = Meter(world.ledger, {What.LINEAGE_DROPPED: lambda: 3})
+    meter.read()
+    meter.read()
+
+
+#: What is done, and what the metric says then, at least, where it said nothing before.
+MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
+    families.JOBS: (submits, ("a", "ready"), 1),
+    families.TRANSITIONS: (submits, ("a", "ready"), 1),
+    families.STATE_SECONDS: (runs, ("a", "running"), 1),
+    families.QUEUE_DEPTH: (submits, ("a",), 1),
+    families.OLDEST_READY: (waits, ("a",), 30),
+    families.QUEUE_WORKERS: (hires, ("a",), 1),
+    families.WORKERS: (hires, ("alive",), 1),
+    families.THREADS: (hires, ("idle",), 1),
+    families.LEASE_LOSSES: (loses_a_worker, (), 1),
+    families.REFUSED: (brings_it_late, (), 1),
+    families.REPAIRS: (loses_a_hint, ("announce_ready",), 1),
+    families.ROUND_TRIPS: (asks_the_ledger, (), 1),
+    families.SCHEDULE_LATE: (is_late_with_a_schedule, (), 90),
+    families.UNPLANNED: (plans_nothing, (), 90),
+    families.LEADER: (is_led_no_more, (), 45),
+    families.LINEAGE_DROPPED: (drops_lineage, (), 3),
+}
+#: These are asked of a broker, below.
+OF_THE_BROKER = {families.BROKER_UP, families.BROKER_MESSAGES, families.BROKER_DEAD}
+
+
+def test_each_metric_is_moved_here() -> None:
+    assert {*MOVES} | OF_THE_BROKER == set(FAMILIES)
+
+
+@pytest.mark.parametrize("family", MOVES, ids=lambda family: family.name)
+def test_it_moves(world: World, family: Family) -> None:
+    move, labels, least = MOVES[family]
+    before = now(world, family, *labels)
+    move(world)
+    assert now(world, family, *labels) >= before + least
+
+
+def test_a_lost_run_is_counted_as_a_loss_and_as_a_repair(world: World) -> None:
+    loses_a_worker(world)
+    assert now(world, families.LEASE_LOSSES) == 1
+    assert now(world, families.REPAIRS, "take_lost") == 1
+    assert now(world, families.WORKERS, "lost") >= 1
+
+
+def test_what_a_process_counts_is_added_once(world: World) -> None:
+    drops_lineage(world)
+    assert now(world, families.LINEAGE_DROPPED) == 3
+    drops_lineage(world)
+    assert now(world, families.LINEAGE_DROPPED) == 6
+
+
+def test_counters_never_fall_when_what_they_count_is_counted(world: World) -> None:
+    submits(world)
+    before = now(world, families.TRANSITIONS, "a", "ready")
+    counts_all(world)
+    assert now(world, families.TRANSITIONS, "a", "ready") == before
+
+
+def test_a_state_that_has_had_jobs_is_told_as_none(world: World) -> None:
+    runs(world)
+    found = read(text(world.ledger.transact(lambda tx: numbers(tx, []))))
+    assert found["sluice_jobs", ("a", "ready")] == 0
+    assert found["sluice_jobs", ("a", "succeeded")] == 1
+
+
+def test_a_histogram_is_one(world: World) -> None:
+    runs(world)
+    written = text(world.ledger.transact(lambda tx: numbers(tx, [])))
+    (family,) = [
+        each for each in text_string_to_metric_families(written) if each.name == "sluice_job_state_seconds"
+    ]
+    assert family.type == "histogram"
+    running = [sample for sample in family.samples if sample.labels.get("state") == "running"]
+    buckets = [sample.value for sample in running if sample.name.endswith("_bucket")]
+    assert buckets == sorted(buckets)
+    assert buckets[-1] == next(sample.value for sample in running if sample.name.endswith("_count"))
+
+
+def test_names_of_apps_that_need_it_are_escaped() -> None:
+    odd = 'a "quoted" \\ app\nwith a line'
+    written = text({families.JOBS: {(odd, "ready"): 2.0}, families.LEADER: {(): 0.25}})
+    assert read(written) == {
+        ("sluice_jobs", (odd, "ready")): 2.0,
+        ("sluice_leader_silent_seconds", ()): 0.25,
+    }
+    assert text({families.STATE_SECONDS: {("a", "ready"): Spread((0.5,), (1, 2), 3.5)}}).count("_bucket") == 2
+
+
+def test_names_follow_the_customs() -> None:
+    for family in FAMILIES:
+        assert re.fullmatch("sluice_[a-z_]+", family.name)
+        assert family.name.endswith("_total") == (family.kind is Kind.COUNTER)
+        assert not family.name.endswith(("_ms", "_minutes"))
+        assert set(family.labels) <= {"app", "state", "kind", "queue"}
+
+
+def test_programs_read_the_same_as_json(desk: Typist) -> None:
+    said: dict[str, Any] = desk.asks("metrics")
+    assert {"labels": {"state": "alive"}, "value": 0} in said["sluice_workers"]
+
+
+def test_the_console_answers_with_what_workers_have_done(desk_apart: Typist) -> None:
+    """A real worker, and a real console that knows of it by the ledger alone."""
+    assert desk_apart.types("run", "nap", "0").code == 0
+    with desk_apart.starts("console", "--listen", "127.0.0.1:0") as console:
+        assert console.stdout
+        place = re.search(r"http://(127.0.0.1:\d+)", console.stdout.readline())
+        assert place
+        with urlopen(f"http://{place[1]}/metrics", timeout=30) as answer:
+            kind, found = answer.headers["content-type"], read(answer.read().decode())
+        console.send_signal(signal.SIGTERM)
+        assert ended(console).code == 0
+    assert kind == "text/plain; version=0.0.4; charset=utf-8"
+    assert found["sluice_jobs", ("nap", "succeeded")] == 1
+    assert found["sluice_job_transitions_total", ("nap", "running")] == 1
+    assert found["sluice_ledger_round_trips_total", ()] > 0
+    assert ("sluice_broker_up", ()) not in found, "nobody else can ask an in-process broker"

@@ -1,0 +1,77 @@
+"""What waits at a broker is a metric, where the broker can be asked."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from threading import Event
+
+import dramatiq
+import pika
+import pytest
+import redis as redis_client
+
+from broker.carrier import Broker
+from broker.connect import connect
+from broker.messages import Execute
+from jobs.errors import Unreachable
+from ops.metrics import carried
+from ops.metrics.carried import Carried
+from tests.ops.test_metrics import read
+from tests.ops.typist import Typist
+from tests.servers import rabbitmq_url, redis_url
+
+
+@pytest.fixture(params=["rabbitmq", "redis"])
+def broker_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    with rabbitmq_url() if request.param == "rabbitmq" else redis_url() as url:
+        yield url
+
+
+def put_aside(url: str, queue: str) -> None:
+    """As the broker's own rejection would."""
+    if url.startswith("redis"):
+        with redis_client.Redis.from_url(url) as client:
+            client.zadd(f"dramatiq:{dramatiq.common.xq_name(queue)}", {"id": 1})
+        return
+    with closing(pika.BlockingConnection(pika.URLParameters(url))) as connection:
+        channel = connection.channel()
+        channel.confirm_delivery()
+        channel.basic_publish("", dramatiq.common.xq_name(queue), b"?")
+
+
+def test_what_waits_at_the_broker_is_told(desk_apart: Typist, broker_url: str) -> None:
+    with closing(connect(broker_url)) as broker:
+        broker.publish([Execute(app="nap", jobs=((1, 0),)), Execute(app="nap", jobs=((2, 0),))])
+        put_aside(broker_url, "nap")
+        said = desk_apart.types("metrics", SLUICE_BROKER_URL=broker_url)
+        assert said.code == 0, said.err
+        broker.purge("nap")
+    found = read(said.out)
+    assert found["sluice_broker_up", ()] == 1
+    assert found["sluice_broker_messages", ("nap",)] == 2
+    assert found["sluice_broker_dead_letters", ("nap",)] == 1
+    assert found["sluice_broker_messages", ("planner",)] == 0
+
+
+def test_a_broker_that_is_away_takes_nothing_else_along(desk: Typist) -> None:
+    said = desk.types("metrics", SLUICE_BROKER_URL="redis://127.0.0.1:1")
+    found = read(said.out)
+    assert found["sluice_broker_up", ()] == 0
+    assert ("sluice_broker_messages", ("planner",)) not in found
+    assert ("sluice_queue_depth", ("nap",)) in found
+
+
+def test_a_broker_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carried, "PATIENCE_S", 0.05)
+    asked = []
+
+    def silent() -> Broker:
+        asked.append(1)
+        released.wait()
+        raise Unreachable("It is away after all.")
+
+    released = Event()
+    silence = Carried(silent)
+    assert [silence.read(["a"]), silence.read(["a"])] == [None, None]
+    assert asked == [1], "one asks at a time"
+    released.set()
+    assert silence.read(["a"]) is None
