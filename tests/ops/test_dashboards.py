@@ -1,0 +1,127 @@
+"""The dashboard and the alert rules: every expression can be read, and asks for what there is."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+
+from jobs.states import State
+from ledger.reads.metrics import REPAIRS
+from ops.metrics.families import FAMILIES, Family, Kind
+from ops.overview.alarms import Severity
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "ops" / "deploy"
+RUNBOOK = ROOT / "docs" / "runbook.md"
+BOARD = json.loads((DEPLOY / "grafana" / "sluice.json").read_text())
+RULES = [
+    rule
+    for group in yaml.safe_load((DEPLOY / "prometheus" / "rules.yml").read_text())["groups"]
+    for rule in group["rules"]
+]
+PANELS = [panel for panel in BOARD["panels"] if panel["type"] != "row"]
+
+NAMES: dict[str, Family] = {
+    family.name: family for family in FAMILIES if family.kind is not Kind.HISTOGRAM
+} | {
+    f"{family.name}_{part}": family
+    for family in FAMILIES
+    if family.kind is Kind.HISTOGRAM
+    for part in ("bucket", "sum", "count")
+}
+#: What each label may be, where there is a list.
+VALUES = {"state": {*map(str, State), "alive", "lost", "busy", "idle"}, "kind": {*map(str, REPAIRS)}}
+
+
+def of_board() -> list[str]:
+    return [target["expr"] for panel in PANELS for target in panel["targets"]]
+
+
+def expressions() -> list[str]:
+    return [*of_board(), *(rule["expr"] for rule in RULES)]
+
+
+def parsed(expression: str) -> Any:
+    """Grafana puts its own words in before Prometheus reads it."""
+    return promql_parser.parse(expression.replace("$__rate_interval", "5m").replace("$app", ".*"))
+
+
+def selectors(node: Any) -> Iterator[Any]:
+    if isinstance(node, promql_parser.VectorSelector):
+        yield node
+    elif isinstance(node, promql_parser.MatrixSelector):
+        yield node.vector_selector
+    else:
+        inner = [getattr(node, name) for name in ("expr", "lhs", "rhs", "param") if hasattr(node, name)]
+        for each in [*inner, *getattr(node, "args", [])]:
+            if isinstance(each, promql_parser.Expr):
+                yield from selectors(each)
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_an_expression_asks_for_what_there_is(expression: str) -> None:
+    found = [*selectors(parsed(expression))]
+    assert found
+    for selector in found:
+        family = NAMES[selector.name]
+        for matcher in selector.matchers.matchers:
+            assert matcher.name in family.labels
+            if matcher.value != ".*" and matcher.name in VALUES:
+                assert set(matcher.value.split("|")) <= VALUES[matcher.name]
+
+
+def test_counters_are_asked_for_their_rate_and_gauges_are_not() -> None:
+    for expression in expressions():
+        for name in re.findall(r"sluice_\w+", expression):
+            is_rate = re.search(rf"(rate|increase)\({name}\b", expression) is not None
+            assert is_rate == (NAMES[name].kind is not Kind.GAUGE), expression
+
+
+def test_every_metric_is_on_the_board() -> None:
+    text = " ".join(of_board())
+    assert [family.name for family in FAMILIES if family.name not in text] == []
+
+
+def test_panels_have_places_of_their_own() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in BOARD["panels"]:
+        at = panel["gridPos"]
+        here = {(at["x"] + dx, at["y"] + dy) for dx in range(at["w"]) for dy in range(at["h"])}
+        assert not here & taken
+        assert all(x < 24 for x, _ in here)
+        taken |= here
+    assert len({panel["id"] for panel in BOARD["panels"]}) == len(BOARD["panels"])
+    assert all(panel["description"] for panel in PANELS)
+
+
+def test_each_alert_says_how_bad_it_is_and_where_to_read_on() -> None:
+    for rule in RULES:
+        assert rule["labels"]["severity"] in {*map(str, Severity)}
+        assert rule["annotations"]["summary"]
+        words = re.sub(r"(?<!^)([A-Z])", r"-\1", rule["alert"]).lower()
+        assert rule["annotations"]["runbook"] == f"docs/runbook.md#{words}"
+    assert len({rule["alert"] for rule in RULES}) == len(RULES)
+
+
+def test_alerts_bear_the_names_of_the_alarms_on_the_page() -> None:
+    """Whoever is told by one finds the other."""
+    text = (ROOT / "ops" / "overview" / "alarms.py").read_text()
+    alarms = set(re.findall(r'name="([a-z-]+)"', text))
+    assert alarms
+    assert alarms <= {rule["annotations"]["runbook"].partition("#")[2] for rule in RULES}
+
+
+@pytest.mark.skipif(not RUNBOOK.exists(), reason="there is no runbook yet")
+def test_the_runbook_has_a_heading_for_each_alert() -> None:
+    headings = {
+        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).strip().replace(" ", "-")
+        for line in RUNBOOK.read_text().splitlines()
+        if line.startswith("#")
+    }
+    wanted = {rule["annotations"]["runbook"].partition("#")[2] for rule in RULES}
+    assert wanted - headings == set()
