@@ -34,6 +34,13 @@ def test_a_submission_is_taken_in_planned_and_cancelled(asker: Asker) -> None:
     assert asker.world.submission("one") is SubmissionState.CANCELLED
 
 
+def test_a_submission_belongs_where_the_header_says(asker: Asker) -> None:
+    place = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    asker.asks("/api/submissions", {"app": "b", "key": "1"}, traceparent=place)
+    kept = "SELECT request->>'traceparent' FROM submission"
+    assert asker.world.ledger.transact(lambda tx: tx.column(kept)) == [place]
+
+
 def test_an_id_may_hold_what_a_path_does_not(asker: Asker) -> None:
     asker.asks("/api/submissions", {"app": "b", "key": "1", "id": "one/two three"})
     assert asker.asks("/api/submissions/one%2Ftwo%20three/cancel").status == HTTPStatus.OK

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from jobs.errors import BadRequest
 from jobs.masking import masked_value
@@ -128,7 +128,10 @@ def submission(office: Office, asked: Asked[Nothing, Nothing]) -> Whole:
 
 
 def submit(office: Office, asked: Asked[Nothing, Wanted]) -> Received:
+    """Where it belongs in a trace may stand in the header that W3C has for it."""
     wanted = asked.body
+    if wanted.traceparent is None:
+        wanted = replace(wanted, traceparent=asked.request.headers.get("traceparent"))
     about = {word: getattr(wanted, word) for word in _NAMING if getattr(wanted, word) is not None}
     client = office.doing(asked.who, "submit", about, deeds.submitted)
     return Received(client.submit(wanted), SubmissionState.RECEIVED)
