@@ -1,25 +1,22 @@
 """Settings: from the command line, else the environment, else ``.env``, else ``sluice.toml``, else a default.
 
-Only this module reads the environment. A wrong value names the variable, what was found, and an example.
+Only this module reads the environment; ``found`` is what was found there. A wrong value names the variable, what was
+found, and an example.
 """
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec import Struct
 
+from actors import found as places
 from actors.code_version import commit_of
+from actors.found import PREFIX, Found
 from jobs.durations import parse_duration_s
-from jobs.errors import BadSetting
 from jobs.programs import Rules
 from jobs.sizes import parse_size_bytes
 
-T = TypeVar("T")
-
-_PREFIX = "SLUICE_"
 #: What ``broker.connect`` takes without being told, spelled again: to import it from there is to import every driver.
 _NAMESPACE = "dramatiq"
 
@@ -72,16 +69,13 @@ def read_settings(
     broker_url: str | None = None,
 ) -> Settings:
     """The settings of this process; what the command line gives wins. BadSetting for a value that will not do."""
-    given = {f"{_PREFIX}LEDGER_URL": ledger_url, f"{_PREFIX}BROKER_URL": broker_url}
+    given = {f"{PREFIX}LEDGER_URL": ledger_url, f"{PREFIX}BROKER_URL": broker_url}
+    return settings_of(places.find(environment, folder=folder, given=given), folder=folder, apps=apps)
+
+
+def settings_of(found: Found, *, folder: Path, apps: tuple[str, ...] = ()) -> Settings:
+    """The settings that were found. All that there are have been taken then."""
     defaults = Settings()
-    found = _Found(
-        {
-            **_toml(folder / "sluice.toml"),
-            **_dotenv(folder / ".env"),
-            **environment,
-            **{name: text for name, text in given.items() if text is not None},
-        }
-    )
     take = found.take
     return Settings(
         apps=apps or take("APPS", _sources, (), "apps.json,acme.pipelines"),
@@ -109,27 +103,17 @@ def read_settings(
     )
 
 
-class _Found:
-    """What was found, by the names of the environment."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-
-    def take(self, name: str, parse: Callable[[str], T], default: T, example: str) -> T:
-        text = self._texts.get(_PREFIX + name)
-        if text is None or text == "":
-            return default
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise BadSetting(
-                f"{_PREFIX}{name}: {error}", advice=f"For example {_PREFIX}{name}={example}"
-            ) from None
-
-
 def process_settings(**given: object) -> Settings:
     """The settings of this very process, from where it was started."""
     return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type] # its own words, passed on
+
+
+def process_found(*, ledger_url: str | None = None, broker_url: str | None = None) -> Found:
+    """What was found for this very process, all of it asked for; BadSetting as above."""
+    given = {f"{PREFIX}LEDGER_URL": ledger_url, f"{PREFIX}BROKER_URL": broker_url}
+    found = places.find(os.environ, folder=Path.cwd(), given=given)
+    settings_of(found, folder=Path.cwd())
+    return found
 
 
 def keep_s(text: str) -> float | None:
@@ -137,7 +121,7 @@ def keep_s(text: str) -> float | None:
     return None if text == "off" else _positive_s(text)
 
 
-def _lineage(found: _Found) -> LineageServer | None:
+def _lineage(found: Found) -> LineageServer | None:
     url = found.take("LINEAGE_URL", _http_url, None, "http://lineage.internal:5000")
     token = found.take("LINEAGE_TOKEN", str, None, "a key of that server")
     jobs = found.take("LINEAGE_NAMESPACE", str, "sluice", "warehouse")
@@ -145,7 +129,7 @@ def _lineage(found: _Found) -> LineageServer | None:
     return LineageServer(url, token, jobs, tables) if url else None
 
 
-def _rules(found: _Found, usual: Rules) -> Rules:
+def _rules(found: Found, usual: Rules) -> Rules:
     """From where programs may come, and how large they may be."""
     return Rules(
         hosts=found.take("PROGRAM_HOSTS", _sources, usual.hosts, "artifacts.internal,10.0.0.7"),
@@ -194,26 +178,3 @@ def _one_of(*words: str) -> Callable[[str], str]:
         return text
 
     return parse
-
-
-def _toml(path: Path) -> dict[str, str]:
-    """``sluice.toml`` spells the same words in lower case without the prefix: ``ledger_url = "…"``."""
-    if not path.is_file():
-        return {}
-    try:
-        words = tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
-        raise BadSetting(f"{path}: {error}") from None
-    return {
-        _PREFIX + word.upper(): ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        for word, value in words.items()
-    }
-
-
-def _dotenv(path: Path) -> dict[str, str]:
-    """``NAME=value`` lines; ``#`` begins a comment, quotes around a value are taken off."""
-    if not path.is_file():
-        return {}
-    lines = (line.strip().removeprefix("export ") for line in path.read_text().splitlines())
-    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
-    return {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}

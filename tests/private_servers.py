@@ -123,14 +123,15 @@ class PrivateServer:
 
 
 @contextmanager
-def rabbitmq(*advice: str, settings: str = "") -> Iterator[PrivateServer]:
+def rabbitmq(*advice: str, conf: Sequence[str] = (), plugins: Sequence[str] = ()) -> Iterator[PrivateServer]:
     """A RabbitMQ of this test's own; ``guest`` may do everything in its one virtual host.
 
-    ``advice`` is what else would help whoever has neither the program nor Docker; ``settings`` are lines for the
-    program's configuration.
+    ``advice`` is what else would help whoever has neither the program nor Docker. What is set by ``conf``, or comes
+    with ``plugins``, is had of the program alone.
     """
     with ExitStack() as stack:
-        yield _up(RABBITMQ, stack, partial(_local_rabbitmq, settings=settings), advice)
+        local = partial(_local_rabbitmq, conf=conf, plugins=plugins)
+        yield _up(RABBITMQ, stack, local, advice, also_in_docker=not (conf or plugins))
 
 
 @contextmanager
@@ -145,9 +146,11 @@ def _up(
     stack: ExitStack,
     local: Callable[[int, ExitStack], Body | None],
     advice: Sequence[str],
+    *,
+    also_in_docker: bool = True,
 ) -> PrivateServer:
-    port = _free_port()
-    body = local(port, stack) or _in_docker(kind, port)
+    port = free_port()
+    body = local(port, stack) or (_in_docker(kind, port) if also_in_docker else None)
     if body is None:
         *ways, last = [f"install the package {kind.package}", "start Docker", *advice]
         missing = f"no {kind.name} of our own: {', '.join(ways)}, or {last}"
@@ -161,17 +164,19 @@ def _up(
     return server
 
 
-def _local_rabbitmq(port: int, stack: ExitStack, *, settings: str) -> Body | None:
+def _local_rabbitmq(
+    port: int, stack: ExitStack, *, conf: Sequence[str] = (), plugins: Sequence[str] = ()
+) -> Body | None:
     """A node with its own name, cookie and epmd. It finds an epmd running and so leaves none behind."""
     server = str(DEBIAN_RABBITMQ) if DEBIAN_RABBITMQ.exists() else shutil.which("rabbitmq-server", path=PATH)
     epmd = shutil.which("epmd", path=PATH)
     if server is None or epmd is None:
         return None
     folder = _folder(stack)
-    (folder / "rabbitmq.conf").write_text(f"listeners.tcp.1 = 127.0.0.1:{port}\n{settings}")
-    (folder / "enabled_plugins").write_text("[].\n")
+    (folder / "rabbitmq.conf").write_text("\n".join([f"listeners.tcp.1 = 127.0.0.1:{port}", *conf, ""]))
+    (folder / "enabled_plugins").write_text(f"[{','.join(plugins)}].\n")
     (folder / "rabbitmq-env.conf").touch()
-    epmd_port = str(_free_port())
+    epmd_port = str(free_port())
     environment = _environment() | {
         "HOME": str(folder),
         "ERL_EPMD_PORT": epmd_port,
@@ -182,7 +187,7 @@ def _local_rabbitmq(port: int, stack: ExitStack, *, settings: str) -> Body | Non
         "RABBITMQ_MNESIA_BASE": str(folder / "data"),
         "RABBITMQ_LOG_BASE": str(folder / "log"),
         "RABBITMQ_NODENAME": f"sluice{port}@localhost",
-        "RABBITMQ_DIST_PORT": str(_free_port()),
+        "RABBITMQ_DIST_PORT": str(free_port()),
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": ERLANG,
         "RUNNING_UNDER_SYSTEMD": "true",  # The script becomes the server, instead of waiting beside it.
     }
@@ -283,7 +288,7 @@ def _folder(stack: ExitStack) -> Path:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-private-")))
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

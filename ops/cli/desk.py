@@ -1,5 +1,6 @@
 """What every command has to hand: settings, definitions, and somewhere to answer."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
 from types import TracebackType
@@ -36,6 +37,10 @@ class Desk:
     def keep(self, resource: AbstractContextManager[T]) -> T:
         """Open it for as long as the command takes."""
         return self._opened.enter_context(resource)
+
+    def closing(self, close: Callable[[], object]) -> None:
+        """Have this called when the command is done."""
+        self._opened.callback(close)
 
     @property
     def catalogue(self) -> Catalogue:

@@ -6,6 +6,8 @@ DONE = 0
 FAILED = 1
 #: The planner refused the submission.
 REFUSED = 2
+#: As the errors say that are raised for it.
+OUT_OF_REACH = 3
 #: A fault of Sluice itself.
 BROKEN = 70
 INTERRUPTED = 130

@@ -52,6 +52,7 @@ COMMANDS = (
     Command(word="console", help="the page in a browser, and its calls", module="ops.cli.commands.console"),
     Command(word="audit", help="what was done by the console, by whom", module="ops.cli.commands.audit"),
     Command(word="metrics", help="all numbers, as Prometheus reads them", module="ops.cli.commands.metrics"),
+    Command(word="doctor", help="what is amiss, and what to do about it", module="ops.cli.commands.doctor"),
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),
     Group(
         word="apps",

@@ -1,0 +1,88 @@
+"""Settings as they were found: each name with its text, and the place that had the last word on it."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct
+
+from jobs.errors import BadSetting
+
+T = TypeVar("T")
+
+PREFIX = "SLUICE_"
+#: Where a setting may stand, the weakest first.
+TOML, DOTENV, ENVIRONMENT, COMMAND_LINE = "sluice.toml", ".env", "the environment", "the command line"
+
+
+class Asked(Struct, frozen=True):
+    """A setting that there is: what it is called, what holds without it, and how one is written."""
+
+    name: str
+    default: object
+    example: str
+
+
+class Found:
+    """``take`` is how settings are read, and whatever was ever taken is a setting that there is (``asked``)."""
+
+    def __init__(self, places: Mapping[str, Mapping[str, str]]) -> None:
+        """``places`` has the texts of each place by its name, the weakest first."""
+        self.texts: dict[str, str] = {}
+        self.origins: dict[str, str] = {}
+        self.asked: dict[str, Asked] = {}
+        for place, texts in places.items():
+            self.texts |= texts
+            self.origins |= dict.fromkeys(texts, place)
+
+    def take(self, name: str, parse: Callable[[str], T], default: T, example: str) -> T:
+        """The value under this name, which is without the prefix; BadSetting for one that will not do."""
+        self.asked[PREFIX + name] = Asked(PREFIX + name, default, example)
+        text = self.texts.get(PREFIX + name)
+        if text is None or text == "":
+            return default
+        try:
+            return parse(text)
+        except ValueError as error:
+            place = self.origins[PREFIX + name]
+            raise BadSetting(
+                f"{PREFIX}{name}: {error}",
+                where="" if place == ENVIRONMENT else place,
+                advice=f"For example {PREFIX}{name}={example}",
+            ) from None
+
+
+def find(environment: Mapping[str, str], *, folder: Path, given: Mapping[str, str | None] = {}) -> Found:
+    """What is set for a process that was started in this folder; ``given`` is what its command line says."""
+    return Found(
+        {
+            TOML: _toml(folder / TOML),
+            DOTENV: _dotenv(folder / DOTENV),
+            ENVIRONMENT: environment,
+            COMMAND_LINE: {name: text for name, text in given.items() if text is not None},
+        }
+    )
+
+
+def _toml(path: Path) -> dict[str, str]:
+    """``sluice.toml`` spells the same words in lower case without the prefix: ``ledger_url = "…"``."""
+    if not path.is_file():
+        return {}
+    try:
+        words = tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise BadSetting(f"{path}: {error}") from None
+    return {
+        PREFIX + word.upper(): ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        for word, value in words.items()
+    }
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    """``NAME=value`` lines; ``#`` begins a comment, quotes around a value are taken off."""
+    if not path.is_file():
+        return {}
+    lines = (line.strip().removeprefix("export ") for line in path.read_text().splitlines())
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}

@@ -1,0 +1,68 @@
+"""How a Redis is: whether it keeps what it is given, how much room it has, and what lies in its queues."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from broker.address import Address
+from broker.health import Line, RedisHealth
+from broker.log import one_line
+from broker.redis.keys import Keys
+from jobs.errors import BadSetting, Unreachable
+
+CONNECT_S_MAX = 3.0
+ANSWER_S_MAX = 4.0
+
+
+def examine(address: Address, queues: Sequence[str], *, namespace: str) -> RedisHealth:
+    try:
+        client: Any = redis.Redis.from_url(
+            address.url,
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=ANSWER_S_MAX,
+            socket_connect_timeout=CONNECT_S_MAX,
+        )
+    except ValueError as error:
+        raise BadSetting(f"The address {address} cannot be used: {one_line(error)}.") from None
+    with closing(client):
+        try:
+            return _health(client, address, queues, Keys(namespace, worker=""))
+        except redis.RedisError as error:
+            raise Unreachable(
+                f"Redis cannot be used: {one_line(error).rstrip('.')}.",
+                where=str(address),
+                advice="Start it, look at its memory, or correct SLUICE_BROKER_URL.",
+            ) from None
+
+
+def _health(client: Any, address: Address, queues: Sequence[str], keys: Keys) -> RedisHealth:
+    told: dict[str, Any] = client.info()
+    return RedisHealth(
+        place=str(address),
+        version=str(told["redis_version"]),
+        appends=bool(told.get("aof_enabled")),
+        saves=_saves(client),
+        failed_save=told.get("rdb_last_bgsave_status", "ok") != "ok"
+        or told.get("aof_last_write_status", "ok") != "ok",
+        follows=told.get("role") == "slave",
+        bytes_used=int(told.get("used_memory", 0)),
+        bytes_max=int(told.get("maxmemory", 0)),
+        eviction=str(told.get("maxmemory_policy", "")),
+        lines=[_line(client, queue, keys) for queue in queues],
+    )
+
+
+def _line(client: Any, queue: str, keys: Keys) -> Line:
+    return Line(queue=queue, waiting=client.llen(keys.waiting(queue)), dead=client.zcard(keys.dead(queue)))
+
+
+def _saves(client: Any) -> bool | None:
+    """Whether it writes all of it to disk now and then; a Redis that others look after may not tell."""
+    try:
+        return bool(client.config_get("save").get("save"))
+    except redis.ResponseError:
+        return None

@@ -1,0 +1,160 @@
+"""The broker: whether it takes messages and keeps them, and what lies in it that nobody will take.
+
+What it loses is a delay, but for one kind of message: a submit message carries news, and exists nowhere else until
+the ledger has it. So a broker that forgets is warned of.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from broker.health import Line, Management, RabbitmqHealth, RedisHealth, Ruled
+from ops.doctor.finding import Finding, bad, counted, ok, warn
+
+ABOUT = "broker"
+#: Those that the tests run on, or that their makers still mend. Older ones are not refused.
+RABBITMQ_MIN, REDIS_MIN = (3, 10), (6, 2)
+#: A message is held for as long as it takes to claim its jobs, which a slow ledger may draw out.
+CONSUMER_TIMEOUT_MS_MIN = 60_000
+#: A message that was given back so often is thrown out. Workers that come and go give back many.
+DELIVERIES_MIN = 20
+#: A queue that overflows, or whose messages expire, drops what it was given.
+_DROPPING = {
+    "message-ttl": "drops messages that are older than {} ms",
+    "max-length": "drops messages beyond {}",
+    "max-length-bytes": "drops messages beyond {} bytes",
+    "expires": "is deleted when it was unused for {} ms",
+}
+_FULL = 0.9
+_KEPT = "What is ready is announced again; a submit message that it loses is not."
+
+
+def rabbitmq(found: RabbitmqHealth) -> Iterator[Finding]:
+    yield _version("RabbitMQ", found.version, RABBITMQ_MIN, where=found.place)
+    if found.blocked:
+        yield bad(
+            ABOUT,
+            f"It takes no messages: {found.blocked}.",
+            "Free memory or disk on its machine (`rabbitmq-diagnostics alarms`); it goes on by itself then.",
+            where=found.place,
+        )
+    yield from _lines(found.lines, where=found.place)
+    for line in found.lines:
+        if line.differs:
+            yield bad(
+                ABOUT,
+                f"The queue {line.queue} is not as ours are: {line.differs}.",
+                "Let it run empty and delete it (rabbitmqctl delete_queue), or set SLUICE_QUEUE_TYPE to its type.",
+                where=found.place,
+            )
+    yield from _managed(found.management)
+
+
+def redis(found: RedisHealth) -> Iterator[Finding]:
+    yield _version("Redis", found.version, REDIS_MIN, where=found.place)
+    if found.follows:
+        yield bad(
+            ABOUT,
+            "It follows another Redis and takes no writes.",
+            "Point SLUICE_BROKER_URL at that one.",
+            where=found.place,
+        )
+    if found.failed_save:
+        yield bad(
+            ABOUT,
+            "It could not write to its disk the last time, and takes no messages while that is so.",
+            "See its log, and whether its disk is full.",
+            where=found.place,
+        )
+    if not found.appends and found.saves is False:
+        yield warn(
+            ABOUT,
+            f"It writes nothing to disk: a restart forgets every message. {_KEPT}",
+            "Set appendonly to yes.",
+            where=found.place,
+        )
+    if found.bytes_max and found.eviction != "noeviction":
+        yield warn(
+            ABOUT,
+            f"When its memory is full it throws out what it likes ({found.eviction}). {_KEPT}",
+            "Set maxmemory-policy to noeviction.",
+            where=found.place,
+        )
+    if found.bytes_max and found.bytes_used > _FULL * found.bytes_max:
+        yield bad(
+            ABOUT,
+            f"Its memory is nearly full: {found.bytes_used:,} of {found.bytes_max:,} bytes.",
+            "Raise maxmemory, or see what else lies in it.",
+            where=found.place,
+        )
+    yield from _lines(found.lines, where=found.place)
+
+
+def _version(name: str, text: str, least: tuple[int, int], *, where: str) -> Finding:
+    numbers = tuple(int(each) for each in re.findall(r"\d+", text)[:2])
+    if numbers and numbers < least:
+        return warn(
+            ABOUT,
+            f"It is {name} {text}; nothing older than {'.'.join(map(str, least))} is tested.",
+            "Upgrade it.",
+            where=where,
+        )
+    return ok(ABOUT, f"It is {name} {text or 'of a version that it does not tell'}.", where=where)
+
+
+def _lines(lines: Sequence[Line], *, where: str) -> Iterator[Finding]:
+    for line in lines:
+        if line.dead:
+            yield warn(
+                ABOUT,
+                f"{counted(line.dead, 'message')} of the queue {line.queue} could not be understood.",
+                "The log of the worker that refused them says why. They are dropped after seven days.",
+                where=where,
+            )
+    there = [line for line in lines if line.exists]
+    waiting = sum(line.waiting for line in there)
+    yield ok(ABOUT, f"{counted(len(there), 'queue')} of ours, in which {_waits(waiting)}.", where=where)
+
+
+def _waits(messages: int) -> str:
+    return f"{counted(messages, 'message')} {'waits' if messages == 1 else 'wait'}"
+
+
+def _managed(found: Management) -> Iterator[Finding]:
+    if found.why:
+        yield ok(ABOUT, f"Policies are not looked at: {found.why}.", where=found.place)
+        return
+    for node in found.nodes:
+        if not node.running:
+            yield bad(ABOUT, f"The node {node.name} is down.", "Start it, or take it out.", where=found.place)
+        for name, has in (("memory", node.memory_alarm), ("disk", node.disk_alarm)):
+            if has:
+                yield bad(
+                    ABOUT,
+                    f"The node {node.name} has its {name} alarm: nobody may publish.",
+                    f"Free {name} on its machine; it goes on by itself then.",
+                    where=found.place,
+                )
+    told = [finding for ruled in found.ruled for finding in _ruled(ruled, where=found.place)]
+    yield from told
+    if not told:
+        yield ok(ABOUT, "No policy has its queues drop or cut short anything.", where=found.place)
+
+
+def _ruled(found: Ruled, *, where: str) -> Iterator[Finding]:
+    mend = f"Take that out of the policy {found.policy}, or keep the policy from our queues."
+    for word, meaning in _DROPPING.items():
+        if word in found.words:
+            what = f"The queue {found.queue} {meaning.format(found.words[word])}. {_KEPT}"
+            yield warn(ABOUT, what, mend, where=where)
+    deliveries, timeout_ms = found.words.get("delivery-limit"), found.words.get("consumer-timeout")
+    if isinstance(deliveries, int) and 0 <= deliveries < DELIVERIES_MIN:
+        what = f"The queue {found.queue} drops messages that were given back {deliveries} times. {_KEPT}"
+        yield warn(ABOUT, what, mend, where=where)
+    if isinstance(timeout_ms, int) and timeout_ms < CONSUMER_TIMEOUT_MS_MIN:
+        yield warn(
+            ABOUT,
+            f"The queue {found.queue} takes back what is held for {timeout_ms} ms. Long jobs do not mind, for their "
+            "messages are acknowledged when they are claimed; a slow ledger does.",
+            f"Raise consumer-timeout in the policy {found.policy} to a minute or more.",
+            where=where,
+        )

@@ -1,0 +1,107 @@
+"""Who works: queues that nobody serves, and workers that have another code, or other definitions, than is here."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from broker.messages import CONTROL, SCHEDULER
+from ledger.reads.fleet import Worker
+from ledger.reads.vitals import LOOKED_AT_MAX, Ready, Runs
+from ops.doctor.finding import Finding, bad, counted, ok, warn
+from ops.times import moment
+
+ABOUT = "workers"
+
+
+def judge(
+    workers: Sequence[Worker],
+    ready: Sequence[Ready],
+    scheduled: Sequence[str],
+    *,
+    code: str | None,
+) -> Iterator[Finding]:
+    """``scheduled`` are the apps that schedules submit; ``code`` is the version of the users' code here, if known."""
+    alive = [each for each in workers if each.alive]
+    for each in workers:
+        if not each.alive:
+            yield warn(
+                ABOUT,
+                f"It was lost: its lease ended at {moment(each.lease_until)} UTC, and it did not say good-bye.",
+                "See why it died (its log, the machine's memory). What it ran was given to others.",
+                where=f"{each.host}:{each.pid}",
+            )
+    if alive:
+        threads = sum(each.threads for each in alive)
+        yield ok(ABOUT, f"{counted(len(alive), 'worker')} with {counted(threads, 'thread')}.")
+    yield from _unserved(alive, ready, scheduled)
+    yield from _codes(alive, code)
+
+
+def definitions(runs: Sequence[Runs], digests: Mapping[str, str]) -> Iterator[Finding]:
+    """``digests`` are those of the definitions here, by app."""
+    for each in runs:
+        if each.digest and each.app in digests and each.digest != digests[each.app]:
+            yield warn(
+                ABOUT,
+                f"It runs {counted(each.jobs, 'job')} of {each.app} by another definition than is here.",
+                "Have both take up the same; modules that Python imported are taken up by a restart alone.",
+                where=f"{each.host}:{each.pid}",
+            )
+
+
+def _unserved(alive: Sequence[Worker], ready: Sequence[Ready], scheduled: Sequence[str]) -> Iterator[Finding]:
+    if not alive:
+        jobs = sum(each.jobs for each in ready)
+        start = "Start one: sluice up, or python -m actors.worker"
+        if jobs:
+            yield bad(ABOUT, f"{_many(jobs)} ready, and no worker is there.", start)
+        else:
+            yield warn(ABOUT, "No worker is there; nothing runs before one is.", start)
+        return
+    for queue in sorted(CONTROL):
+        if not _is_served(queue, alive) and (queue != SCHEDULER or scheduled):
+            yield bad(ABOUT, f"No worker serves the queue {queue}.", _serve(queue), where=f"queue {queue}")
+    for each in ready:
+        if not _is_served(each.app, alive):
+            since = f"since {moment(each.since)} UTC"
+            what = f"{_many(each.jobs)} ready, the first {since}, and no worker serves their queue."
+            yield bad(ABOUT, what, _serve(each.app), where=f"queue {each.app}")
+    waiting = {each.app for each in ready}
+    for app in sorted(set(scheduled) - waiting):
+        if not _is_served(app, alive):
+            what = "It is submitted by a schedule, and no worker serves its queue."
+            yield warn(ABOUT, what, _serve(app), where=f"queue {app}")
+
+
+def _codes(alive: Sequence[Worker], code: str | None) -> Iterator[Finding]:
+    """Workers whose code nobody knows are not spoken of."""
+    known = [each for each in alive if each.code]
+    for each in known:
+        if code and each.code != code:
+            yield warn(
+                ABOUT,
+                f"It has the code {each.code}, and here is {code}.",
+                "Restart it with the same, unless a roll-out is under way.",
+                where=f"{each.host}:{each.pid}",
+            )
+    codes = Counter(each.code for each in known)
+    if len(codes) > 1:
+        told = ", ".join(f"{code} ({number})" for code, number in codes.most_common())
+        yield warn(
+            ABOUT,
+            f"Workers have different code: {told}.",
+            "Restart those that are behind, unless a roll-out is under way.",
+        )
+
+
+def _is_served(queue: str, alive: Sequence[Worker]) -> bool:
+    return any(not each.queues or queue in each.queues for each in alive)
+
+
+def _serve(queue: str) -> str:
+    return f"python -m actors.worker --queues {queue}"
+
+
+def _many(jobs: int) -> str:
+    if jobs >= LOOKED_AT_MAX:
+        return f"{jobs:,} jobs or more are"
+    return f"{counted(jobs, 'job')} {'is' if jobs == 1 else 'are'}"

@@ -1,0 +1,147 @@
+"""What is looked at, in which order, and for how long."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+
+from actors.assembly import ledger_address
+from actors.found import Found
+from actors.settings import Settings
+from broker import examining
+from broker.health import RabbitmqHealth
+from broker.messages import CONTROL
+from jobs.address import without_password
+from jobs.catalogue import Catalogue
+from jobs.errors import SluiceError
+from ledger import migrate
+from ledger.connection import Ledger
+from ledger.reads import fleet, schedules, vitals
+from ops.cli.desk import Desk
+from ops.console.server import Place
+from ops.doctor import brokers, console, crew
+from ops.doctor import ledger as ledgers
+from ops.doctor import settings as settings_
+from ops.doctor.finding import Finding, counted, of_error, ok, out_of_reach, warn
+from ops.doctor.patience import TookTooLong, within
+
+#: Each look may take so long. Drivers give up before that, and say what kept them.
+LOOK_S_MAX = 15.0
+#: To find whether the ledger agrees with itself is no reason to keep it busy for longer.
+AGREEMENT_S_MAX = 3.0
+_DEFINITIONS = "definitions"
+
+
+class Examination:
+    """Every look is bounded, and what one of them has learned serves the next. ``clock`` is the one here."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        listen: Place,
+        management: str | None = None,
+        look_s_max: float = LOOK_S_MAX,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._desk = desk
+        self._settings: Settings = desk.settings
+        self._listen = listen
+        self._management = management
+        self._look_s_max = look_s_max
+        self._clock = clock
+        self._catalogue: Catalogue | None = None
+        self._ledger: Ledger | None = None
+
+    def findings(self, found: Found) -> Iterator[Finding]:
+        """``found`` is what the settings were read from."""
+        yield from settings_.judge(found)
+        yield from self._look(_DEFINITIONS, self._definitions)
+        yield from self._look(ledgers.ABOUT, self._at_ledger)
+        if self._ledger is not None:
+            yield from self._look(ledgers.ABOUT, partial(self._in_ledger, self._ledger))
+            yield from self._look(ledgers.ABOUT, partial(self._agreement, self._ledger))
+            yield from self._look(crew.ABOUT, partial(self._crew, self._ledger))
+        yield from self._look(brokers.ABOUT, self._broker)
+        yield from console.judge(self._listen, self._settings.console_token)
+
+    def _look(self, about: str, probe: Callable[[], Iterable[Finding]]) -> Iterable[Finding]:
+        """What it finds; an error, and its silence, are findings too."""
+        try:
+            return within(self._look_s_max, lambda: list(probe()))
+        except TookTooLong as error:
+            return [out_of_reach(about, error.what, error.advice)]
+        except SluiceError as error:
+            return list(of_error(about, error))
+
+    def _definitions(self) -> Iterator[Finding]:
+        if not self._settings.apps:
+            yield warn(
+                _DEFINITIONS, "None were given.", "Name a source with --apps FILE, or set SLUICE_APPS."
+            )
+            return
+        self._catalogue = self._desk.catalogue
+        sources = ", ".join(without_password(each) if "://" in each else each for each in self._settings.apps)
+        yield ok(_DEFINITIONS, f"{counted(len(self._catalogue), 'app')}, and no fault.", where=sources)
+
+    def _at_ledger(self) -> Iterator[Finding]:
+        """Whether there is one, and it is this version's."""
+        home = self._settings.home
+        if self._settings.ledger_url is None and not (home / "postgres").exists():
+            yield ok(ledgers.ABOUT, f"An embedded one is made under {home} when something needs it.")
+            return
+        url = self._desk.keep(ledger_address(self._settings))
+        revision = migrate.revision(url)
+        yield ledgers.schema(revision, where=self._where)
+        ledger = Ledger(url, connections=2)
+        self._desk.closing(ledger.close)
+        if revision == migrate.REVISION:
+            self._ledger = ledger
+        else:
+            yield from ledgers.server(ledger.transact(vitals.server), where=self._where)
+
+    def _in_ledger(self, ledger: Ledger) -> Iterator[Finding]:
+        before = self._clock()
+        server = ledger.transact(vitals.server)
+        after = self._clock()
+        yield from ledgers.server(server, where=self._where)
+        yield ledgers.clocks(server, before, after, where=self._where)
+        opened = ledger.transact(vitals.long_transactions)
+        yield from ledgers.transactions(opened, server.now, where=self._where)
+        yield from ledgers.tables(ledger.transact(vitals.tables), where=self._where)
+
+    def _agreement(self, ledger: Ledger) -> Iterator[Finding]:
+        found = vitals.contradictions(ledger, within_s=AGREEMENT_S_MAX)
+        yield from ledgers.agreement(found, where=self._where)
+
+    def _crew(self, ledger: Ledger) -> Iterator[Finding]:
+        kept = [each.app for each in ledger.transact(lambda tx: schedules.schedules(tx, retired=False))]
+        defined = [each.app for each in self._catalogue.schedules.values()] if self._catalogue else []
+        yield from crew.judge(
+            ledger.transact(fleet.workers),
+            ledger.transact(vitals.ready),
+            sorted({*kept, *defined}),
+            code=self._settings.code_version,
+        )
+        digests = {name: app.digest for name, app in (self._catalogue or {}).items()}
+        yield from crew.definitions(ledger.transact(vitals.runs), digests)
+
+    def _broker(self) -> Iterator[Finding]:
+        settings = self._settings
+        found = examining.examine(
+            settings.broker_url,
+            [*CONTROL, *(self._catalogue.queues if self._catalogue else ())],
+            namespace=settings.broker_namespace,
+            queue_type=settings.queue_type,
+            management=self._management,
+        )
+        if found is None:
+            yield ok(brokers.ABOUT, "It lives in the process that uses it, and reaches no other.")
+        elif isinstance(found, RabbitmqHealth):
+            yield from brokers.rabbitmq(found)
+        else:
+            yield from brokers.redis(found)
+
+    @property
+    def _where(self) -> str:
+        url = self._settings.ledger_url
+        return f"embedded under {self._settings.home}" if url is None else without_password(url)

@@ -1,0 +1,61 @@
+"""One thing that was found, and how bad it is."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+
+from jobs.errors import DefinitionError, SluiceError
+
+#: The exit code of errors about a server that does not answer.
+_OUT_OF_REACH = 3
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    BAD = "bad"
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """``out_of_reach``: nothing more can be said about it before it answers."""
+
+    level: Level
+    about: str
+    what: str
+    where: str = ""
+    advice: str = ""
+    out_of_reach: bool = False
+
+
+def ok(about: str, what: str, *, where: str = "") -> Finding:
+    return Finding(level=Level.OK, about=about, what=what, where=where)
+
+
+def warn(about: str, what: str, advice: str, *, where: str = "") -> Finding:
+    return Finding(level=Level.WARN, about=about, what=what, where=where, advice=advice)
+
+
+def bad(about: str, what: str, advice: str, *, where: str = "") -> Finding:
+    return Finding(level=Level.BAD, about=about, what=what, where=where, advice=advice)
+
+
+def out_of_reach(about: str, what: str, advice: str, *, where: str = "") -> Finding:
+    return Finding(level=Level.BAD, about=about, what=what, where=where, advice=advice, out_of_reach=True)
+
+
+def of_error(about: str, error: SluiceError) -> Iterable[Finding]:
+    """What an error comes to, a finding for each fault of the definitions."""
+    if isinstance(error, DefinitionError):
+        for fault in error.faults:
+            place = f"{fault.source}: {fault.app}" if fault.app else fault.source
+            yield bad(about, fault.what, "Mend it: nothing is started until then.", where=place)
+    elif error.exit_code == _OUT_OF_REACH:
+        yield out_of_reach(about, error.what, error.advice, where=error.where)
+    else:
+        yield bad(about, error.what, error.advice, where=error.where)
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """``1 job``, ``3 jobs``."""
+    return f"{number} {thing if number == 1 else things or thing + 's'}"

@@ -1,0 +1,142 @@
+"""The ledger: the server, its schema, who holds it up, and whether it agrees with itself."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from ledger import migrate
+from ledger.reads.check import Breach
+from ledger.reads.vitals import LONG_S, TOLD_MAX, VERSION_MIN, Long, Server, Table
+from ops.doctor.finding import Finding, bad, counted, ok, warn
+from ops.times import ago, span
+
+ABOUT = "ledger"
+#: Below so many places left, the next worker may not get its own.
+PLACES_MIN = 10
+#: Clocks that differ by less show in no list and in no due time.
+APART_S_MAX = 2.0
+
+
+def schema(revision: str | None, *, where: str) -> Finding:
+    if revision is None:
+        return ok(
+            ABOUT, "There is no ledger in it yet; the first command that needs one makes it.", where=where
+        )
+    if revision == migrate.REVISION:
+        return ok(ABOUT, f"Its schema is at {revision}, which is what this version works with.", where=where)
+    return bad(
+        ABOUT,
+        f"Its schema is at {revision}; this version of Sluice works with {migrate.REVISION}.",
+        "Run `sluice db upgrade` with the newest version that shares this ledger.",
+        where=where,
+    )
+
+
+def server(found: Server, *, where: str) -> Iterator[Finding]:
+    if found.version < VERSION_MIN:
+        yield bad(
+            ABOUT,
+            f"It is Postgres {found.release}, and has to be {VERSION_MIN // 10000} or newer.",
+            "Upgrade the server.",
+            where=where,
+        )
+    else:
+        yield ok(ABOUT, f"It is Postgres {found.release}.", where=where)
+    if found.standby:
+        yield bad(
+            ABOUT,
+            "It follows another server and takes no writes.",
+            "Point SLUICE_LEDGER_URL at that one, or promote this.",
+            where=where,
+        )
+    if not found.autovacuum:
+        yield bad(
+            ABOUT,
+            "Autovacuum is off: every change leaves a dead row, and all of them stay.",
+            "Set autovacuum and track_counts to on, and reload the server.",
+            where=where,
+        )
+    if not found.fsync:
+        yield warn(
+            ABOUT,
+            "It does not wait for the disk (fsync is off): a crash of the machine may cost all of it.",
+            "Set fsync to on, unless nothing in it is worth keeping.",
+            where=where,
+        )
+    yield _places(found, where=where)
+
+
+def clocks(found: Server, before: datetime, after: datetime, *, where: str) -> Finding:
+    """``before`` and ``after`` are what the clock here said around the question for its time."""
+    apart_s = max((before - found.now).total_seconds(), (found.now - after).total_seconds(), 0.0)
+    if apart_s < APART_S_MAX:
+        return ok(ABOUT, "Its clock and the one here agree.", where=where)
+    side = "behind" if before > found.now else "ahead of"
+    return warn(
+        ABOUT,
+        f"Its clock is {span(apart_s)} {side} the one here; due times and leases go by the ledger's.",
+        "Have both machines set their clocks by NTP.",
+        where=where,
+    )
+
+
+def transactions(found: Sequence[Long], now: datetime, *, where: str) -> Iterator[Finding]:
+    for each in found:
+        who = f"{each.name} (process {each.pid}, {each.doing})" if each.pid else f"{each.name} (prepared)"
+        end = f"SELECT pg_terminate_backend({each.pid})" if each.pid else f"ROLLBACK PREPARED '{each.name}'"
+        yield warn(
+            ABOUT,
+            f"A transaction of {who} is open since {ago(each.since, now)}; dead rows stay until it ends.",
+            f"End it, if nobody knows what it is for: {end}",
+            where=where,
+        )
+    if not found:
+        yield ok(
+            ABOUT, f"No transaction that we are told of is open for longer than {span(LONG_S)}.", where=where
+        )
+
+
+def tables(found: Sequence[Table], *, where: str) -> Iterator[Finding]:
+    for each in found:
+        if each.left_out:
+            yield bad(
+                ABOUT,
+                f"Autovacuum leaves out the table {each.name}: its dead rows stay.",
+                f"ALTER TABLE {each.name} RESET (autovacuum_enabled)",
+                where=where,
+            )
+        elif each.is_overgrown:
+            yield warn(
+                ABOUT,
+                f"The table {each.name} has about {each.dead:,} dead rows beside {each.living:,} living ones.",
+                f"See what keeps autovacuum from it (an old transaction?), then VACUUM {each.name}.",
+                where=where,
+            )
+
+
+def agreement(found: Sequence[Breach] | None, *, where: str) -> Iterator[Finding]:
+    """``found`` is None where there was no time for it."""
+    if found is None:
+        yield ok(ABOUT, "It is too large to be checked in passing; `sluice db check` does so.", where=where)
+    elif not found:
+        yield ok(ABOUT, "It agrees with itself.", where=where)
+    for each in found or ():
+        rows = ", ".join(map(str, each.rows[:TOLD_MAX]))
+        yield bad(
+            ABOUT,
+            f"It does not hold that {each.rule}: {rows}.",
+            "This is a fault of Sluice, or of who wrote to its tables. Keep a copy of them for whoever looks into it.",
+            where=where,
+        )
+
+
+def _places(found: Server, *, where: str) -> Finding:
+    left = found.places - found.taken
+    told = f"{counted(max(left, 0), 'connection')} of {found.places} left"
+    if left >= PLACES_MIN:
+        return ok(ABOUT, f"There are {told}.", where=where)
+    return warn(
+        ABOUT,
+        f"There are {told}: the next worker may find none.",
+        "Raise max_connections, run fewer processes, or put a pooler before it.",
+        where=where,
+    )

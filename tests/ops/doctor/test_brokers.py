@@ -1,0 +1,264 @@
+"""What is amiss with a broker, brought about on a real one, and what is said of it."""
+
+import base64
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event
+from urllib.request import Request, urlopen
+
+import pika
+import pytest
+import redis
+from msgspec.structs import replace
+
+from broker.address import parse_address
+from broker.connect import connect
+from broker.examining import examine
+from broker.health import Management, Node, RabbitmqHealth, RedisHealth, Ruled
+from broker.messages import Execute, Turn
+from broker.rabbitmq import management, queues
+from jobs.errors import SluiceError
+from ops.doctor import brokers
+from ops.doctor.finding import Finding, Level
+from ops.doctor.patience import TookTooLong, within
+from tests import private_servers
+from tests.ops.typist import Typist
+from tests.private_servers import PrivateServer
+from tests.servers import rabbitmq_url, redis_url
+
+QUEUES = ["planner", "fetch"]
+#: RabbitMQ never gets by with so little.
+NO_MEMORY = "vm_memory_high_watermark.absolute = 1MB"
+
+
+@pytest.fixture(scope="module")
+def rabbitmq() -> Iterator[str]:
+    with rabbitmq_url() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def redis_() -> Iterator[str]:
+    with redis_url() as url:
+        yield url
+
+
+def _examined(url: str, *, queue_type: str = "quorum", management: str | None = None) -> list[Finding]:
+    found = examine(url, QUEUES, namespace="doctor", queue_type=queue_type, management=management)
+    return list(brokers.rabbitmq(found) if isinstance(found, RabbitmqHealth) else _redis(found))
+
+
+def _redis(found: object) -> Iterator[Finding]:
+    assert isinstance(found, RedisHealth)
+    yield from brokers.redis(found)
+
+
+def _said(findings: list[Finding], level: Level) -> str:
+    return "\n".join(f"{each.what} {each.advice}" for each in findings if each.level is level)
+
+
+def _made(url: str, *, queue_type: str = "quorum") -> None:
+    """The queues as a process makes them that has something to send."""
+    with closing(connect(url, queue_type=queue_type, namespace="doctor")) as broker:
+        broker.publish([Execute(app="fetch", jobs=(Turn(1, 0),))])
+
+
+def test_a_rabbitmq_that_is_well(rabbitmq: str) -> None:
+    _made(rabbitmq)
+    findings = _examined(rabbitmq)
+    told = _said(findings, Level.OK)
+    assert "It is RabbitMQ " in told
+    assert "1 queue of ours, in which 1 message waits." in told
+    assert not _said(findings, Level.WARN) + _said(findings, Level.BAD)
+    assert "guest:guest" not in repr(findings)
+
+
+def test_a_queue_of_another_type(rabbitmq: str) -> None:
+    _made(rabbitmq)
+    said = _said(_examined(rabbitmq, queue_type="classic"), Level.BAD)
+    assert "The queue fetch is not as ours are: PRECONDITION_FAILED" in said
+    assert "x-queue-type" in said
+    assert "SLUICE_QUEUE_TYPE" in said
+
+
+def test_dead_letters_in_rabbitmq(rabbitmq: str) -> None:
+    _made(rabbitmq)
+    with closing(pika.BlockingConnection(pika.URLParameters(rabbitmq))) as connection:
+        channel = connection.channel()
+        channel.confirm_delivery()
+        channel.basic_publish("", "fetch.XQ", b"no message of ours")
+        said = _said(_examined(rabbitmq), Level.WARN)
+        channel.queue_purge("fetch.XQ")
+    assert "1 message of the queue fetch could not be understood." in said
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[tuple[PrivateServer, str]]:
+    """A RabbitMQ with its management API, and where that is."""
+    port = private_servers.free_port()
+    conf = [f"management.tcp.port = {port}", "management.tcp.ip = 127.0.0.1", NO_MEMORY]
+    with private_servers.rabbitmq(conf=conf, plugins=["rabbitmq_management"]) as server:
+        place = f"http://127.0.0.1:{port}"
+        _until_it_lists(server.url, place)
+        yield server, place
+
+
+def _until_it_lists(url: str, place: str) -> None:
+    """It answers later than the broker itself, and lists a node before it knows its alarms."""
+    address = parse_address(url, setting="here")
+    deadline = time.monotonic() + 30
+    while not any(node.memory_alarm for node in management.examine(address, [], place).nodes):
+        assert time.monotonic() < deadline, management.examine(address, [], place)
+        time.sleep(0.1)
+
+
+def test_a_rabbitmq_without_memory_takes_nothing(own: tuple[PrivateServer, str]) -> None:
+    server, place = own
+    said = _said(_examined(server.url, management=place), Level.BAD)
+    assert "It takes no messages: low on memory." in said, "as AMQP tells it"
+    assert "has its memory alarm: nobody may publish." in said, "as the management API does"
+
+
+@contextmanager
+def _ruled(place: str, **definition: object) -> Iterator[None]:
+    """All its queues go by this policy."""
+    url = f"{place}/api/policies/%2F/tight"
+    _send(
+        "PUT", url, {"pattern": ".*", "definition": {k.replace("_", "-"): v for k, v in definition.items()}}
+    )
+    try:
+        yield
+    finally:
+        _send("DELETE", url)
+
+
+def _send(method: str, url: str, document: object = None) -> None:
+    who = base64.b64encode(b"guest:guest").decode()
+    headers = {"Authorization": f"Basic {who}", "Content-Type": "application/json"}
+    body = json.dumps(document).encode() if document else None
+    urlopen(Request(url, data=body, headers=headers, method=method), timeout=10).close()
+
+
+def test_policies_that_have_queues_drop_messages(own: tuple[PrivateServer, str]) -> None:
+    server, place = own
+    with closing(pika.BlockingConnection(pika.URLParameters(server.url))) as connection:
+        queues.declare(connection.channel(), "fetch", "quorum")
+    with _ruled(place, max_length=5, message_ttl=1000, delivery_limit=2):
+        said = _policies(server.url, place, "delivery-limit")
+    assert "The queue fetch drops messages beyond 5." in said
+    assert "drops messages that are older than 1000 ms." in said
+    assert "drops messages that were given back 2 times." in said
+    assert "Take that out of the policy tight" in said
+
+
+def _policies(url: str, place: str, word: str) -> str:
+    """What is said once the API knows what has become of it."""
+    address = parse_address(url, setting="here")
+    deadline = time.monotonic() + 30
+    while not any(word in each.words for each in management.examine(address, QUEUES, place).ruled):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return _said(_examined(url, management=place), Level.WARN)
+
+
+def test_what_no_server_here_can_show() -> None:
+    """RabbitMQ 3.10 knows no consumer timeout by policy, nor are there several nodes."""
+    ruled = Ruled("fetch", "tight", {"consumer-timeout": 5_000, "expires": 60_000})
+    nodes = [Node("rabbit@two", running=False, memory_alarm=False, disk_alarm=True)]
+    found = RabbitmqHealth("here", "3.7.28", "", [], Management("there", nodes=nodes, ruled=[ruled]))
+    said = "\n".join(each.what for each in brokers.rabbitmq(found))
+    assert "takes back what is held for 5000 ms. Long jobs do not mind" in said
+    assert "is deleted when it was unused for 60000 ms" in said
+    assert "The node rabbit@two is down." in said
+    assert "disk alarm" in said
+    assert "nothing older than 3.10 is tested" in said
+
+
+@pytest.fixture
+def own_redis() -> Iterator[str]:
+    with private_servers.redis() as server:
+        yield server.url
+
+
+def test_a_redis_that_is_well(own_redis: str) -> None:
+    _made(own_redis)
+    findings = _examined(own_redis)
+    assert "2 queues of ours, in which 1 message waits." in _said(findings, Level.OK)
+    assert not _said(findings, Level.WARN) + _said(findings, Level.BAD)
+
+
+def test_a_redis_that_forgets(own_redis: str) -> None:
+    with closing(redis.Redis.from_url(own_redis)) as client:
+        client.config_set("appendonly", "no")
+        assert "a restart forgets every message" in _said(_examined(own_redis), Level.WARN)
+        client.config_set("maxmemory", client.info()["used_memory"] + 40_000)
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        findings = _examined(own_redis)
+        assert "throws out what it likes (allkeys-lru)" in _said(findings, Level.WARN)
+        assert "Its memory is nearly full" in _said(findings, Level.BAD)
+        client.config_set("maxmemory", 0)
+        client.config_set("maxmemory-policy", "noeviction")
+        # Where a folder of the name is in the way, no file can be put into its place.
+        (Path(client.config_get("dir")["dir"]) / "dump.rdb" / "in the way").mkdir(parents=True)
+        client.bgsave()
+        while client.info()["rdb_bgsave_in_progress"]:
+            time.sleep(0.01)
+        assert "could not write to its disk" in _said(_examined(own_redis), Level.BAD)
+        client.execute_command("REPLICAOF", "127.0.0.1", "1")
+        assert "It follows another Redis" in _said(_examined(own_redis), Level.BAD)
+
+
+def test_dead_letters_in_redis(redis_: str) -> None:
+    with closing(redis.Redis.from_url(redis_)) as client:
+        client.zadd("doctor:fetch.XQ", {"one": 1, "two": 2})
+    assert "2 messages of the queue fetch could not be understood." in _said(_examined(redis_), Level.WARN)
+
+
+def test_an_old_redis(redis_: str) -> None:
+    found = examine(redis_, QUEUES, namespace="doctor", queue_type="quorum")
+    assert isinstance(found, RedisHealth)
+    said = _said(list(brokers.redis(replace(found, version="5.0.14"))), Level.WARN)
+    assert "It is Redis 5.0.14; nothing older than 6.2 is tested." in said
+
+
+@contextmanager
+def _silent() -> Iterator[str]:
+    """Takes connections, and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("scheme", ["amqp", "redis"])
+def test_a_broker_that_is_silent(tmp_path: Path, scheme: str) -> None:
+    with _silent() as place:
+        said = Typist(tmp_path).types("doctor", "--broker", f"{scheme}://{place}")
+    assert said.code == 3
+    assert "cannot be used" in said.out
+    assert "SLUICE_BROKER_URL" in said.out
+
+
+def test_a_ledger_that_is_silent(tmp_path: Path) -> None:
+    with _silent() as place:
+        said = Typist(tmp_path).types("doctor", "--ledger", f"postgresql://{place}/sluice", "--json")
+    assert said.code == 3
+    [finding] = [each for each in said.document["findings"] if each["out_of_reach"]]
+    assert finding["about"] == "ledger"
+    assert said.document["counts"]["bad"] == 1
+
+
+def test_nothing_is_waited_for_without_an_end() -> None:
+    never = Event()
+    with pytest.raises(TookTooLong):
+        within(0.1, never.wait)
+    never.set()
+    assert within(10, lambda: 5) == 5
+    with pytest.raises(SluiceError):
+        within(10, _complain)
+
+
+def _complain() -> None:
+    raise SluiceError("It will not do.")

@@ -1,0 +1,137 @@
+"""Who is missing among the workers, and who has something else than is here."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from ledger import workers
+from ops.doctor.finding import Level
+from tests.ops.site import WORDS, Site
+from tests.ops.typist import Typist
+
+NIGHTLY = {"nightly": {"app": "b", "key": "1", "cron": "30 2 * * *"}}
+NAMES = {"planner", "groomer", "scheduler"}
+
+
+def _said(site: Site, level: Level, *, code: int = 0) -> str:
+    findings = site.says("doctor", code=code)["findings"]
+    return "\n".join(
+        f"[{each['where']}] {each['what']} {each['advice']}"
+        for each in findings
+        if each["level"] == level and each["about"] == "workers"
+    )
+
+
+def test_workers_that_serve_everything(site: Site) -> None:
+    site.chain("a -> b")
+    site.world.submit("a")
+    assert "1 worker with 1 thread." in _said(site, Level.OK)
+    assert not _said(site, Level.BAD)
+
+
+def test_jobs_that_are_ready_and_nobody_there(site: Site) -> None:
+    site.chain("a -> b")
+    site.dismiss()
+    site.world.ledger.transact(lambda tx: tx.write("UPDATE worker SET left_at = now() WHERE left_at IS NULL"))
+    assert "No worker is there; nothing runs before one is. Start one: sluice up" in _said(site, Level.WARN)
+    site.world.submit("a")
+    assert "1 job is ready, and no worker is there." in _said(site, Level.BAD, code=1)
+
+
+def _only(site: Site, *queues: str) -> None:
+    """The only worker that is there serves these."""
+    site.world.ledger.transact(lambda tx: tx.write("UPDATE worker SET left_at = now()"))
+    site.hire(queues=list(queues), threads=2)
+
+
+def test_a_queue_that_nobody_serves(site: Site) -> None:
+    site.chain("a -> b")
+    _only(site, "b", *NAMES)
+    site.world.submit("a")
+    said = _said(site, Level.BAD, code=1)
+    assert "[queue a] 1 job is ready, the first since" in said
+    assert "python -m actors.worker --queues a" in said
+    _only(site, "a")
+    said = _said(site, Level.BAD, code=1)
+    assert "[queue planner] No worker serves the queue planner." in said
+    assert "[queue groomer]" in said
+    assert "[queue scheduler]" not in said, "there is no schedule"
+
+
+def test_schedules_without_a_worker(site: Site) -> None:
+    site.define({"a": WORDS, "b": WORDS, "schedules": NIGHTLY})
+    _only(site, "a", *NAMES)
+    said = _said(site, Level.WARN)
+    assert "[queue b] It is submitted by a schedule, and no worker serves its queue." in said
+    _only(site, "a", "b", "planner", "groomer")
+    assert "[queue scheduler] No worker serves" in _said(site, Level.BAD, code=1)
+
+
+def test_a_worker_that_was_lost(site: Site) -> None:
+    site.chain("a")
+    site.world.ledger.transact(
+        lambda tx: tx.write("UPDATE worker SET lease_until = clock_timestamp() - interval '1 minute'")
+    )
+    assert "[site:7] It was lost: its lease ended at" in _said(site, Level.WARN)
+
+
+def test_workers_with_other_code(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.chain("a")
+    monkeypatch.setenv("SLUICE_CODE_VERSION", "now")
+    assert "[site:7] It has the code then, and here is now." in _said(site, Level.WARN)
+    monkeypatch.setenv("SLUICE_CODE_VERSION", "then")
+    assert "code" not in _said(site, Level.WARN)
+    terms = {"host": "site", "pid": 8, "queues": [], "threads": 1, "code": "later", "lease_s": 3600.0}
+    site.world.ledger.transact(lambda tx: workers.join(tx, uuid4(), **terms))
+    assert "Workers have different code: then (1), later (1)." in _said(site, Level.WARN)
+
+
+def test_a_worker_that_goes_by_another_definition(site: Site) -> None:
+    site.chain("a")
+    site.world.submit("a")
+    site.world.claim("a")
+    assert "definition" not in _said(site, Level.WARN)
+    here = {"a": WORDS | {"bash_cmd": "echo something else"}}
+    site.world.catalogue, defined = site.world.catalogue, site.world.catalogue
+    site.define(here)
+    site.world.catalogue = defined
+    assert "[site:7] It runs 1 job of a by another definition than is here." in _said(site, Level.WARN)
+
+
+def test_definitions_that_are_missing_or_at_fault(tmp_path: Path) -> None:
+    typist = Typist(tmp_path)
+    assert "None were given." in typist.types("doctor").out
+    typist.apps(
+        "apps.json", {"a": {"job_id": "{x}", "bash_cmd": "true", "max_fial": 1}, "b": {"depends_on": {}}}
+    )
+    said = typist.types("doctor", SLUICE_APPS="apps.json")
+    assert said.code == 1
+    assert "did you mean max_fails?" in said.out
+    assert "apps.json: a" in said.out
+    assert "apps.json: b" in said.out, "every fault is told"
+
+
+def test_settings_and_where_they_come_from(tmp_path: Path) -> None:
+    typist = Typist(tmp_path, SLUICE_LEDGR_URL="postgresql://there/sluice")
+    typist.write(".env", "SLUICE_TIKC=2s\nOTHERS=1\nSLUICE_LEASE=20s\n")
+    typist.write("sluice.toml", 'tick = "3s"\nlogs = "json"\n')
+    said = typist.types("doctor", "--broker", "memory://").out
+    assert "SLUICE_LEDGR_URL is no setting (did you mean SLUICE_LEDGER_URL?)" in said
+    assert "[the environment]" in said
+    assert "SLUICE_TIKC is no setting (did you mean SLUICE_TICK?)" in said
+    assert "SLUICE_LOGS is no setting (did you mean SLUICE_LOG?)" in said
+    assert "1 setting: SLUICE_TICK.  [sluice.toml]" in said
+    assert "1 setting: SLUICE_LEASE.  [.env]" in said
+    assert "1 setting: SLUICE_BROKER_URL.  [the command line]" in said
+    assert "OTHERS" not in said
+
+
+def test_a_console_that_others_could_ask(tmp_path: Path) -> None:
+    typist = Typist(tmp_path)
+    open_ = typist.types("doctor", "--listen", "0.0.0.0:8484")
+    assert open_.code == 1
+    assert "Others could ask there, and there is no token" in open_.out
+    short = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_TOKEN="short")
+    assert short.code == 0
+    assert "Its token has 5 characters" in short.out

@@ -1,0 +1,198 @@
+"""What is amiss with a ledger, brought about on a real one, and what is said of it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from msgspec.structs import replace
+
+from actors.settings import process_found, read_settings
+from ledger import migrate
+from ledger.connection import Ledger
+from ledger.embedded import start
+from ledger.reads import vitals
+from ops.cli.desk import Desk
+from ops.cli.output import Output
+from ops.console.server import Place
+from ops.doctor import ledger as judge
+from ops.doctor.examination import Examination
+from ops.doctor.finding import Finding, Level
+from tests.ops.typist import NO_LEDGER, Typist
+
+HERE = "here"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a server that these tests may set as they like."""
+    with start(tmp_path_factory.mktemp("patient"), durable=False) as postgres:
+        migrate.require(postgres.url)
+        yield postgres.url
+
+
+@pytest.fixture
+def ledger(url: str) -> Iterator[Ledger]:
+    with closing(Ledger(url, connections=1)) as opened:
+        yield opened
+
+
+@contextmanager
+def _set(url: str, do: str, undo: str, *, reload: bool = False) -> Iterator[None]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in (do, undo):
+            connection.execute(statement.encode())
+            if reload:
+                _reload(url)
+            if statement is do:
+                yield
+
+
+def _reload(url: str) -> None:
+    """Until whoever connects finds it set."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        before = connection.execute("SELECT pg_conf_load_time()").fetchone()
+        connection.execute("SELECT pg_reload_conf()")
+    while before == _loaded_at(url):
+        pass
+
+
+def _loaded_at(url: str) -> object:
+    with psycopg.connect(url) as connection:
+        return connection.execute("SELECT pg_conf_load_time()").fetchone()
+
+
+def _said(findings: list[Finding], level: Level) -> str:
+    return "\n".join(f"{each.what} {each.advice}" for each in findings if each.level is level)
+
+
+def _examined(url: str, *, ahead: timedelta = timedelta()) -> list[Finding]:
+    settings = read_settings({"SLUICE_LEDGER_URL": url}, folder=Path("/"))
+    with Output(as_json=False) as output, Desk(settings, output, verbose=False) as desk:
+        examination = Examination(
+            desk, listen=Place("127.0.0.1", 8484), clock=lambda: datetime.now(UTC) + ahead
+        )
+        return list(examination.findings(process_found()))
+
+
+def test_a_ledger_that_is_well(url: str) -> None:
+    findings = [each for each in _examined(url) if each.about == judge.ABOUT]
+    assert "fsync is off" in _said(findings, Level.WARN), "ours is, for the tests"
+    assert not _said(findings, Level.BAD)
+    told = _said(findings, Level.OK)
+    assert f"Its schema is at {migrate.REVISION}" in told
+    assert "agrees with itself" in told
+    assert "clock and the one here agree" in told
+
+
+def test_a_server_that_is_set_badly(url: str) -> None:
+    with _set(url, "ALTER SYSTEM SET autovacuum = off", "ALTER SYSTEM RESET autovacuum", reload=True):
+        assert "Autovacuum is off" in _said(_examined(url), Level.BAD)
+    assert "Autovacuum" not in _said(_examined(url), Level.BAD)
+
+
+def test_an_older_schema(url: str) -> None:
+    version = "UPDATE sluice_version SET version_num = '{}'"
+    with _set(url, version.format("0001"), version.format(migrate.REVISION)):
+        said = _said(_examined(url), Level.BAD)
+    assert f"Its schema is at 0001; this version of Sluice works with {migrate.REVISION}." in said
+    assert "sluice db upgrade" in said
+
+
+def test_a_table_that_autovacuum_leaves_out_and_one_that_has_grown(url: str) -> None:
+    leave, take = (
+        f"ALTER TABLE pace {way}" for way in ("SET (autovacuum_enabled=false)", "RESET (autovacuum_enabled)")
+    )
+    with _set(url, leave, take):
+        assert "Autovacuum leaves out the table pace" in _said(_examined(url), Level.BAD)
+    with _set(url, leave, take), psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("INSERT INTO pace (app, mean_s) SELECT n, 1 FROM generate_series(1, 60000) n")
+        connection.execute("DELETE FROM pace")
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        grown = next(each for each in _tables(url) if each.name == "pace")
+        assert grown.is_overgrown
+        [finding] = judge.tables([replace(grown, left_out=False)], where=HERE)
+        assert "The table pace has about 60,000 dead rows beside 0 living ones." in finding.what
+        connection.execute("VACUUM pace")
+
+
+def _tables(url: str) -> list[vitals.Table]:
+    with closing(Ledger(url, connections=1)) as ledger:
+        return list(ledger.transact(vitals.tables))
+
+
+def test_transactions_that_are_open_for_long(url: str, ledger: Ledger) -> None:
+    with psycopg.connect(url, application_name="a report") as idle:
+        idle.execute("SELECT 1")
+        found = ledger.transact(lambda tx: vitals.long_transactions(tx, long_s=0))
+        named = [each for each in found if each.name == "a report"]
+        [finding] = judge.transactions(named, datetime.now(UTC), where=HERE)
+        assert finding.level is Level.WARN
+        assert f"pg_terminate_backend({idle.info.backend_pid})" in finding.advice
+        assert "a report" in finding.what
+        assert "idle in transaction" in finding.what
+    assert not ledger.transact(vitals.long_transactions), "five minutes have not passed"
+
+
+def test_places_that_are_nearly_all_taken(url: str, ledger: Ledger) -> None:
+    server = ledger.transact(vitals.server)
+    with ExitStack() as stack:
+        for _ in range(server.places - server.taken - judge.PLACES_MIN + 1):
+            stack.enter_context(psycopg.connect(url))
+        crowded = ledger.transact(vitals.server)
+        assert "the next worker may find none" in _said(list(judge.server(crowded, where=HERE)), Level.WARN)
+
+
+def test_servers_that_are_old_or_follow_another(ledger: Ledger) -> None:
+    """Which no test can have at hand."""
+    server = ledger.transact(vitals.server)
+    old = replace(server, version=130011, release="13.11", standby=True)
+    said = _said(list(judge.server(old, where=HERE)), Level.BAD)
+    assert "It is Postgres 13.11, and has to be 14 or newer." in said
+    assert "takes no writes" in said
+
+
+@pytest.mark.parametrize(("minutes", "side"), [(3, "behind"), (-3, "ahead of")])
+def test_clocks_that_differ(url: str, minutes: int, side: str) -> None:
+    said = _said(_examined(url, ahead=timedelta(minutes=minutes)), Level.WARN)
+    assert side in said
+    assert "NTP" in said
+
+
+def test_a_ledger_that_does_not_agree_with_itself(url: str, ledger: Ledger) -> None:
+    insert = "INSERT INTO need (child, gate, parent, condition) VALUES (901, 0, 902, 'succeeded')"
+    with _set(url, insert, "DELETE FROM need"):
+        assert "needs and wants name jobs that exist: 901" in _said(_examined(url), Level.BAD)
+    with psycopg.connect(url) as connection:
+        connection.execute("LOCK TABLE job IN ACCESS EXCLUSIVE MODE")
+        assert vitals.contradictions(ledger, within_s=0.1) is None, "that took too long"
+    [finding] = judge.agreement(None, where=HERE)
+    assert "sluice db check" in finding.what
+
+
+def test_one_that_is_not_there(tmp_path: Path) -> None:
+    said = Typist(tmp_path, SLUICE_LEDGER_URL=NO_LEDGER).types("doctor")
+    assert said.code == 3
+    assert "The ledger does not answer" in said.out
+    assert "SLUICE_LEDGER_URL at one that runs" in said.out
+
+
+def test_none_is_made_to_look_at_it(tmp_path: Path) -> None:
+    said = Typist(tmp_path).types("doctor")
+    assert said.code == 0
+    assert "An embedded one is made under .sluice" in said.out
+    assert not (tmp_path / ".sluice").exists()
+
+
+def test_an_empty_database_stays_empty(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE bare")
+        try:
+            bare = psycopg.conninfo.make_conninfo(url, dbname="bare")
+            told = _said([judge.schema(migrate.revision(bare), where=HERE)], Level.OK)
+            assert "There is no ledger in it yet" in told
+            assert migrate.revision(bare) is None
+        finally:
+            connection.execute("DROP DATABASE bare WITH (FORCE)")
