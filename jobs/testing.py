@@ -1,4 +1,12 @@
-"""For the tests of those who write sagas: fly them in memory, with a worker dying wherever one can::
+"""For the tests of those who write jobs and sagas. ``run`` is one run of one job, as a worker would run it, with
+nothing around it: no ledger, no parents, no second try::
+
+    from jobs.testing import run
+
+    def test_a_report_can_be_made():
+        assert run("pipeline.py", "report", "2026-11-20").error is None
+
+Sagas are flown in memory, with a worker dying wherever one can::
 
     from jobs.testing import fly_everywhere
 
@@ -21,28 +29,55 @@ flight, for a world that needs more than that.
 """
 
 import logging
+import tempfile
+import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from jobs.api import Build, Definition
+from jobs.app import App
+from jobs.blobs import BlobStore
+from jobs.catalogue import load
 from jobs.catalogue.draft import Entry
 from jobs.catalogue.faults import At, Faults
 from jobs.catalogue.sagas import read_saga
 from jobs.errors import BadRequest
-from jobs.job import Claimed, idempotency_token
+from jobs.job import Assignment, Claimed, idempotency_token
+from jobs.outcome import Outcome
+from jobs.programs import ProgramStore, Rules
 from jobs.ref import JobName
+from jobs.runners import runner_for
 from jobs.runners.blame import blame
 from jobs.runners.joblog import job_log, worker_log
 from jobs.runners.saga import call
+from jobs.runners.stores import Stores
 from jobs.sagas.debug import Debug
 from jobs.sagas.everywhere import Everywhere, Flown, Report, flown_in
 from jobs.sagas.rehearsal import Rehearsal, Trouble
 from jobs.sagas.saga import Saga
 from jobs.submission import JSON
+from jobs.work_ids import WorkId, parse_work_ids, text_of
 
-__all__ = ["Debug", "Flown", "Report", "fly", "fly_everywhere"]
+__all__ = ["Debug", "Flown", "Outcome", "Report", "fly", "fly_everywhere", "run"]
+
+
+def run(source: str, app: str, key: str, **kwargs: JSON) -> Outcome:
+    """One run of the job, by the definitions of a source as ``--apps`` names one; DefinitionError with all that is
+    wrong with them. ``key`` fits the app's template, or is the work IDs of a chunk: ``1-3,7``. Where the run went
+    wrong the outcome's ``error`` says why; ``output`` is what the job printed, and logged.
+    """
+    found = load([source]).app(app)
+    if found.saga is not None or found.partitioning is not None:
+        raise BadRequest(f"{app} is a saga, or fills partitions.", advice="Fly a saga with fly().")
+    assignment = _assigned(found, key, kwargs)
+    with tempfile.TemporaryDirectory() as folder:
+        stores = Stores(
+            programs=ProgramStore(Path(folder) / "programs", Rules()), blobs=BlobStore(f"{folder}/blobs")
+        )
+        return runner_for(found, stores).run(assignment, stop=threading.Event(), report=_unheard)
 
 
 def fly(
@@ -75,6 +110,29 @@ def fly_everywhere(
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=_unheard)
     rehearse = _rehearsals(saga, inputs, context, events, logger=logger, debug=Debug())
     return Report(tuple(Everywhere(rehearse, left_behind, reset).flights()))
+
+
+def _assigned(app: App, key: str, kwargs: Mapping[str, JSON]) -> Assignment:
+    ids, work_ids = ({}, _work_ids(app, key)) if app.chunking else (app.read_key(key), None)
+    name = JobName(app.name, app.write_key(ids) if work_ids is None else text_of(work_ids))
+    return Assignment(
+        name=name,
+        ids=ids,
+        work_ids=work_ids,
+        kwargs=kwargs,
+        round=0,
+        claim=0,
+        token=idempotency_token(name.app, "", name.key),
+        app=app,
+        policy=app.policy,
+    )
+
+
+def _work_ids(app: App, key: str) -> tuple[WorkId, ...]:
+    try:
+        return parse_work_ids(key)
+    except ValueError as error:
+        raise BadRequest(f"{app.name} runs on work IDs: {error}.", advice="Write them like 1-3,7") from None
 
 
 def _rehearsals(

@@ -166,7 +166,7 @@ def test_rabbitmq_takes_the_policies_and_holds_our_queues_to_them(
 
 @pytest.mark.skipif(not DEBIAN_RABBITMQ.exists(), reason="a RabbitMQ is started that is installed here")
 def test_rabbitmq_starts_with_the_settings() -> None:
-    with rabbitmq(settings=(RABBITMQ / "sluice.conf").read_text()):
+    with rabbitmq(conf=[(RABBITMQ / "sluice.conf").read_text()]):
         pass
 
 

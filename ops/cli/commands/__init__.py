@@ -3,6 +3,7 @@
 from ops.cli.command import Command, Group
 
 COMMANDS = (
+    Command(word="init", help="make a small project to start from", module="ops.cli.commands.init"),
     Command(word="up", help="everything in one process", module="ops.cli.commands.up"),
     Command(word="run", help="submit, and work on it here to its end", module="ops.cli.commands.run"),
     Command(word="submit", help="ask for jobs", module="ops.cli.commands.submit"),

@@ -1,0 +1,64 @@
+"""``sluice init``: a small project to start from. Nothing that is there is touched.
+
+Two apps of which one needs the other, a schedule, their tests, and the settings to run them here.
+"""
+
+import argparse
+from pathlib import Path
+
+from jobs.errors import BadRequest
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.page import Line, Table
+from ops.starter import files
+
+#: Of what is in the way so many are named.
+_NAMED_MAX = 5
+_NEXT = (
+    ("sluice plan report 2026-11-20", "what would run, and in which order"),
+    ("sluice run report 2026-11-20", "run it here"),
+    ("python -m pytest", "its tests, where pytest is installed"),
+)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", default=".", metavar="FOLDER", help="made if need be; this one if not given"
+    )
+
+
+def run(desk: Desk, options: Options) -> int:
+    folder = Path(options.folder)
+    texts = files()
+    _require_room(folder, list(texts))
+    for name, text in texts.items():
+        # Not even a file that came a moment ago is overwritten.
+        with (folder / name).open("x") as file:
+            file.write(text)
+    go = [] if options.folder == "." else [(f"cd {options.folder}", "")]
+    desk.output.answer(
+        {"folder": str(folder), "files": [*texts]},
+        Line(f"Made {', '.join(texts)}. Next:"),
+        Line(),
+        Table(("", ""), [*go, *_NEXT]),
+    )
+    return DONE
+
+
+def _require_room(folder: Path, names: list[str]) -> None:
+    """Make the folder; BadRequest where that cannot be, or something is in the way."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadRequest(
+            f"The folder cannot be made: {error.strerror}.", where=str(folder), advice="Name another folder."
+        ) from None
+    taken = [name for name in names if (folder / name).exists() or (folder / name).is_symlink()]
+    if taken:
+        more = f" and {len(taken) - _NAMED_MAX} more" if len(taken) > _NAMED_MAX else ""
+        raise BadRequest(
+            f"Something is in the way: {', '.join(taken[:_NAMED_MAX])}{more}.",
+            where=str(folder.absolute()),
+            advice="Nothing was written. Name a new folder: sluice init FOLDER",
+        )

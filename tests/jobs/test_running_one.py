@@ -1,0 +1,80 @@
+"""``jobs.testing.run``: one run of one job, for the tests of those who write it."""
+
+from pathlib import Path
+
+import pytest
+
+from jobs.errors import BadKey, BadRequest, DefinitionError, UnknownApp
+from jobs.outcome import Ending
+from jobs.testing import run
+
+SOURCE = """
+from jobs import Step, app, saga
+
+
+@app(job_id="{date}_{shop}", identifiers={"date": "date"})
+def fetch(job, date, shop, till="open"):
+    job.log.info("%s on %s: %s", shop, date, till)
+    if shop == "oslo":
+        raise ConnectionError("the till does not answer")
+
+
+@app(job_id="{n}", identifiers={"n": "int"}, isolate=True)
+def apart(n):
+    print("in a process of its own", n)
+
+
+@app(chunk_size=10)
+def chunk(work_ids):
+    assert work_ids == [1, 2, 3, 7], work_ids
+
+
+@app(output_table="days")
+def days(partitions):
+    pass
+
+
+@saga(job_id="{n}")
+def trip(flight):
+    return []
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "pipeline.py"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+def test_a_run_that_is_well(source: str) -> None:
+    outcome = run(source, "fetch", "20261120_graz", till="shut")
+    assert (outcome.ending, outcome.error) == (Ending.DONE, None)
+    assert "graz on 20261120: shut" in outcome.output
+
+
+def test_a_run_that_fails(source: str) -> None:
+    outcome = run(source, "fetch", "2026-11-20_oslo")
+    assert outcome.ending is Ending.ERROR
+    assert "the till does not answer" in (outcome.error or "")
+
+
+def test_it_is_run_as_a_worker_runs_it(source: str) -> None:
+    assert "in a process of its own 5" in run(source, "apart", "5").output
+    assert run(source, "chunk", "1-3,7").error is None
+
+
+def test_what_cannot_be_run(source: str, tmp_path: Path) -> None:
+    with pytest.raises(BadKey):
+        run(source, "fetch", "tomorrow")
+    with pytest.raises(UnknownApp):
+        run(source, "fetsh", "1")
+    for app in ("days", "trip"):
+        with pytest.raises(BadRequest):
+            run(source, app, "1")
+    with pytest.raises(BadRequest, match="work IDs"):
+        run(source, "chunk", "3-1")
+    faulty = tmp_path / "faulty.json"
+    faulty.write_text('{"a": {"job_id": "{x"}}')
+    with pytest.raises(DefinitionError):
+        run(str(faulty), "a", "1")
