@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from jobs.errors import BadRequest
 from ops.cli.command import Action, Command, Group, Options
+from ops.cli.examples import examples
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,6 +34,11 @@ class Parser(argparse.ArgumentParser):
         common.add_argument("--json", action="store_true", help="one JSON document on stdout")
         common.add_argument("--verbose", action="store_true", help="say more on stderr")
         common.add_argument("--debug", action="store_true", help="tracebacks with errors")
+
+    def format_help(self) -> str:
+        """With what it looks like when it is typed, at the end."""
+        lines = "\n".join(f"  {line}" for line in examples(self.prog))
+        return f"{super().format_help()}\nexamples:\n{lines}\n" if lines else super().format_help()
 
     def error(self, message: str) -> NoReturn:
         raise BadRequest(

@@ -66,14 +66,14 @@ def noisy(n):
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
     """One for many tests. What one of them leaves behind the others meet."""
-    with _desk_in(tmp_path_factory.mktemp("desk")) as typist:
+    with desk_in(tmp_path_factory.mktemp("desk")) as typist:
         yield typist
 
 
 @pytest.fixture(scope="module")
 def desk_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
     """For the tests of one module, which wait until there is nothing left to do."""
-    with _desk_in(tmp_path_factory.mktemp("desk")) as typist:
+    with desk_in(tmp_path_factory.mktemp("desk")) as typist:
         yield typist
 
 
@@ -88,12 +88,12 @@ def orders(desk_of_module: Typist) -> Typist:
 @pytest.fixture
 def desk_apart(tmp_path: Path) -> Iterator[Typist]:
     """For tests after which the ledger is not what others expect: they kill a worker, say."""
-    with _desk_in(tmp_path) as typist:
+    with desk_in(tmp_path) as typist:
         yield typist
 
 
 @contextmanager
-def _desk_in(folder: Path) -> Iterator[Typist]:
+def desk_in(folder: Path) -> Iterator[Typist]:
     """With a ledger that is kept running: to start one for each command would take as long as the rest of it."""
     typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS="apps.json")
     typist.apps("apps.json", APPS)
