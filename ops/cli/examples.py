@@ -109,10 +109,19 @@ sluice workers --json
 sluice console                                   # at http://127.0.0.1:8484
 sluice console --listen 0.0.0.0:8484             # for others too, who need SLUICE_CONSOLE_TOKEN
 """,
+    "audit": """
+sluice audit                                     # what was done by the console, by whom
+sluice audit --since 1d --json
+""",
     "doctor": """
 sluice doctor
 sluice doctor --json                             # exit code 1: something is bad, 3: out of reach
 sluice doctor --listen 0.0.0.0:8484              # as if the console listened there
+""",
+    "completion": """
+sluice completion bash                           # in .bashrc: eval "$(sluice completion bash)"
+sluice completion zsh                            # in .zshrc, behind compinit, likewise
+sluice completion fish                           # into ~/.config/fish/completions/sluice.fish
 """,
     "bench": """
 sluice bench                                     # every workload, on a database of its own
@@ -133,6 +142,14 @@ sluice apps sync --branch main --user ann
     "apps branches": """
 sluice apps branches
 sluice apps branches main                        # one, app by app
+""",
+    "apps pause": """
+sluice apps pause publish                        # begin none of its jobs, whoever wants them
+sluice apps pause fetch clean --json
+""",
+    "apps resume": """
+sluice apps resume publish
+sluice apps resume fetch clean --json
 """,
     "saga show": """
 sluice saga show trip ann_LX318                  # its steps, done and undone

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Gets what the live tests talk to: RabbitMQ, Redis, Node with npm, rsync and openssl. Called by `make test`.
+# Gets what the live tests talk to: RabbitMQ, Redis, Node with npm, rsync, openssl, zsh and fish. Called by `make test`.
 #
 # Nothing is done for a server whose test URL is given, that answers on loopback, or whose program is
 # installed (the tests start a private one themselves). What is missing then is installed where this is
@@ -25,6 +25,8 @@ have node || needs nodejs
 have npm || needs npm
 have rsync || needs rsync
 have openssl || needs openssl
+have zsh || needs zsh
+have fish || needs fish
 [ -n "$missing" ] || exit 0
 
 fate="its tests are skipped"
@@ -34,7 +36,7 @@ explain() {
     case $1 in
     rabbitmq-server) what="RabbitMQ" how="start one on 127.0.0.1:5672, give SLUICE_TEST_RABBITMQ_URL, or start Docker" ;;
     redis-server) what="Redis" how="start one on 127.0.0.1:6379, give SLUICE_TEST_REDIS_URL, or start Docker" ;;
-    rsync | openssl) what="the program $1" how="or get it from where $1 is made" ;;
+    rsync | openssl | zsh | fish) what="the program $1" how="or get it from where $1 is made" ;;
     *) what="Node's program ${1%js}" how="or get it from nodejs.org" ;;
     esac
     echo "make test: $what is missing; $fate. Install the package $1, $how." >&2

@@ -54,6 +54,11 @@ COMMANDS = (
     Command(word="audit", help="what was done by the console, by whom", module="ops.cli.commands.audit"),
     Command(word="metrics", help="all numbers, as Prometheus reads them", module="ops.cli.commands.metrics"),
     Command(word="doctor", help="what is amiss, and what to do about it", module="ops.cli.commands.doctor"),
+    Command(
+        word="completion",
+        help="have bash, zsh or fish complete what is typed",
+        module="ops.cli.commands.completion",
+    ),
     Command(word="bench", help="what things cost on this machine", module="ops.cli.commands.bench"),
     Group(
         word="apps",
