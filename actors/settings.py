@@ -70,10 +70,13 @@ def read_settings(
 ) -> Settings:
     """The settings of this process; what the command line gives wins. BadSetting for a value that will not do."""
     given = {f"{PREFIX}LEDGER_URL": ledger_url, f"{PREFIX}BROKER_URL": broker_url}
-    return settings_of(places.find(environment, folder=folder, given=given), folder=folder, apps=apps)
+    found = places.find(environment, folder=folder, given=given)
+    return settings_of(found, folder=folder, apps=apps, traceparent=environment.get("TRACEPARENT"))
 
 
-def settings_of(found: Found, *, folder: Path, apps: tuple[str, ...] = ()) -> Settings:
+def settings_of(
+    found: Found, *, folder: Path, apps: tuple[str, ...] = (), traceparent: str | None = None
+) -> Settings:
     """The settings that were found. All that there are have been taken then."""
     defaults = Settings()
     take = found.take
@@ -86,7 +89,7 @@ def settings_of(found: Found, *, folder: Path, apps: tuple[str, ...] = ()) -> Se
         tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
         grace_s=take("GRACE", parse_duration_s, defaults.grace_s, "20s"),
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
-        traceparent=environment.get("TRACEPARENT"),
+        traceparent=traceparent,
         lineage=_lineage(found),
         log=take("LOG", _one_of("text", "json"), defaults.log, "json"),
         key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
