@@ -1,0 +1,50 @@
+// What a graph shows: boxes with what is written in them, and lines between them.
+
+import { BAD, STATES } from "../states.js";
+import { number, plain } from "../words.js";
+
+/**
+ * @typedef {object} GraphNode
+ * @property {string} id
+ * @property {string} app
+ * @property {string} [key]
+ * @property {string} head
+ * @property {string} [sub] below the head
+ * @property {string} state the one that most needs somebody's eye; empty for none
+ * @property {[string, number][]} counts by state
+ * @property {number} x @property {number} y @property {number} width @property {number} height
+ * @property {string} said for who does not see it
+ *
+ * @typedef {{parents: string[], children: string[], path: string, label: string, label_x: number, label_y: number,
+ *   back: boolean}} Line from some to some: one node each, or all of a frame
+ * @typedef {{width: number, height: number, nodes: GraphNode[], frames: any[], lines: Line[]}} Picture
+ */
+
+/** In which order states need somebody's eye. */
+const EYE = [...BAD, "suspended", "running", "executed", "ready", "waiting", "succeeded", "expected", "skipped", "cancelled", "split"];
+
+/** The graph of apps, with how many jobs of each are in which state. @returns {Picture} */
+export function appNodes(graph, counts) {
+  const nodes = graph.apps.map((each) => {
+    const found = counts[each.name] ?? {};
+    const present = STATES.filter((state) => found[state]).map((state) => [state, found[state]]);
+    const said = present.map(([state, count]) => `${number(count)} ${plain(state)}`).join(", ") || "no jobs";
+    const state = EYE.find((one) => found[one]) ?? "";
+    return { ...each, id: each.name, app: each.name, head: each.label, state, counts: present, said: `${each.name}: ${said}` };
+  });
+  return { ...sized(graph), nodes };
+}
+
+/** A job with its relatives. @returns {Picture} */
+export function jobNodes(graph) {
+  const nodes = graph.jobs.map((each) => {
+    const many = each.folded > 1;
+    const head = many ? `${each.app} ×${number(each.folded)}` : each.app;
+    return { ...each, head, sub: each.label, counts: [], said: `${head}/${each.key}: ${plain(each.state)}` };
+  });
+  return { ...sized(graph), nodes };
+}
+
+function sized({ width, height, frames, needs }) {
+  return { width, height, frames, lines: needs };
+}
