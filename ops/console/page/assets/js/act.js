@@ -13,15 +13,15 @@ import { failed, told } from "./toast.js";
 
 /** @param {Action} action @returns {Promise<any>} the answer; undefined where nothing was done */
 export async function act({ question, call, came }) {
-  const filled = await ask(question);
-  if (filled === null) return undefined;
-  try {
-    const answer = await call(filled);
-    told(came(answer));
-    await refresh();
-    return answer;
-  } catch (error) {
-    failed(error);
-    return undefined;
-  }
+    const filled = await ask(question);
+    if (filled === null) return undefined;
+    try {
+        const answer = await call(filled);
+        told(came(answer));
+        await refresh();
+        return answer;
+    } catch (error) {
+        failed(error);
+        return undefined;
+    }
 }

@@ -18,46 +18,46 @@ import { icon } from "./icons.js";
  * @returns {Promise<Record<string, string> | null>} what was filled in; null where nothing is to be done
  */
 export function ask({ title, name, says, verb, grave = false, fields = [] }) {
-  const form = h(
-    "form.dialog",
-    { method: "dialog" },
-    h("h2", { id: "dialog-title" }, title),
-    name && h("p.name", {}, name),
-    says.map((each) => h("p", {}, each)),
-    fields,
-    h(
-      "div.acts",
-      {},
-      h("button.button", { type: "button", on: { click: () => dialog.close() } }, "Leave it"),
-      h(`button.button.first${grave ? ".grave" : ""}`, { value: "yes", autofocus: !fields.length }, verb),
-    ),
-  );
-  const dialog = shown(form, "dialog-title");
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      const answer = dialog.returnValue === "yes" ? Object.fromEntries(new FormData(form)) : null;
-      dialog.remove();
-      resolve(answer);
+    const form = h(
+        "form.dialog",
+        { method: "dialog" },
+        h("h2", { id: "dialog-title" }, title),
+        name && h("p.name", {}, name),
+        says.map((each) => h("p", {}, each)),
+        fields,
+        h(
+            "div.acts",
+            {},
+            h("button.button", { type: "button", on: { click: () => dialog.close() } }, "Leave it"),
+            h(`button.button.first${grave ? ".grave" : ""}`, { value: "yes", autofocus: !fields.length }, verb),
+        ),
+    );
+    const dialog = shown(form, "dialog-title");
+    return new Promise((resolve) => {
+        dialog.addEventListener("close", () => {
+            const answer = dialog.returnValue === "yes" ? Object.fromEntries(new FormData(form)) : null;
+            dialog.remove();
+            resolve(answer);
+        });
     });
-  });
 }
 
 /** Something to be read, and closed. */
 export function tell(title, ...parts) {
-  const close = h("button.button.bare", { "aria-label": "Close", autofocus: true }, icon("close"));
-  const head = h("header.headline", {}, h("h2", { id: "dialog-title" }, title), h("div.acts", {}, close));
-  const dialog = shown(h("form.dialog", { method: "dialog" }, head, parts), "dialog-title");
-  dialog.addEventListener("close", () => dialog.remove());
+    const close = h("button.button.bare", { "aria-label": "Close", autofocus: true }, icon("close"));
+    const head = h("header.headline", {}, h("h2", { id: "dialog-title" }, title), h("div.acts", {}, close));
+    const dialog = shown(h("form.dialog", { method: "dialog" }, head, parts), "dialog-title");
+    dialog.addEventListener("close", () => dialog.remove());
 }
 
 export function isOpen() {
-  return document.querySelector("dialog[open]") !== null;
+    return document.querySelector("dialog[open]") !== null;
 }
 
 function shown(inside, label) {
-  const dialog = h("dialog", { "aria-labelledby": label }, inside);
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  document.body.append(dialog);
-  dialog.showModal();
-  return dialog;
+    const dialog = h("dialog", { "aria-labelledby": label }, inside);
+    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+    document.body.append(dialog);
+    dialog.showModal();
+    return dialog;
 }

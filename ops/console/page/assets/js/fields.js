@@ -6,49 +6,49 @@ let last = 0;
 
 /** @param {{label: string, hint?: string, input: any}} parts */
 export function field({ label, hint, input }) {
-  const id = `field-${++last}`;
-  input.id = id;
-  if (hint) input.setAttribute("aria-describedby", `${id}-hint`);
-  return h("div.field", {}, h("label", { for: id }, label), input, hint && h("small", { id: `${id}-hint` }, hint));
+    const id = `field-${++last}`;
+    input.id = id;
+    if (hint) input.setAttribute("aria-describedby", `${id}-hint`);
+    return h("div.field", {}, h("label", { for: id }, label), input, hint && h("small", { id: `${id}-hint` }, hint));
 }
 
 export function line(name, attributes = {}) {
-  return h("input", { name, type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
+    return h("input", { name, type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
 }
 
 /** @param {[string, string][]} options value and words */
 export function choice(name, options, chosen = "") {
-  return h(
-    "select",
-    { name },
-    options.map(([value, words]) => h("option", { value, selected: value === chosen }, words)),
-  );
+    return h(
+        "select",
+        { name },
+        options.map(([value, words]) => h("option", { value, selected: value === chosen }, words)),
+    );
 }
 
 /** One of a few, all of them to be seen. */
 export function radios(name, legend, options, chosen) {
-  return h(
-    "fieldset",
-    {},
-    h("legend", {}, legend),
-    h(
-      "div.choices",
-      {},
-      options.map(([value, words]) =>
-        h("label", {}, h("input", { type: "radio", name, value, checked: value === chosen }), words),
-      ),
-    ),
-  );
+    return h(
+        "fieldset",
+        {},
+        h("legend", {}, legend),
+        h(
+            "div.choices",
+            {},
+            options.map(([value, words]) =>
+                h("label", {}, h("input", { type: "radio", name, value, checked: value === chosen }), words),
+            ),
+        ),
+    );
 }
 
 /** JSON that somebody has written; the error says what is wrong with it. */
 export function readJson(text, what) {
-  if (!text?.trim()) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw Object.assign(new Error(`${what} is not JSON: ${error.message}`), {
-      advice: 'For example {"ok": true}',
-    });
-  }
+    if (!text?.trim()) return undefined;
+    try {
+        return JSON.parse(text);
+    } catch (error) {
+        throw Object.assign(new Error(`${what} is not JSON: ${error.message}`), {
+            advice: 'For example {"ok": true}',
+        });
+    }
 }

@@ -11,19 +11,24 @@ import { failed } from "./toast.js";
 import { hour } from "./words.js";
 
 const NAV = [
-  ["", "Overview", "overview"],
-  ["apps", "Apps", "apps"],
-  ["jobs", "Jobs", "jobs"],
-  ["submissions", "Submissions", "submissions"],
-  ["partitions", "Partitions", "partitions"],
-  ["schedules", "Schedules", "schedules"],
-  ["sagas", "Sagas", "sagas"],
-  ["workers", "Workers", "workers"],
-  ["audit", "Audit", "audit"],
+    ["", "Overview", "overview"],
+    ["apps", "Apps", "apps"],
+    ["jobs", "Jobs", "jobs"],
+    ["submissions", "Submissions", "submissions"],
+    ["partitions", "Partitions", "partitions"],
+    ["schedules", "Schedules", "schedules"],
+    ["sagas", "Sagas", "sagas"],
+    ["workers", "Workers", "workers"],
+    ["audit", "Audit", "audit"],
 ];
 
 const LAMP = { live: "live", reconnecting: "reconnecting", stale: "stale since " };
-const light = h("span.lamp.is-reconnecting", { role: "status" }, h("span.lamp-light"), h("span.lamp-word", {}, "connecting"));
+const light = h(
+    "span.lamp.is-reconnecting",
+    { role: "status" },
+    h("span.lamp-light"),
+    h("span.lamp-word", {}, "connecting"),
+);
 const count = h("span.nav-count", { hidden: true });
 const links = new Map();
 let shell;
@@ -31,110 +36,128 @@ let menu;
 
 /** @param {() => void} leave called once somebody has signed out */
 export function frame(leave) {
-  menu = h(
-    "button.button.bare.menu",
-    { type: "button", "aria-label": "Menu", "aria-expanded": "false", "aria-controls": "side", on: { click: toggle } },
-    icon("menu"),
-  );
-  const top = h("header.top", {}, menu, search(), submitLink(), light);
-  shell = h(
-    "div.shell",
-    { on: { click: outside, keydown: escape } },
-    h("a.skip", { href: "#main" }, "To what the page shows"),
-    side(leave),
-    top,
-    stage(),
-  );
-  return shell;
+    menu = h(
+        "button.button.bare.menu",
+        {
+            type: "button",
+            "aria-label": "Menu",
+            "aria-expanded": "false",
+            "aria-controls": "side",
+            on: { click: toggle },
+        },
+        icon("menu"),
+    );
+    const top = h("header.top", {}, menu, search(), submitLink(), light);
+    shell = h(
+        "div.shell",
+        { on: { click: outside, keydown: escape } },
+        h("a.skip", { href: "#main" }, "To what the page shows"),
+        side(leave),
+        top,
+        stage(),
+    );
+    return shell;
 }
 
 /** Marks where one is, and shuts the menu. */
 export function mayHaveMoved({ words }) {
-  for (const [word, link] of links)
-    if (word === (words[0] ?? "")) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  toggle(null, false);
+    for (const [word, link] of links)
+        if (word === (words[0] ?? "")) link.setAttribute("aria-current", "page");
+        else link.removeAttribute("aria-current");
+    toggle(null, false);
 }
 
 /** @param {import("./live.js").Standing} standing */
 export function lamp({ word, since }) {
-  const text = LAMP[word] + (word === "stale" ? hour(since) : "");
-  const said = light.querySelector(".lamp-word");
-  if (said.textContent === text) return;
-  said.textContent = text;
-  light.setAttribute("class", `lamp is-${word}`);
-  light.title = word === "live" ? "What is shown follows the ledger" : "The server does not answer; what is shown may be old";
+    const text = LAMP[word] + (word === "stale" ? hour(since) : "");
+    const said = light.querySelector(".lamp-word");
+    if (said.textContent === text) return;
+    said.textContent = text;
+    light.setAttribute("class", `lamp is-${word}`);
+    light.title =
+        word === "live" ? "What is shown follows the ledger" : "The server does not answer; what is shown may be old";
 }
 
 export function tellOfAlarms(alarms) {
-  count.hidden = !alarms.length;
-  count.textContent = String(alarms.length);
-  count.title = alarms.length === 1 ? "1 alarm" : `${alarms.length} alarms`;
+    count.hidden = !alarms.length;
+    count.textContent = String(alarms.length);
+    count.title = alarms.length === 1 ? "1 alarm" : `${alarms.length} alarms`;
 }
 
 function submitLink() {
-  return mayAct()
-    ? h("a.button.submit-link", { href: "/submit", "aria-label": "Submit" }, icon("plus"), h("span", {}, "Submit"))
-    : h("span.chip", { title: "This token may look, and not act" }, "view only");
+    return mayAct()
+        ? h("a.button.submit-link", { href: "/submit", "aria-label": "Submit" }, icon("plus"), h("span", {}, "Submit"))
+        : h("span.chip", { title: "This token may look, and not act" }, "view only");
 }
 
 function side(leave) {
-  const items = NAV.map(([word, name, picture]) => {
-    const link = h("a", { href: `/${word}` }, icon(picture), name, word === "" && count);
-    links.set(word, link);
-    return h("li", {}, link);
-  });
-  return h(
-    "div.side",
-    { id: "side" },
-    h("a.brand", { href: "/" }, mark(), "Sluice"),
-    h("nav.nav", { "aria-label": "Screens" }, h("ul", {}, items)),
-    h("div.side-foot", {}, themes(), footLinks(leave)),
-  );
+    const items = NAV.map(([word, name, picture]) => {
+        const link = h("a", { href: `/${word}` }, icon(picture), name, word === "" && count);
+        links.set(word, link);
+        return h("li", {}, link);
+    });
+    return h(
+        "div.side",
+        { id: "side" },
+        h("a.brand", { href: "/" }, mark(), "Sluice"),
+        h("nav.nav", { "aria-label": "Screens" }, h("ul", {}, items)),
+        h("div.side-foot", {}, themes(), footLinks(leave)),
+    );
 }
 
 function themes() {
-  const buttons = THEMES.map(({ name, icon: picture, words }) =>
-    h("button", { type: "button", title: words, "aria-label": words, "data-theme-name": name, on: { click: () => choose(name) } }, icon(picture)),
-  );
-  const dress = () => buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.themeName === theme())));
-  window.addEventListener("repaint", dress);
-  dress();
-  return h("div.themes", { role: "group", "aria-label": "Light or dark" }, buttons);
+    const buttons = THEMES.map(({ name, icon: picture, words }) =>
+        h(
+            "button",
+            {
+                type: "button",
+                title: words,
+                "aria-label": words,
+                "data-theme-name": name,
+                on: { click: () => choose(name) },
+            },
+            icon(picture),
+        ),
+    );
+    const dress = () =>
+        buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.themeName === theme())));
+    window.addEventListener("repaint", dress);
+    dress();
+    return h("div.themes", { role: "group", "aria-label": "Light or dark" }, buttons);
 }
 
 function footLinks(leave) {
-  const out = async () => {
-    try {
-      await signOut();
-      leave();
-    } catch (error) {
-      failed(error);
-    }
-  };
-  return h(
-    "div.side-links",
-    {},
-    h("button", { type: "button", on: { click: help } }, "Keys"),
-    h("a", { href: "/api/openapi.json", target: "_blank" }, "API"),
-    h("a", { href: "/metrics", target: "_blank" }, "Metrics"),
-    isSignedIn() && h("button", { type: "button", on: { click: out } }, "Sign out"),
-  );
+    const out = async () => {
+        try {
+            await signOut();
+            leave();
+        } catch (error) {
+            failed(error);
+        }
+    };
+    return h(
+        "div.side-links",
+        {},
+        h("button", { type: "button", on: { click: help } }, "Keys"),
+        h("a", { href: "/api/openapi.json", target: "_blank" }, "API"),
+        h("a", { href: "/metrics", target: "_blank" }, "Metrics"),
+        isSignedIn() && h("button", { type: "button", on: { click: out } }, "Sign out"),
+    );
 }
 
 function toggle(_event, is_open = !shell.classList.contains("has-menu")) {
-  shell.classList.toggle("has-menu", is_open);
-  menu.setAttribute("aria-expanded", String(is_open));
-  if (is_open) links.get("").focus();
+    shell.classList.toggle("has-menu", is_open);
+    menu.setAttribute("aria-expanded", String(is_open));
+    if (is_open) links.get("").focus();
 }
 
 function outside(event) {
-  if (event.target === shell) toggle(null, false);
+    if (event.target === shell) toggle(null, false);
 }
 
 function escape(event) {
-  if (event.key === "Escape" && shell.classList.contains("has-menu")) {
-    toggle(null, false);
-    menu.focus();
-  }
+    if (event.key === "Escape" && shell.classList.contains("has-menu")) {
+        toggle(null, false);
+        menu.focus();
+    }
 }

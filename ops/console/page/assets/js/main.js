@@ -3,7 +3,7 @@
 import { whenStranger } from "./api.js";
 import { frame, lamp, mayHaveMoved, tellOfAlarms } from "./frame.js";
 import * as live from "./live.js";
-import { screenOf } from "./places.js";
+import { fetchAll, screenOf } from "./places.js";
 import * as router from "./router.js";
 import { begin } from "./session.js";
 import * as shortcuts from "./shortcuts.js";
@@ -18,34 +18,35 @@ window.addEventListener("repaint", redraw);
 enter();
 
 async function enter() {
-  try {
-    await begin();
-  } catch (error) {
-    document.body.replaceChildren(signInScreen(error, enter));
-    return;
-  }
-  whenStranger(leave);
-  document.body.replaceChildren(frame(leave));
-  toast.start();
-  live.start({ heard, told: lamp });
-  shortcuts.start();
-  router.start(arrive);
+    try {
+        await begin();
+    } catch (error) {
+        document.body.replaceChildren(signInScreen(error, enter));
+        return;
+    }
+    whenStranger(leave);
+    document.body.replaceChildren(frame(leave));
+    toast.start();
+    live.start({ heard, told: lamp });
+    shortcuts.start();
+    router.start(arrive);
+    (window.requestIdleCallback ?? setTimeout)(fetchAll);
 }
 
 async function arrive(place, { moved }) {
-  mayHaveMoved(place);
-  await show(await screenOf(place), { moved });
+    mayHaveMoved(place);
+    await show(await screenOf(place), { moved });
 }
 
 function heard(kind, news) {
-  if (kind === "overview") {
-    remember(news);
-    tellOfAlarms(news.alarms ?? []);
-  }
-  hear(kind, news);
+    if (kind === "overview") {
+        remember(news);
+        tellOfAlarms(news.alarms ?? []);
+    }
+    hear(kind, news);
 }
 
 /** The token is no longer the right one, or nobody wants to use it any more: all begins again. */
 function leave() {
-  location.reload();
+    location.reload();
 }

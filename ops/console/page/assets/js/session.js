@@ -6,26 +6,26 @@ import { change, get, post } from "./api.js";
 let session = { role: "view", needs_token: true };
 
 export async function begin() {
-  session = await get("/api/session");
-  return session;
+    session = await get("/api/session");
+    return session;
 }
 
 export function mayAct() {
-  return session.role === "operate";
+    return session.role === "operate";
 }
 
 export function isSignedIn() {
-  return session.needs_token;
+    return session.needs_token;
 }
 
 export function mayPauseApps() {
-  return mayAct() && session.apps_pause === true;
+    return mayAct() && session.apps_pause === true;
 }
 
 export async function signIn(token) {
-  await post("/api/session", { token });
+    await post("/api/session", { token });
 }
 
 export async function signOut() {
-  await change("DELETE", "/api/session");
+    await change("DELETE", "/api/session");
 }

@@ -8,67 +8,76 @@ import { cycle } from "./theme.js";
 const AFTER_G_MS = 1200;
 /** What follows a `g`. */
 export const PLACES = {
-  o: ["/", "Overview"],
-  a: ["/apps", "Apps"],
-  j: ["/jobs", "Jobs"],
-  s: ["/submissions", "Submissions"],
-  p: ["/partitions", "Partitions"],
-  d: ["/schedules", "Schedules"],
-  f: ["/sagas", "Sagas"],
-  w: ["/workers", "Workers"],
-  u: ["/audit", "Audit"],
+    o: ["/", "Overview"],
+    a: ["/apps", "Apps"],
+    j: ["/jobs", "Jobs"],
+    s: ["/submissions", "Submissions"],
+    p: ["/partitions", "Partitions"],
+    d: ["/schedules", "Schedules"],
+    f: ["/sagas", "Sagas"],
+    w: ["/workers", "Workers"],
+    u: ["/audit", "Audit"],
 };
 
 let g_until = 0;
 
 export function start() {
-  document.addEventListener("keydown", press);
+    document.addEventListener("keydown", press);
 }
 
 export function help() {
-  const rows = [
-    ["/", "Search"],
-    ["n", "Submit"],
-    ["t", "Light, dark, or as the system is"],
-    ["?", "These keys"],
-    ["j k", "To the next, to the one before, in a list"],
-    ...Object.entries(PLACES).map(([key, [, name]]) => [`g ${key}`, `Go to ${name}`]),
-    ["← ↑ → ↓", "In graphs: along the lines; in the grid: from cell to cell"],
-    ["+ − 0", "In graphs: nearer, further, all of it"],
-  ];
-  const keys = (text) => text.split(" ").map((each) => [h("kbd", {}, each), " "]);
-  tell("Keys", h("dl.keys", {}, rows.map(([key, words]) => [h("dt", {}, keys(key)), h("dd", {}, words)])));
+    const rows = [
+        ["/", "Search"],
+        ["n", "Submit"],
+        ["t", "Light, dark, or as the system is"],
+        ["?", "These keys"],
+        ["j k", "To the next, to the one before, in a list"],
+        ...Object.entries(PLACES).map(([key, [, name]]) => [`g ${key}`, `Go to ${name}`]),
+        ["← ↑ → ↓", "In graphs: along the lines; in the grid: from cell to cell"],
+        ["+ − 0", "In graphs: nearer, further, all of it"],
+    ];
+    const keys = (text) => text.split(" ").map((each) => [h("kbd", {}, each), " "]);
+    tell(
+        "Keys",
+        h(
+            "dl.keys",
+            {},
+            rows.map(([key, words]) => [h("dt", {}, keys(key)), h("dd", {}, words)]),
+        ),
+    );
 }
 
 function press(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || isOpen() || isTyped(event.target)) return;
-  const call = event.timeStamp < g_until ? afterG(event.key) : ALONE[event.key];
-  g_until = event.key === "g" ? event.timeStamp + AFTER_G_MS : 0;
-  if (!call || event.defaultPrevented) return;
-  event.preventDefault();
-  call();
+    if (event.ctrlKey || event.metaKey || event.altKey || isOpen() || isTyped(event.target)) return;
+    const call = event.timeStamp < g_until ? afterG(event.key) : ALONE[event.key];
+    g_until = event.key === "g" ? event.timeStamp + AFTER_G_MS : 0;
+    if (!call || event.defaultPrevented) return;
+    event.preventDefault();
+    call();
 }
 
 const ALONE = {
-  "/": () => document.querySelector(".search input")?.focus(),
-  "?": help,
-  n: () => go("/submit"),
-  t: cycle,
-  j: () => step(1),
-  k: () => step(-1),
+    "/": () => document.querySelector(".search input")?.focus(),
+    "?": help,
+    n: () => go("/submit"),
+    t: cycle,
+    j: () => step(1),
+    k: () => step(-1),
 };
 
 function afterG(key) {
-  return PLACES[key] && (() => go(PLACES[key][0]));
+    return PLACES[key] && (() => go(PLACES[key][0]));
 }
 
 /** From row to row, by the first link in each. */
 function step(by) {
-  const links = [...document.querySelectorAll(".main tbody tr")].map((row) => row.querySelector("a[href]")).filter(Boolean);
-  const at = links.findIndex((link) => link.closest("tr").contains(document.activeElement));
-  links[at < 0 ? 0 : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
+    const links = [...document.querySelectorAll(".main tbody tr")]
+        .map((row) => row.querySelector("a[href]"))
+        .filter(Boolean);
+    const at = links.findIndex((link) => link.closest("tr").contains(document.activeElement));
+    links[at < 0 ? 0 : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
 }
 
 function isTyped(element) {
-  return element.matches?.("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
+    return element.matches?.("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
 }

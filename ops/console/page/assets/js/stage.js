@@ -28,97 +28,97 @@ let again = 0;
 let last_ms = 0;
 
 export function stage() {
-  return main;
+    return main;
 }
 
 /** @param {Screen} screen @param {{moved?: boolean}} [options] */
 export async function show(screen, { moved = false } = {}) {
-  const is_same = present?.screen.kind !== undefined && present.screen.kind === screen.kind;
-  leave();
-  present = { screen, data: undefined, root: is_same ? present.root : null };
-  document.title = `${screen.title} · Sluice`;
-  if (!is_same) put(h("div.screen", { "aria-busy": "true" }, h("h1.headline", {}, screen.title), h("div.waitbox")));
-  watch(screen.topics ?? []);
-  await refresh();
-  if (moved && !is_same) {
-    window.scrollTo(0, 0);
-    main.focus({ preventScroll: true });
-  }
+    const is_same = present?.screen.kind !== undefined && present.screen.kind === screen.kind;
+    leave();
+    present = { screen, data: undefined, root: is_same ? present.root : null };
+    document.title = `${screen.title} · Sluice`;
+    if (!is_same) put(h("div.screen", { "aria-busy": "true" }, h("h1.headline", {}, screen.title), h("div.waitbox")));
+    watch(screen.topics ?? []);
+    await refresh();
+    if (moved && !is_same) {
+        window.scrollTo(0, 0);
+        main.focus({ preventScroll: true });
+    }
 }
 
 /** Fetch and draw the present screen again. */
 export async function refresh() {
-  const mine = present;
-  clearTimeout(again);
-  again = 0;
-  fetching.abort();
-  fetching = new AbortController();
-  last_ms = performance.now();
-  try {
-    const data = await mine.screen.load(fetching.signal);
-    if (mine === present) draw(data);
-  } catch (error) {
-    if (error.name !== "AbortError" && mine === present) fail(error);
-  }
+    const mine = present;
+    clearTimeout(again);
+    again = 0;
+    fetching.abort();
+    fetching = new AbortController();
+    last_ms = performance.now();
+    try {
+        const data = await mine.screen.load(fetching.signal);
+        if (mine === present) draw(data);
+    } catch (error) {
+        if (error.name !== "AbortError" && mine === present) fail(error);
+    }
 }
 
 /** Draw what is known already, where only how it is shown has changed. */
 export function redraw() {
-  if (present?.data !== undefined) draw(present.data);
+    if (present?.data !== undefined) draw(present.data);
 }
 
 export function hear(kind, news) {
-  const call = present?.data !== undefined && present.screen.hears?.[kind];
-  if (!call) return;
-  const found = call(news, present.data);
-  if (found === "again") soon();
-  else if (found !== undefined) draw(found);
+    const call = present?.data !== undefined && present.screen.hears?.[kind];
+    if (!call) return;
+    const found = call(news, present.data);
+    if (found === "again") soon();
+    else if (found !== undefined) draw(found);
 }
 
 function soon() {
-  if (!again) again = setTimeout(refresh, Math.max(0, last_ms + AGAIN_EVERY_MS - performance.now()));
+    if (!again) again = setTimeout(refresh, Math.max(0, last_ms + AGAIN_EVERY_MS - performance.now()));
 }
 
 function draw(data) {
-  present.data = data;
-  const fresh = h("div.screen", {}, present.screen.draw(data));
-  if (!present.root) {
-    present.root = fresh;
-    put(fresh);
-  } else morph(present.root, fresh);
-  present.screen.shown?.(present.root);
+    present.data = data;
+    const fresh = h("div.screen", {}, present.screen.draw(data));
+    if (!present.root) {
+        present.root = fresh;
+        put(fresh);
+    } else morph(present.root, fresh);
+    present.screen.shown?.(present.root);
 }
 
 function fail(error) {
-  const title = error.status === 404 ? "There is no such thing here" : "This cannot be shown";
-  const more = error.advice ? h("p", {}, error.advice) : null;
-  const button = h("button.button", { type: "button", on: { click: refresh } }, "Try again");
-  const words = h("div", {}, h("p.strong", {}, `${title}: ${error.message}`), more);
-  const notice = h("div.notice.bad", { role: "alert", "data-key": "failure" }, icon("warn"), words, button);
-  if (!present.root) return put(h("div.screen", {}, h("h1.headline", {}, present.screen.title), notice));
-  present.root.querySelector('[data-key="failure"]')?.remove();
-  present.root.prepend(notice);
+    const title = error.status === 404 ? "There is no such thing here" : "This cannot be shown";
+    const more = error.advice ? h("p", {}, error.advice) : null;
+    const button = h("button.button", { type: "button", on: { click: refresh } }, "Try again");
+    const words = h("div", {}, h("p.strong", {}, `${title}: ${error.message}`), more);
+    const notice = h("div.notice.bad", { role: "alert", "data-key": "failure" }, icon("warn"), words, button);
+    if (!present.root) return put(h("div.screen", {}, h("h1.headline", {}, present.screen.title), notice));
+    present.root.querySelector('[data-key="failure"]')?.remove();
+    present.root.prepend(notice);
 }
 
 function put(root) {
-  main.replaceChildren(root);
+    main.replaceChildren(root);
 }
 
 function leave() {
-  clearTimeout(again);
-  again = 0;
-  fetching.abort();
+    clearTimeout(again);
+    again = 0;
+    fetching.abort();
 }
 
 /** A screen's first line: what it is, and what can be done. */
 export function headline(title, { says, acts = [], beside = [] } = {}) {
-  const head = h("header.headline", {}, h("h1", {}, title), beside);
-  const given = acts.filter(Boolean);
-  if (given.length) add(head, [h("div.acts", {}, given)]);
-  if (says) add(head, [h("p", {}, says)]);
-  return head;
+    const head = h("header.headline", {}, h("h1", {}, title), beside);
+    const given = acts.filter(Boolean);
+    if (given.length) add(head, [h("div.acts", {}, given)]);
+    if (says) add(head, [h("p", {}, says)]);
+    return head;
 }
 
 export function tally(count, one) {
-  return h("span.chip", {}, counted(count, one));
+    return h("span.chip", {}, counted(count, one));
 }

@@ -5,15 +5,15 @@ import { get } from "./api.js";
 let last = null;
 
 export function remember(overview) {
-  last = overview;
+    last = overview;
 }
 
 /** It is fetched where none has been heard yet. */
 export async function overview(signal) {
-  last ??= await get("/api/overview", { signal });
-  return last;
+    last ??= await get("/api/overview", { signal });
+    return last;
 }
 
 export function known() {
-  return last;
+    return last;
 }

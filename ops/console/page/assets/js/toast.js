@@ -11,28 +11,28 @@ const alarms = h("div", { role: "alert", "aria-label": "What went wrong" });
 const region = h("div.toasts", { popover: "manual" }, alarms, news);
 
 export function start() {
-  document.body.append(region);
+    document.body.append(region);
 }
 
 /** @param {string} text */
 export function told(text) {
-  const toast = show(news, "good", "page", text, "");
-  setTimeout(() => toast.remove(), SHOWN_MS);
+    const toast = show(news, "good", "page", text, "");
+    setTimeout(() => toast.remove(), SHOWN_MS);
 }
 
 /** @param {Error & {advice?: string}} error */
 export function failed(error) {
-  show(alarms, "bad", "warn", error.message, error.advice ?? "");
+    show(alarms, "bad", "warn", error.message, error.advice ?? "");
 }
 
 function show(where, kind, picture, text, advice) {
-  const close = h("button.button.bare", { type: "button", "aria-label": "Dismiss" }, icon("close"));
-  const words = h("div", {}, h("p", {}, text), advice && h("p", {}, advice));
-  const toast = h(`div.notice.toast.${kind}`, {}, icon(picture), words, close);
-  close.addEventListener("click", () => toast.remove());
-  where.append(toast);
-  // Put above any dialog that is open, which lies above all else.
-  if (region.matches(":popover-open")) region.hidePopover();
-  region.showPopover();
-  return toast;
+    const close = h("button.button.bare", { type: "button", "aria-label": "Dismiss" }, icon("close"));
+    const words = h("div", {}, h("p", {}, text), advice && h("p", {}, advice));
+    const toast = h(`div.notice.toast.${kind}`, {}, icon(picture), words, close);
+    close.addEventListener("click", () => toast.remove());
+    where.append(toast);
+    // Put above any dialog that is open, which lies above all else.
+    if (region.matches(":popover-open")) region.hidePopover();
+    region.showPopover();
+    return toast;
 }

@@ -8,24 +8,28 @@ const EVERY_MS = 1000;
 
 /** How long ago; for what is to come, in how long. `alone` can be focused, in a row its link is. */
 export function ago(at, { alone = false, none = "–" } = {}) {
-  if (!at) return h("span.faint", {}, none);
-  const date = new Date(at).toISOString();
-  return h("time", { datetime: date, "data-age": "", "data-full": moment(at), tabindex: alone ? 0 : null }, told(date));
+    if (!at) return h("span.faint", {}, none);
+    const date = new Date(at).toISOString();
+    return h(
+        "time",
+        { datetime: date, "data-age": "", "data-full": moment(at), tabindex: alone ? 0 : null },
+        told(date),
+    );
 }
 
 /** The moment itself. */
 export function exactly(at) {
-  return at ? h("time", { datetime: new Date(at).toISOString() }, moment(at)) : h("span.faint", {}, "–");
+    return at ? h("time", { datetime: new Date(at).toISOString() }, moment(at)) : h("span.faint", {}, "–");
 }
 
 export function told(date) {
-  const seconds = since(date);
-  return seconds < -0.5 ? `in ${age(-seconds)}` : age(seconds);
+    const seconds = since(date);
+    return seconds < -0.5 ? `in ${age(-seconds)}` : age(seconds);
 }
 
 setInterval(() => {
-  for (const each of document.querySelectorAll("time[data-age]")) {
-    const text = told(each.dateTime);
-    if (each.firstChild.data !== text) each.firstChild.data = text;
-  }
+    for (const each of document.querySelectorAll("time[data-age]")) {
+        const text = told(each.dateTime);
+        if (each.firstChild.data !== text) each.firstChild.data = text;
+    }
 }, EVERY_MS);

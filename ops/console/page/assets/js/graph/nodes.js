@@ -20,31 +20,70 @@ import { number, plain } from "../words.js";
  * @typedef {{width: number, height: number, nodes: GraphNode[], frames: any[], lines: Line[]}} Picture
  */
 
+const STRETCH = 1.5;
+const POINT = /(-?[\d.]+),(-?[\d.]+)/g;
+
 /** In which order states need somebody's eye. */
-const EYE = [...BAD, "suspended", "running", "executed", "ready", "waiting", "succeeded", "expected", "skipped", "cancelled", "split"];
+const EYE = [
+    ...BAD,
+    "suspended",
+    "running",
+    "executed",
+    "ready",
+    "waiting",
+    "succeeded",
+    "expected",
+    "skipped",
+    "cancelled",
+    "split",
+];
 
 /** The graph of apps, with how many jobs of each are in which state. @returns {Picture} */
 export function appNodes(graph, counts) {
-  const nodes = graph.apps.map((each) => {
-    const found = counts[each.name] ?? {};
-    const present = STATES.filter((state) => found[state]).map((state) => [state, found[state]]);
-    const said = present.map(([state, count]) => `${number(count)} ${plain(state)}`).join(", ") || "no jobs";
-    const state = EYE.find((one) => found[one]) ?? "";
-    return { ...each, id: each.name, app: each.name, head: each.label, state, counts: present, said: `${each.name}: ${said}` };
-  });
-  return { ...sized(graph), nodes };
+    const nodes = graph.apps.map((each) => {
+        const found = counts[each.name] ?? {};
+        const present = STATES.filter((state) => found[state]).map((state) => [state, found[state]]);
+        const said = present.map(([state, count]) => `${number(count)} ${plain(state)}`).join(", ") || "no jobs";
+        const state = EYE.find((one) => found[one]) ?? "";
+        return {
+            ...each,
+            id: each.name,
+            app: each.name,
+            head: each.label,
+            state,
+            counts: present,
+            said: `${each.name}: ${said}`,
+        };
+    });
+    return stretched({ ...sized(graph), nodes });
 }
 
 /** A job with its relatives. @returns {Picture} */
 export function jobNodes(graph) {
-  const nodes = graph.jobs.map((each) => {
-    const many = each.folded > 1;
-    const head = many ? `${each.app} ×${number(each.folded)}` : each.app;
-    return { ...each, head, sub: each.label, counts: [], said: `${head}/${each.key}: ${plain(each.state)}` };
-  });
-  return { ...sized(graph), nodes };
+    const nodes = graph.jobs.map((each) => {
+        const many = each.folded > 1;
+        const head = many ? `${each.app} ×${number(each.folded)}` : each.app;
+        return { ...each, head, sub: each.label, counts: [], said: `${head}/${each.key}: ${plain(each.state)}` };
+    });
+    return { ...sized(graph), nodes };
+}
+
+/** Further apart from top to bottom: below each box there has to be room for its counts. */
+function stretched(picture) {
+    const moved = ({ y, height }) => y + ((STRETCH - 1) * (2 * y + height)) / 2;
+    return {
+        ...picture,
+        height: picture.height * STRETCH,
+        nodes: picture.nodes.map((each) => ({ ...each, y: moved(each) })),
+        frames: picture.frames.map((each) => ({ ...each, y: each.y * STRETCH, height: each.height * STRETCH })),
+        lines: picture.lines.map((each) => ({
+            ...each,
+            label_y: each.label_y * STRETCH,
+            path: each.path.replace(POINT, (_, x, y) => `${x},${(y * STRETCH).toFixed(1)}`),
+        })),
+    };
 }
 
 function sized({ width, height, frames, needs }) {
-  return { width, height, frames, lines: needs };
+    return { width, height, frames, lines: needs };
 }

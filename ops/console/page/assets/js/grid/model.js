@@ -9,35 +9,39 @@
 
 /** Which state a sign stands for; what is there in part, and what nobody has asked for, have none. */
 export function stateOf(grid, sign) {
-  return sign === "." || sign === "p" ? null : grid.legend[sign];
+    return sign === "." || sign === "p" ? null : grid.legend[sign];
 }
 
 /** @returns {{row: any, column: string, sign: string, said: string} | null} */
 export function cellAt(grid, x, y) {
-  const row = grid.rows[y];
-  const column = grid.columns[x];
-  if (!row || column === undefined) return null;
-  const sign = row.cells[x] ?? ".";
-  return { row, column, sign, said: `${row.table}, ${column}: ${(grid.legend[sign] ?? "").replaceAll("_", " ")}` };
+    const row = grid.rows[y];
+    const column = grid.columns[x];
+    if (!row || column === undefined) return null;
+    const sign = row.cells[x] ?? ".";
+    return { row, column, sign, said: `${row.table}, ${column}: ${(grid.legend[sign] ?? "").replaceAll("_", " ")}` };
 }
 
 /** Where the columns of the next month, or year or day, begin. @returns {{at: number, words: string}[]} */
 export function marks(grid) {
-  const length = { hour: 10, day: 7, month: 4 }[grid.unit] ?? 7;
-  const found = [];
-  grid.columns.forEach((column, at) => {
-    const words = column.slice(0, length);
-    if (found.at(-1)?.words !== words) found.push({ at, words });
-  });
-  return found;
+    const length = { hour: 10, day: 7, month: 4 }[grid.unit] ?? 7;
+    const found = [];
+    grid.columns.forEach((column, at) => {
+        const words = column.slice(0, length);
+        if (found.at(-1)?.words !== words) found.push({ at, words });
+    });
+    return found;
 }
 
 /** What stands above one column: the day of the month, say. */
 export function tick(grid, column) {
-  return grid.unit === "month" ? column.slice(5, 7) : grid.unit === "hour" ? column.slice(11, 13) : column.slice(8, 10);
+    return grid.unit === "month"
+        ? column.slice(5, 7)
+        : grid.unit === "hour"
+          ? column.slice(11, 13)
+          : column.slice(8, 10);
 }
 
 /** Whether it begins a week: a thin line stands before it. */
 export function isFirstOfWeek(grid, column) {
-  return grid.unit === "day" && new Date(`${column}T00:00:00Z`).getUTCDay() === 1;
+    return grid.unit === "day" && new Date(`${column}T00:00:00Z`).getUTCDay() === 1;
 }

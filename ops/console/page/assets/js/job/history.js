@@ -10,49 +10,86 @@ import { ago } from "../when.js";
 const SHOWN_MAX = 60;
 
 export function history(job) {
-  const steps = job.history ?? [];
-  const shown = steps.slice(-SHOWN_MAX).reverse();
-  return card(
-    { title: "History", key: "history", bare: true },
-    steps.length > 1 && stretches(job, steps),
-    steps.length
-      ? h("ol.timeline", {}, shown.map((each, at) => step(each, shown[at + 1])))
-      : empty("Its history was removed.", job.pruned_at ? ["It is kept for so long only: ", ago(job.pruned_at), " ago."] : ""),
-    steps.length > SHOWN_MAX && h("p.inside.faint", {}, `and ${steps.length - SHOWN_MAX} steps before`),
-  );
+    const steps = job.history ?? [];
+    const shown = steps.slice(-SHOWN_MAX).reverse();
+    return card(
+        { title: "History", key: "history", bare: true },
+        steps.length > 1 && stretches(job, steps),
+        steps.length
+            ? h(
+                  "ol.timeline",
+                  {},
+                  shown.map((each, at) => step(each, shown[at + 1])),
+              )
+            : empty(
+                  "Its history was removed.",
+                  job.pruned_at ? ["It is kept for so long only: ", ago(job.pruned_at), " ago."] : "",
+              ),
+        steps.length > SHOWN_MAX && h("p.inside.faint", {}, `and ${steps.length - SHOWN_MAX} steps before`),
+    );
 }
 
 function step(each, before) {
-  const waited = before && (Date.parse(each.at) - Date.parse(before.at)) / 1000;
-  return h(
-    `li.is-${each.to}`,
-    { "data-key": `${each.at}-${each.to}` },
-    sign(each.to),
-    h(
-      "div",
-      {},
-      h("div.timeline-head", {}, h("span.timeline-state", {}, plain(each.to)), h("span.faint", {}, ago(each.at, { alone: true }), " ago")),
-      h("div.faint.small", {}, [each.note && plain(each.note), each.by && `by the ${each.by}`, waited !== undefined && `after ${span(waited)}`].filter(Boolean).join(" · ")),
-    ),
-  );
+    const waited = before && (Date.parse(each.at) - Date.parse(before.at)) / 1000;
+    return h(
+        `li.is-${each.to}`,
+        { "data-key": `${each.at}-${each.to}` },
+        sign(each.to),
+        h(
+            "div",
+            {},
+            h(
+                "div.timeline-head",
+                {},
+                h("span.timeline-state", {}, plain(each.to)),
+                h("span.faint", {}, ago(each.at, { alone: true }), " ago"),
+            ),
+            h(
+                "div.faint.small",
+                {},
+                [
+                    each.note && plain(each.note),
+                    each.by && `by the ${each.by}`,
+                    waited !== undefined && `after ${span(waited)}`,
+                ]
+                    .filter(Boolean)
+                    .join(" · "),
+            ),
+        ),
+    );
 }
 
 /** How much of its life it spent in each state. */
 function stretches(job, steps) {
-  const end = LIVE.has(job.state) ? now() : Date.parse(steps.at(-1).at);
-  const spent = new Map();
-  steps.forEach((each, at) => {
-    const until = steps[at + 1] ? Date.parse(steps[at + 1].at) : end;
-    spent.set(each.to, (spent.get(each.to) ?? 0) + Math.max(0, until - Date.parse(each.at)) / 1000);
-  });
-  const parts = [...spent].filter(([, seconds]) => seconds > 0);
-  const whole = parts.reduce((sum, [, seconds]) => sum + seconds, 0);
-  if (!whole) return null;
-  const words = parts.map(([state, seconds]) => `${plain(state)} ${span(seconds)}`).join(", ");
-  return h(
-    "div.stretches",
-    {},
-    h("span.bar", { role: "img", "aria-label": words }, parts.map(([state, seconds]) => h(`span.is-${state}`, { vars: { "--part": `${(100 * seconds) / whole}%` }, title: `${plain(state)} ${span(seconds)}` }))),
-    h("div.legend", {}, parts.map(([state, seconds]) => h(`span.badge.is-${state}`, {}, sign(state), `${plain(state)} ${span(seconds)}`))),
-  );
+    const end = LIVE.has(job.state) ? now() : Date.parse(steps.at(-1).at);
+    const spent = new Map();
+    steps.forEach((each, at) => {
+        const until = steps[at + 1] ? Date.parse(steps[at + 1].at) : end;
+        spent.set(each.to, (spent.get(each.to) ?? 0) + Math.max(0, until - Date.parse(each.at)) / 1000);
+    });
+    const parts = [...spent].filter(([, seconds]) => seconds > 0);
+    const whole = parts.reduce((sum, [, seconds]) => sum + seconds, 0);
+    if (!whole) return null;
+    const words = parts.map(([state, seconds]) => `${plain(state)} ${span(seconds)}`).join(", ");
+    return h(
+        "div.stretches",
+        {},
+        h(
+            "span.bar",
+            { role: "img", "aria-label": words },
+            parts.map(([state, seconds]) =>
+                h(`span.is-${state}`, {
+                    vars: { "--part": `${(100 * seconds) / whole}%` },
+                    title: `${plain(state)} ${span(seconds)}`,
+                }),
+            ),
+        ),
+        h(
+            "div.legend",
+            {},
+            parts.map(([state, seconds]) =>
+                h(`span.badge.is-${state}`, {}, sign(state), `${plain(state)} ${span(seconds)}`),
+            ),
+        ),
+    );
 }

@@ -8,28 +8,36 @@ import { number } from "../words.js";
 const SHOWN_MAX = 12;
 
 export function relatives(job) {
-  return [
-    family("Parents", "parents", job.parents, "It needs no other job."),
-    family("Children", "children", job.children, "No job waits for it."),
-    job.halves?.length > 0 && family("It was split into", "halves", job.halves, ""),
-    job.half_of && family("It is a half of", "half-of", [job.half_of], ""),
-  ];
+    return [
+        family("Parents", "parents", job.parents, "It needs no other job."),
+        family("Children", "children", job.children, "No job waits for it."),
+        job.halves?.length > 0 && family("It was split into", "halves", job.halves, ""),
+        job.half_of && family("It is a half of", "half-of", [job.half_of], ""),
+    ];
 }
 
 function family(title, key, found, none) {
-  const sorted = [...(found ?? [])].sort((a, b) => weight(a[2]) - weight(b[2]));
-  const more = sorted.length - SHOWN_MAX;
-  return card(
-    { title, key, bare: true, beside: h("span.faint", {}, number(sorted.length)) },
-    sorted.length
-      ? h("ul.family", {}, sorted.slice(0, SHOWN_MAX).map(([app, name, state]) => h("li", { "data-key": `${app}/${name}` }, jobLink(app, name), state && badge(state))))
-      : h("p.inside.faint", {}, none),
-    more > 0 && h("p.inside.faint", {}, `and ${number(more)} more`),
-  );
+    const sorted = [...(found ?? [])].sort((a, b) => weight(a[2]) - weight(b[2]));
+    const more = sorted.length - SHOWN_MAX;
+    return card(
+        { title, key, bare: true, beside: h("span.faint", {}, number(sorted.length)) },
+        sorted.length
+            ? h(
+                  "ul.family",
+                  {},
+                  sorted
+                      .slice(0, SHOWN_MAX)
+                      .map(([app, name, state]) =>
+                          h("li", { "data-key": `${app}/${name}` }, jobLink(app, name), state && badge(state)),
+                      ),
+              )
+            : h("p.inside.faint", {}, none),
+        more > 0 && h("p.inside.faint", {}, `and ${number(more)} more`),
+    );
 }
 
 /** What needs an eye comes first. */
 function weight(state) {
-  if (BAD.has(state)) return 0;
-  return LIVE.has(state) ? 1 : 2;
+    if (BAD.has(state)) return 0;
+    return LIVE.has(state) ? 1 : 2;
 }

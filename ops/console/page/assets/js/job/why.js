@@ -11,35 +11,46 @@ const BAD = new Set(["cause", "lost", "refusal"]);
 const SHOWN_MAX = 12;
 
 export function why(answer) {
-  const because = sentence(answer.because.replace(/\.$/, ""));
-  const found = answer.waits_for ?? [];
-  return h(
-    `section.why.is-${answer.state ?? "expected"}`,
-    { "aria-label": "Why", "data-key": "why" },
-    h("p.why-because", {}, `${because}.`, answer.since && h("span.faint", {}, " for ", ago(answer.since, { alone: true }))),
-    found.length > 0 && h("ul.why-waits", {}, found.slice(0, SHOWN_MAX).map(reason)),
-    found.length > SHOWN_MAX && h("p.faint", {}, `and ${found.length - SHOWN_MAX} more`),
-    answer.remedies?.length > 0 &&
-      h("details.why-help", {}, h("summary", {}, "What would help, as commands"), answer.remedies.map((each) => command(each.command, each.effect))),
-  );
+    // A job's own name begins as it is written.
+    const because = answer.because.startsWith(answer.app) ? answer.because : sentence(answer.because);
+    const found = answer.waits_for ?? [];
+    return h(
+        `section.why.is-${answer.state ?? "expected"}`,
+        { "aria-label": "Why", "data-key": "why" },
+        h(
+            "p.why-because",
+            {},
+            `${because.replace(/\.$/, "")}.`,
+            answer.since && h("span.faint", {}, " for ", ago(answer.since, { alone: true })),
+        ),
+        found.length > 0 && h("ul.why-waits", {}, found.slice(0, SHOWN_MAX).map(reason)),
+        found.length > SHOWN_MAX && h("p.faint", {}, `and ${found.length - SHOWN_MAX} more`),
+        answer.remedies?.length > 0 &&
+            h(
+                "details.why-help",
+                {},
+                h("summary", {}, "What would help, as commands"),
+                answer.remedies.map((each) => command(each.command, each.effect)),
+            ),
+    );
 }
 
 function reason(each) {
-  const named = each.app && each.key ? jobLink(each.app, each.key) : null;
-  const told = named && each.what.includes(`${each.app}/${each.key}`) ? around(each, named) : each.what;
-  return h(
-    `li${BAD.has(each.kind) ? ".bad" : ""}`,
-    {},
-    h("span.faint", {}, `${LEADS[each.kind] ?? "waits for"} `),
-    told,
-    each.state && !each.what.includes(each.state) && [" ", badge(each.state)],
-    each.since && h("span.faint", {}, ", for ", ago(each.since, { alone: true })),
-  );
+    const named = each.app && each.key ? jobLink(each.app, each.key) : null;
+    const told = named && each.what.includes(`${each.app}/${each.key}`) ? around(each, named) : each.what;
+    return h(
+        `li${BAD.has(each.kind) ? ".bad" : ""}`,
+        {},
+        h("span.faint", {}, `${LEADS[each.kind] ?? "waits for"} `),
+        told,
+        each.state && !each.what.includes(each.state) && [" ", badge(each.state)],
+        each.since && h("span.faint", {}, ", for ", ago(each.since, { alone: true })),
+    );
 }
 
 /** The name inside the sentence leads to the job. */
 function around({ app, key, what }, link) {
-  const name = `${app}/${key}`;
-  const at = what.indexOf(name);
-  return [what.slice(0, at), link, what.slice(at + name.length)];
+    const name = `${app}/${key}`;
+    const at = what.indexOf(name);
+    return [what.slice(0, at), link, what.slice(at + name.length)];
 }

@@ -17,134 +17,173 @@ let graph = null;
 let focused = null;
 
 export function screen({ query }) {
-  const app = query.get("app");
-  return {
-    title: app ?? "Apps",
-    kind: "apps",
-    load: async (signal) => {
-      const [picture, around, about] = await Promise.all([
-        get("/api/graph", { signal }),
-        overview(signal),
-        app && get(path("apps", app), { signal }),
-      ]);
-      return { picture, around, about, app };
-    },
-    hears: { overview: (news, data) => ({ ...data, around: news }) },
-    draw,
-  };
+    const app = query.get("app");
+    return {
+        title: app ?? "Apps",
+        kind: "apps",
+        load: async (signal) => {
+            const [picture, around, about] = await Promise.all([
+                get("/api/graph", { signal }),
+                overview(signal),
+                app && get(path("apps", app), { signal }),
+            ]);
+            return { picture, around, about, app };
+        },
+        hears: { overview: (news, data) => ({ ...data, around: news }) },
+        draw,
+    };
 }
 
 function draw({ picture, around, about, app }) {
-  if (!graph?.element.isConnected) {
-    graph = new GraphView({
-      label: "The apps, and which needs which",
-      greedy: true,
-      chosen: (node) => go(asked("/jobs", { app: node.app })),
-      focused: (id) => go(asked("/apps", { app: id }), { replace: true }),
-    });
-    focused = null;
-  }
-  graph.show(appNodes(picture, around.counts));
-  if (app !== focused && graph.at !== app) requestAnimationFrame(() => graph.focus(app, { centre: app !== null }));
-  focused = app;
-  if (!picture.apps.length)
-    return [headline("Apps"), card({ bare: true }, empty("No apps are defined.", "Name them when you start it: sluice --apps SOURCE up"))];
-  return [
-    headline("Apps", { beside: [tally(picture.apps.length, "app"), finder(picture, app)] }),
-    h(
-      "div.apps",
-      { class: about ? "has-about" : "" },
-      h("section.card", { "aria-label": "Graph" }, graph.element),
-      about && portrait(about, around),
-    ),
-    everything(picture, around, app),
-  ];
+    if (!graph?.element.isConnected) {
+        graph = new GraphView({
+            label: "The apps, and which needs which",
+            greedy: true,
+            chosen: (node) => go(asked("/jobs", { app: node.app })),
+            focused: (id) => go(asked("/apps", { app: id }), { replace: true }),
+        });
+        focused = null;
+    }
+    graph.show(appNodes(picture, around.counts));
+    if (app !== focused && graph.at !== app) requestAnimationFrame(() => graph.focus(app, { centre: app !== null }));
+    focused = app;
+    if (!picture.apps.length)
+        return [
+            headline("Apps"),
+            card({ bare: true }, empty("No apps are defined.", "Name them when you start it: sluice --apps SOURCE up")),
+        ];
+    return [
+        headline("Apps", { beside: [tally(picture.apps.length, "app"), finder(picture, app)] }),
+        h(
+            "div.apps",
+            { class: about ? "has-about" : "" },
+            h("section.card", { "aria-label": "Graph" }, graph.element),
+            about && portrait(about, around),
+        ),
+        everything(picture, around, app),
+    ];
 }
 
 /** A name brings its box into the middle. */
 function finder(picture, app) {
-  const find = (event) => {
-    const name = event.target.value.trim();
-    const found = picture.apps.find((each) => each.name === name) ?? (event.type === "change" && nearest(picture, name));
-    if (found && found.name !== app) {
-      event.target.value = "";
-      go(asked("/apps", { app: found.name }));
-    }
-  };
-  return h(
-    "div.filters",
-    {},
-    h("input", { type: "search", list: "app-names", placeholder: "Find an app…", "aria-label": "Find an app", autocomplete: "off", spellcheck: "false", on: { input: find, change: find } }),
-    h("datalist", { id: "app-names" }, picture.apps.map((each) => h("option", { value: each.name }))),
-    app && h("a.button.bare", { href: "/apps" }, "All of them"),
-  );
+    const find = (event) => {
+        const name = event.target.value.trim();
+        const found =
+            picture.apps.find((each) => each.name === name) ?? (event.type === "change" && nearest(picture, name));
+        if (found && found.name !== app) {
+            event.target.value = "";
+            go(asked("/apps", { app: found.name }));
+        }
+    };
+    return h(
+        "div.filters",
+        {},
+        h("input", {
+            type: "search",
+            list: "app-names",
+            placeholder: "Find an app…",
+            "aria-label": "Find an app",
+            autocomplete: "off",
+            spellcheck: "false",
+            on: { input: find, change: find },
+        }),
+        h(
+            "datalist",
+            { id: "app-names" },
+            picture.apps.map((each) => h("option", { value: each.name })),
+        ),
+        app && h("a.button.bare", { href: "/apps" }, "All of them"),
+    );
 }
 
 function nearest(picture, name) {
-  const low = name.toLowerCase();
-  return low && picture.apps.find((each) => each.name.toLowerCase().includes(low));
+    const low = name.toLowerCase();
+    return low && picture.apps.find((each) => each.name.toLowerCase().includes(low));
 }
 
 function portrait(about, around) {
-  const { app } = about;
-  const counts = about.counts ?? around.counts[app] ?? {};
-  const queue = around.queues.find((each) => each.app === app);
-  return h(
-    "aside.portrait",
-    { "aria-label": app, "data-key": app },
-    card(
-      { title: app, beside: queue?.paused ? h("span.chip", {}, "paused") : null },
-      h("div.pills", {}, STATES.filter((state) => counts[state]).map((state) => h(`a.pill.is-${state}`, { href: asked("/jobs", { app, state }) }, sign(state), plain(state), h("span.faint", {}, number(counts[state]))))),
-      facts([
-        ["type", about.job_type],
-        ["key", h("code", {}, about.job_id ?? (about.chunks ? "chunks of work IDs" : "partitions"))],
-        ["workers", queue && number(queue.workers)],
-        ["timeout", about.policy?.timeout_s && span(about.policy.timeout_s)],
-        ["survives", about.policy && `${about.policy.max_fails} fails, ${about.policy.max_timeouts} timeouts`],
-        ["runs", about.runs && h("code", {}, about.runs), "wide"],
-        ["needs", named(about.parents.flatMap((each) => each.apps)), "wide"],
-        ["needed by", named(about.children), "wide"],
-        ["defined in", about.origin && h("code", {}, about.origin), "wide"],
-      ]),
-      h(
-        "div.acts",
-        {},
-        mayAct() && h("a.button.first", { href: asked("/submit", { app }) }, "Submit…"),
-        h("a.button", { href: asked("/jobs", { app }) }, "Its jobs"),
-        mayPauseApps() && button(queue?.paused ? "Resume…" : "Pause…", () => onApp(queue?.paused ? "resume" : "pause", app)),
-      ),
-    ),
-  );
+    const { app } = about;
+    const counts = about.counts ?? around.counts[app] ?? {};
+    const queue = around.queues.find((each) => each.app === app);
+    return h(
+        "aside.portrait",
+        { "aria-label": app, "data-key": app },
+        card(
+            { title: app, beside: queue?.paused ? h("span.chip", {}, "paused") : null },
+            h(
+                "div.pills",
+                {},
+                STATES.filter((state) => counts[state]).map((state) =>
+                    h(
+                        `a.pill.is-${state}`,
+                        { href: asked("/jobs", { app, state }) },
+                        sign(state),
+                        plain(state),
+                        h("span.faint", {}, number(counts[state])),
+                    ),
+                ),
+            ),
+            facts([
+                ["type", about.job_type],
+                ["key", h("code", {}, about.job_id ?? (about.chunks ? "chunks of work IDs" : "partitions"))],
+                ["workers", queue && number(queue.workers)],
+                ["timeout", about.policy?.timeout_s && span(about.policy.timeout_s)],
+                ["survives", about.policy && `${about.policy.max_fails} fails, ${about.policy.max_timeouts} timeouts`],
+                ["runs", about.runs && h("code", {}, about.runs), "wide"],
+                ["needs", named(about.parents.flatMap((each) => each.apps)), "wide"],
+                ["needed by", named(about.children), "wide"],
+                ["defined in", about.origin && h("code", {}, about.origin), "wide"],
+            ]),
+            h(
+                "div.acts",
+                {},
+                mayAct() && h("a.button.first", { href: asked("/submit", { app }) }, "Submit…"),
+                h("a.button", { href: asked("/jobs", { app }) }, "Its jobs"),
+                mayPauseApps() &&
+                    button(queue?.paused ? "Resume…" : "Pause…", () => onApp(queue?.paused ? "resume" : "pause", app)),
+            ),
+        ),
+    );
 }
 
 function named(apps) {
-  const found = [...new Set(apps)];
-  return found.length ? found.map((each, at) => [at > 0 && ", ", appLink(each)]) : "no other";
+    const found = [...new Set(apps)];
+    return found.length ? found.map((each, at) => [at > 0 && ", ", appLink(each)]) : "no other";
 }
 
 /** The same as a table, for who would rather read. */
 function everything(picture, around, app) {
-  const rows = [...picture.apps].sort((a, b) => a.name.localeCompare(b.name));
-  return h(
-    "details.card",
-    { "data-key": "table" },
-    h("summary.inside", {}, "The same as a table"),
-    table({
-      label: "Apps",
-      head: ["app", ["type", "secondary"], ["keyed by", "secondary"], "jobs"],
-      rows: rows.map((each) => {
-        const counts = around.counts[each.name] ?? {};
-        return {
-          key: each.name,
-          cells: [
-            h("a", { href: asked("/apps", { app: each.name }), "aria-current": each.name === app ? "true" : null }, each.name),
-            each.job_type,
-            each.keyed_by,
-            STATES.filter((state) => counts[state]).map((state) => [badge(state, { more: number(counts[state]) }), "  "]),
-          ],
-        };
-      }),
-      empty: null,
-    }),
-  );
+    const rows = [...picture.apps].sort((a, b) => a.name.localeCompare(b.name));
+    return h(
+        "details.card",
+        { "data-key": "table" },
+        h("summary.inside", {}, "The same as a table"),
+        table({
+            label: "Apps",
+            head: ["app", ["type", "secondary"], ["keyed by", "secondary"], "jobs"],
+            rows: rows.map((each) => {
+                const counts = around.counts[each.name] ?? {};
+                return {
+                    key: each.name,
+                    cells: [
+                        h(
+                            "a",
+                            {
+                                href: asked("/apps", { app: each.name }),
+                                "aria-current": each.name === app ? "true" : null,
+                            },
+                            each.name,
+                        ),
+                        each.job_type,
+                        each.keyed_by,
+                        STATES.filter((state) => counts[state]).map((state) => [
+                            badge(state, { more: number(counts[state]) }),
+                            "  ",
+                        ]),
+                    ],
+                };
+            }),
+            empty: null,
+        }),
+    );
 }

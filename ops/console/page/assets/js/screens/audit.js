@@ -8,42 +8,60 @@ import { plain } from "../words.js";
 import { ago, exactly } from "../when.js";
 
 export function screen({ query }) {
-  return {
-    title: "Audit",
-    kind: "audit",
-    load: (signal) => get("/api/audit", { signal, query: { after: query.get("after") } }),
-    hears: { overview: () => "again" },
-    draw: (data) => draw(data, query),
-  };
+    return {
+        title: "Audit",
+        kind: "audit",
+        load: (signal) => get("/api/audit", { signal, query: { after: query.get("after") } }),
+        hears: { overview: () => "again" },
+        draw: (data) => draw(data, query),
+    };
 }
 
 function draw({ audit, next }, query) {
-  return [
-    headline("Audit", { says: "Everything that was done by hand, from this page and by the API." }),
-    card(
-      { key: "audit", bare: true },
-      table({
-        label: "Audit",
-        head: [["ago", "num"], ["when", "secondary"], "who", "did", "to", "came to"],
-        rows: audit.map((each) => ({
-          key: `${each.at} ${each.did} ${JSON.stringify(each.about)}`,
-          cells: [ago(each.at), h("span.faint", {}, exactly(each.at)), each.who ?? "–", plain(each.did), about(each.about ?? {}), words(each.came_to)],
-        })),
-        empty: empty("Nothing was done by hand yet.", "Each action of this page leaves a line here."),
-      }),
-    ),
-    pager("/audit", query, next),
-  ];
+    return [
+        headline("Audit", { says: "Everything that was done by hand, from this page and by the API." }),
+        card(
+            { key: "audit", bare: true },
+            table({
+                label: "Audit",
+                folds: true,
+                head: [["ago", "num"], ["when", "secondary"], "who", "did", "to", "came to"],
+                rows: audit.map((each) => ({
+                    key: `${each.at} ${each.did} ${JSON.stringify(each.about)}`,
+                    cells: [
+                        ago(each.at),
+                        h("span.faint", {}, exactly(each.at)),
+                        each.who ?? "–",
+                        plain(each.did),
+                        about(each.about ?? {}),
+                        words(each.came_to),
+                    ],
+                })),
+                empty: empty("Nothing was done by hand yet.", "Each action of this page leaves a line here."),
+            }),
+        ),
+        pager("/audit", query, next),
+    ];
 }
 
 function about({ app, key, submission, ...rest }) {
-  const more = words(rest);
-  return [app && key ? jobLink(app, key) : app ? appLink(app) : null, submission && [app && " ", submissionLink(submission)], more && h("div.small", {}, more)];
+    const more = words(rest);
+    return [
+        app && key ? jobLink(app, key) : app ? appLink(app) : null,
+        submission && [app && " ", submissionLink(submission)],
+        more && h("div.small", {}, more),
+    ];
 }
 
 /** Names and values, in short. */
 function words(found) {
-  const pairs = Object.entries(found ?? {}).filter(([, value]) => value !== null && value !== undefined);
-  if (!pairs.length) return null;
-  return h("span.faint", {}, pairs.map(([name, value]) => `${plain(name)} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", "));
+    const pairs = Object.entries(found ?? {}).filter(([, value]) => value !== null && value !== undefined);
+    if (!pairs.length) return null;
+    return h(
+        "span.faint",
+        {},
+        pairs
+            .map(([name, value]) => `${plain(name)} ${typeof value === "object" ? JSON.stringify(value) : value}`)
+            .join(", "),
+    );
 }

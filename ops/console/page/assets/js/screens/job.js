@@ -18,105 +18,119 @@ import { number } from "../words.js";
 import { ago, exactly } from "../when.js";
 
 export function screen({ words }) {
-  const [, app, ...rest] = words;
-  const key = rest.join("/");
-  const graph = new GraphView({
-    label: `${app}/${key} and its relatives`,
-    chosen: (node) => node.folded < 2 && go(to("jobs", node.app, node.key)),
-  });
-  return {
-    title: `${app}/${key}`,
-    topics: [`job:${app}/${key}`],
-    load: async (signal) => {
-      const [job, reason, around] = await Promise.all([
-        get(path("jobs", app, key), { signal }),
-        get(path("jobs", app, key, "why"), { signal }),
-        get(path("jobs", app, key, "graph"), { signal }).catch(nothing),
-      ]);
-      return { job, reason, around };
-    },
-    hears: { job: () => "again", overview: (_, { job }) => (LIVE.has(job.state) ? "again" : undefined) },
-    draw: (data) => draw(data, graph),
-  };
+    const [, app, ...rest] = words;
+    const key = rest.join("/");
+    const graph = new GraphView({
+        label: `${app}/${key} and its relatives`,
+        chosen: (node) => node.folded < 2 && go(to("jobs", node.app, node.key)),
+    });
+    return {
+        title: `${app}/${key}`,
+        topics: [`job:${app}/${key}`],
+        load: async (signal) => {
+            const [job, reason, around] = await Promise.all([
+                get(path("jobs", app, key), { signal }),
+                get(path("jobs", app, key, "why"), { signal }),
+                get(path("jobs", app, key, "graph"), { signal }).catch(nothing),
+            ]);
+            return { job, reason, around };
+        },
+        hears: { job: () => "again", overview: (_, { job }) => (LIVE.has(job.state) ? "again" : undefined) },
+        draw: (data) => draw(data, graph),
+    };
 }
 
 /** Without its picture a job can still be looked at. */
 function nothing(error) {
-  if (error.name === "AbortError") throw error;
-  return null;
+    if (error.name === "AbortError") throw error;
+    return null;
 }
 
 function draw({ job, reason, around }, graph) {
-  if (around) graph.show(jobNodes(around), { focus: around.focus });
-  return [
-    headline([h("span.crumb", {}, appLink(job.app), " / "), h("span.mono", {}, job.key)], {
-      beside: [
-        h(`span.badge.large.is-${job.state}`, { "data-key": "state" }, badge(job.state)),
-        job.paused && h("span.chip", {}, "paused"),
-        job.archived_at && h("span.chip", {}, "archived"),
-      ],
-      acts: acts(job),
-    }),
-    why(reason),
-    h(
-      "div.job",
-      {},
-      h("div.job-main", {}, rounds(job), around?.jobs.length > 1 && card({ title: "Relatives, live", key: "graph", bare: true }, graph.element)),
-      h("div.job-side", {}, about(job), history(job), relatives(job)),
-    ),
-  ];
+    if (around) graph.show(jobNodes(around), { focus: around.focus });
+    return [
+        headline([h("span.crumb", {}, appLink(job.app), " / "), h("span.mono", {}, job.key)], {
+            beside: [
+                h(`span.badge.large.is-${job.state}`, { "data-key": "state" }, badge(job.state)),
+                job.paused && h("span.chip", {}, "paused"),
+                job.archived_at && h("span.chip", {}, "archived"),
+            ],
+            acts: acts(job),
+        }),
+        why(reason),
+        h(
+            "div.job",
+            {},
+            h(
+                "div.job-main",
+                {},
+                rounds(job),
+                around?.jobs.length > 1 && card({ title: "Relatives, live", key: "graph", bare: true }, graph.element),
+            ),
+            h("div.job-side", {}, about(job), history(job), relatives(job)),
+        ),
+    ];
 }
 
 function acts(job) {
-  if (!mayAct()) return [];
-  const awaited = job.saga?.waits_for?.event ?? null;
-  return [
-    job.state === "suspended" &&
-      button(awaited ? `Send “${awaited}”…` : "Go on…", () => resumeJob({ ...job, event: awaited }), { kind: ".first" }),
-    isRevivable(job.state) && button("Run again…", () => retryJob(job)),
-    isRevivable(job.state) && job.uncollected && button("Archive…", () => archiveJob(job)),
-    STOPPABLE.has(job.state) && button("Cancel…", () => cancelJob(job), { kind: ".grave" }),
-  ];
+    if (!mayAct()) return [];
+    const awaited = job.saga?.waits_for?.event ?? null;
+    return [
+        job.state === "suspended" &&
+            button(awaited ? `Send “${awaited}”…` : "Go on…", () => resumeJob({ ...job, event: awaited }), {
+                kind: ".first",
+            }),
+        isRevivable(job.state) && button("Run again…", () => retryJob(job)),
+        isRevivable(job.state) && job.uncollected && button("Archive…", () => archiveJob(job)),
+        STOPPABLE.has(job.state) && button("Cancel…", () => cancelJob(job), { kind: ".grave" }),
+    ];
 }
 
 function about(job) {
-  const tries = [
-    ["fails", "failed"],
-    ["timeouts", "timed out"],
-    ["losses", "lost"],
-  ];
-  const said = tries.filter(([word]) => job[word]).map(([word, name]) => `${number(job[word])} ${name}`);
-  const kwargs = Object.entries(job.kwargs ?? {});
-  return card(
-    { title: "About it", key: "about" },
-    facts([
-      ["round", said.length ? `${number(job.round)} (${said.join(", ")})` : number(job.round)],
-      ["priority", job.priority ? number(job.priority) : null],
-      ["not before", job.not_before && exactly(job.not_before)],
-      ["to end before", job.end_before && exactly(job.end_before)],
-      ["pool", job.pool && `${job.pool}, ${number(job.pool_limit)} at once`],
-      ["elsewhere", job.handle && h("code", {}, JSON.stringify(job.handle)), "wide"],
-      ["work IDs", job.work_ids && shortened(job.work_ids), "wide"],
-      ["saga", job.saga && h("a", { href: to("sagas", job.app, job.key) }, "its journal")],
-      ["archived", job.archived_at && ago(job.archived_at, { alone: true })],
-      ["wanted by", job.submissions?.length ? list(job.submissions) : "nobody who is still there", "wide"],
-      ["with", kwargs.length ? h("code", {}, JSON.stringify(job.kwargs)) : null, "wide"],
-      ["undone by", job.compensated_by && h("a", { href: to("jobs", ...job.compensated_by) }, job.compensated_by.join("/"))],
-      ["undoes", job.compensates && h("a", { href: to("jobs", ...job.compensates) }, job.compensates.join("/"))],
-    ]),
-  );
+    const tries = [
+        ["fails", "failed"],
+        ["timeouts", "timed out"],
+        ["losses", "lost"],
+    ];
+    const said = tries.filter(([word]) => job[word]).map(([word, name]) => `${number(job[word])} ${name}`);
+    const kwargs = Object.entries(job.kwargs ?? {});
+    return card(
+        { title: "About it", key: "about" },
+        facts([
+            ["round", said.length ? `${number(job.round)} (${said.join(", ")})` : number(job.round)],
+            ["priority", job.priority ? number(job.priority) : null],
+            ["not before", job.not_before && exactly(job.not_before), "wide"],
+            ["to end before", job.end_before && exactly(job.end_before), "wide"],
+            ["pool", job.pool && `${job.pool}, ${number(job.pool_limit)} at once`],
+            ["elsewhere", job.handle && h("code", {}, JSON.stringify(job.handle)), "wide"],
+            ["work IDs", job.work_ids && shortened(job.work_ids), "wide"],
+            ["saga", job.saga && h("a", { href: to("sagas", job.app, job.key) }, "its journal")],
+            ["archived", job.archived_at && ago(job.archived_at, { alone: true })],
+            ["wanted by", job.submissions?.length ? list(job.submissions) : "nobody who is still there", "wide"],
+            ["with", kwargs.length ? h("code", {}, JSON.stringify(job.kwargs)) : null, "wide"],
+            [
+                "undone by",
+                job.compensated_by && h("a", { href: to("jobs", ...job.compensated_by) }, job.compensated_by.join("/")),
+            ],
+            ["undoes", job.compensates && h("a", { href: to("jobs", ...job.compensates) }, job.compensates.join("/"))],
+        ]),
+    );
 }
 
 function list(submissions) {
-  return h("ul", {}, submissions.slice(0, 8).map((id) => h("li", {}, submissionLink(id))), more(submissions.length - 8));
+    return h(
+        "ul",
+        {},
+        submissions.slice(0, 8).map((id) => h("li", {}, submissionLink(id))),
+        more(submissions.length - 8),
+    );
 }
 
 function more(count) {
-  return count > 0 && h("li.faint", {}, `and ${number(count)} more`);
+    return count > 0 && h("li.faint", {}, `and ${number(count)} more`);
 }
 
 function shortened(ids) {
-  const text = ids.slice(0, 12).join(", ");
-  return ids.length > 12 ? `${text} … (${number(ids.length)})` : text;
+    const text = ids.slice(0, 12).join(", ");
+    return ids.length > 12 ? `${text} … (${number(ids.length)})` : text;
 }
-

@@ -15,107 +15,128 @@ const WORDS = ["app", "key", "state", "submission"];
 let typed = 0;
 
 export function screen({ query }) {
-  return {
-    title: "Jobs",
-    kind: "jobs",
-    load: async (signal) => {
-      const words = Object.fromEntries(WORDS.map((word) => [word, query.getAll(word)]));
-      const [found, around] = await Promise.all([
-        get("/api/jobs", { signal, query: { ...words, after: query.get("after") } }),
-        overview(signal),
-      ]);
-      return { ...found, around };
-    },
-    hears: { overview: () => "again" },
-    draw: (data) => draw(data, query),
-  };
+    return {
+        title: "Jobs",
+        kind: "jobs",
+        load: async (signal) => {
+            const words = Object.fromEntries(WORDS.map((word) => [word, query.getAll(word)]));
+            const [found, around] = await Promise.all([
+                get("/api/jobs", { signal, query: { ...words, after: query.get("after") } }),
+                overview(signal),
+            ]);
+            return { ...found, around };
+        },
+        hears: { overview: () => "again" },
+        draw: (data) => draw(data, query),
+    };
 }
 
 function draw({ jobs, next, around }, query) {
-  const given = WORDS.filter((word) => query.get(word));
-  const sum = query.get("app") ? (around.counts[query.get("app")] ?? {}) : around.totals;
-  return [
-    headline("Jobs"),
-    filters(query, Object.keys(around.counts)),
-    pills(query, sum),
-    card(
-      { key: "jobs", bare: true },
-      table({
-        label: "Jobs",
-        head: ["job", "state", ["round", "num secondary"], ["priority", "num secondary"], ["created", "num secondary"], ["changed", "num"]],
-        rows: jobs.map((job) => ({
-          key: `${job.app}/${job.key}`,
-          cells: [
-            jobLink(job.app, job.key),
-            [badge(job.state), job.paused && [" ", h("span.chip", {}, "paused")]],
-            number(job.round),
-            number(job.priority),
-            ago(job.created_at),
-            ago(job.changed_at),
-          ],
-        })),
-        empty: given.length
-          ? empty("No job is like this.", h("a", { href: "/jobs" }, "Show all jobs"))
-          : empty("No jobs yet.", h("a", { href: "/submit" }, "Submit some"), "and they appear here."),
-      }),
-    ),
-    pager("/jobs", query, next),
-  ];
+    const given = WORDS.filter((word) => query.get(word));
+    const sum = query.get("app") ? (around.counts[query.get("app")] ?? {}) : around.totals;
+    return [
+        headline("Jobs"),
+        filters(query, Object.keys(around.counts)),
+        pills(query, sum),
+        card(
+            { key: "jobs", bare: true },
+            table({
+                label: "Jobs",
+                head: [
+                    "job",
+                    "state",
+                    ["round", "num secondary"],
+                    ["priority", "num secondary"],
+                    ["created", "num secondary"],
+                    ["changed", "num"],
+                ],
+                rows: jobs.map((job) => ({
+                    key: `${job.app}/${job.key}`,
+                    cells: [
+                        jobLink(job.app, job.key),
+                        [badge(job.state), job.paused && [" ", h("span.chip", {}, "paused")]],
+                        quiet(job.round),
+                        quiet(job.priority),
+                        ago(job.created_at),
+                        ago(job.changed_at),
+                    ],
+                })),
+                empty: next
+                    ? empty("None so far.", "Not all jobs were looked through yet; go on to the older ones.")
+                    : given.length
+                      ? empty("No job is like this.", h("a", { href: "/jobs" }, "Show all jobs"))
+                      : empty("No jobs yet.", h("a", { href: "/submit" }, "Submit some"), "and they appear here."),
+            }),
+        ),
+        pager("/jobs", query, next),
+    ];
+}
+
+/** What is nothing out of the ordinary does not catch the eye. */
+function quiet(value) {
+    return value ? number(value) : h("span.faint", {}, "–");
 }
 
 function filters(query, apps) {
-  const change = (word, replace) => (event) => go(changed(query, word, event.target.value.trim()), { replace });
-  const type = (event) => {
-    const text = event.target.value.trim();
-    clearTimeout(typed);
-    typed = setTimeout(() => go(changed(new URLSearchParams(location.search), "key", text), { replace: true }), TYPED_MS);
-  };
-  const chosen = query.get("app") ?? "";
-  const known = [...new Set([...apps, ...(chosen ? [chosen] : [])])].sort();
-  return h(
-    "form.filters",
-    { role: "search", "aria-label": "Filter jobs", on: { submit: (event) => event.preventDefault() } },
-    h(
-      "select",
-      { "aria-label": "App", "data-follows": "", value: chosen, on: { change: change("app", false) } },
-      h("option", { value: "" }, "every app"),
-      known.map((app) => h("option", { value: app, selected: app === chosen }, app)),
-    ),
-    h("input", {
-      type: "search",
-      placeholder: "Key begins with…",
-      "aria-label": "Key begins with",
-      "data-follows": "",
-      value: query.get("key") ?? "",
-      autocomplete: "off",
-      spellcheck: "false",
-      on: { input: type },
-    }),
-    query.get("submission") && h("span.chip", {}, "of ", submissionLink(query.get("submission"))),
-    WORDS.some((word) => query.get(word)) && h("a.button.bare", { href: "/jobs" }, "Clear"),
-  );
+    const change = (word, replace) => (event) => go(changed(query, word, event.target.value.trim()), { replace });
+    const type = (event) => {
+        const text = event.target.value.trim();
+        clearTimeout(typed);
+        typed = setTimeout(
+            () => go(changed(new URLSearchParams(location.search), "key", text), { replace: true }),
+            TYPED_MS,
+        );
+    };
+    const chosen = query.get("app") ?? "";
+    const known = [...new Set([...apps, ...(chosen ? [chosen] : [])])].sort();
+    return h(
+        "form.filters",
+        { role: "search", "aria-label": "Filter jobs", on: { submit: (event) => event.preventDefault() } },
+        h(
+            "select",
+            { "aria-label": "App", "data-follows": "", value: chosen, on: { change: change("app", false) } },
+            h("option", { value: "" }, "every app"),
+            known.map((app) => h("option", { value: app, selected: app === chosen }, app)),
+        ),
+        h("input", {
+            type: "search",
+            placeholder: "Key begins with…",
+            "aria-label": "Key begins with",
+            "data-follows": "",
+            value: query.get("key") ?? "",
+            autocomplete: "off",
+            spellcheck: "false",
+            on: { input: type },
+        }),
+        query.get("submission") && h("span.chip", {}, "of ", submissionLink(query.get("submission"))),
+        WORDS.some((word) => query.get(word)) && h("a.button.bare", { href: "/jobs" }, "Clear"),
+    );
 }
 
 /** The states, each to be added or left out. */
 function pills(query, counts) {
-  const chosen = new Set(query.getAll("state"));
-  return h(
-    "nav.pills",
-    { "aria-label": "States" },
-    STATES.filter((state) => counts[state] || chosen.has(state)).map((state) => {
-      const states = chosen.has(state) ? [...chosen].filter((each) => each !== state) : [...chosen, state];
-      return h(
-        `a.pill.is-${state}`,
-        { href: changed(query, "state", states), "data-key": state, "aria-current": chosen.has(state) ? "true" : null },
-        sign(state),
-        plain(state),
-        query.get("submission") ? null : h("span.faint", {}, number(counts[state] ?? 0)),
-      );
-    }),
-  );
+    const chosen = new Set(query.getAll("state"));
+    return h(
+        "nav.pills",
+        { "aria-label": "States" },
+        STATES.filter((state) => counts[state] || chosen.has(state)).map((state) => {
+            const states = chosen.has(state) ? [...chosen].filter((each) => each !== state) : [...chosen, state];
+            return h(
+                `a.pill.is-${state}`,
+                {
+                    href: changed(query, "state", states),
+                    "data-key": state,
+                    "aria-current": chosen.has(state) ? "true" : null,
+                },
+                sign(state),
+                plain(state),
+                query.get("submission") ? null : h("span.faint", {}, number(counts[state] ?? 0)),
+            );
+        }),
+    );
 }
 
 function changed(query, word, value) {
-  const words = Object.fromEntries(WORDS.map((each) => [each, query.getAll(each)]));
-  return asked("/jobs", { ...words, [word]: value });
+    const words = Object.fromEntries(WORDS.map((each) => [each, query.getAll(each)]));
+    return asked("/jobs", { ...words, [word]: value });
 }

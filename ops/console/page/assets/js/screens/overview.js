@@ -6,7 +6,7 @@ import { h } from "../element.js";
 import { appLink, card, empty, notice, table } from "../parts.js";
 import { asked } from "../router.js";
 import { headline } from "../stage.js";
-import { STATES, sign } from "../states.js";
+import { BAD, STATES, sign } from "../states.js";
 import { remember } from "../store.js";
 import { age, number, plain } from "../words.js";
 import { ago } from "../when.js";
@@ -16,163 +16,216 @@ const QUEUES_MAX = 20;
 const ALARMS_MAX = 6;
 
 export function screen() {
-  return {
-    title: "Overview",
-    kind: "overview",
-    load: async (signal) => {
-      const found = await get("/api/overview", { signal });
-      remember(found);
-      return found;
-    },
-    hears: { overview: (news) => news },
-    draw,
-  };
+    return {
+        title: "Overview",
+        kind: "overview",
+        load: async (signal) => {
+            const found = await get("/api/overview", { signal });
+            remember(found);
+            return found;
+        },
+        hears: { overview: (news) => news },
+        draw,
+    };
 }
 
 function draw(data) {
-  return [
-    headline("Overview"),
-    alarms(data.alarms ?? []),
-    totals(data.totals),
-    card(
-      { title: "Throughput", beside: legend(data.series), key: "throughput" },
-      throughput(data.series),
-    ),
-    apps(data),
-    h("div.columns", {}, queues(data.queues), workers(data.workers)),
-  ];
+    return [
+        headline("Overview"),
+        alarms(data.alarms ?? []),
+        totals(data.totals),
+        card({ title: "Throughput", beside: legend(data.series), key: "throughput" }, throughput(data.series)),
+        apps(data),
+        h("div.columns", {}, queues(data.queues), workers(data.workers)),
+    ];
 }
 
 function alarms(found) {
-  const shown = found.slice(0, ALARMS_MAX).map(({ severity, what, about, advice }) =>
-    notice(
-      severity === "page" ? "bad" : "warn",
-      h("span.strong", {}, what),
-      advice,
-      about?.app && h("a", { href: asked("/apps", { app: about.app }) }, about.app),
-    ),
-  );
-  const more = found.length - ALARMS_MAX;
-  return h(
-    "section.stack",
-    { "aria-label": "Alarms", "data-key": "alarms", hidden: !found.length },
-    shown,
-    more > 0 && h("p.faint", {}, `and ${number(more)} more alarms`),
-  );
+    const shown = found
+        .slice(0, ALARMS_MAX)
+        .map(({ severity, what, about, advice }) =>
+            notice(
+                severity === "page" ? "bad" : "warn",
+                h("span.strong", {}, what),
+                advice,
+                about?.app && h("a", { href: asked("/apps", { app: about.app }) }, about.app),
+            ),
+        );
+    const more = found.length - ALARMS_MAX;
+    return h(
+        "section.stack",
+        { "aria-label": "Alarms", "data-key": "alarms", hidden: !found.length },
+        shown,
+        more > 0 && h("p.faint", {}, `and ${number(more)} more alarms`),
+    );
 }
 
 /** Every state that something is in, large enough to be read from afar. */
 function totals(found) {
-  const present = STATES.filter((state) => found[state]);
-  if (!present.length)
-    return card({ key: "totals", bare: true }, empty("No jobs yet.", h("a", { href: "/submit" }, "Submit some"), "or let a schedule do it."));
-  return h(
-    "section.totals",
-    { "aria-label": "Jobs by state", "data-key": "totals" },
-    present.map((state) =>
-      h(
-        `a.total.is-${state}`,
-        { href: asked("/jobs", { state }), "data-key": state },
-        h("span.total-number", {}, number(found[state])),
-        h("span.total-word", {}, sign(state), plain(state)),
-      ),
-    ),
-  );
+    const present = STATES.filter((state) => found[state]);
+    if (!present.length)
+        return card(
+            { key: "totals", bare: true },
+            empty("No jobs yet.", h("a", { href: "/submit" }, "Submit some"), "or let a schedule do it."),
+        );
+    return h(
+        "section.totals",
+        { "aria-label": "Jobs by state", "data-key": "totals" },
+        present.map((state) =>
+            h(
+                `a.total.is-${state}`,
+                { href: asked("/jobs", { state }), "data-key": state },
+                h("span.total-number", {}, number(found[state])),
+                h("span.total-word", {}, sign(state), plain(state)),
+            ),
+        ),
+    );
 }
 
 function legend({ started, succeeded, failed }) {
-  const all = (values) => number(values.reduce((sum, each) => sum + each, 0));
-  return h(
-    "div.legend",
-    {},
-    h("span.legend-line", {}, `${all(started)} started`),
-    h("span.legend-good", {}, `${all(succeeded)} succeeded`),
-    h("span.legend-bad", {}, `${all(failed)} failed`),
-    h("span.faint", {}, "in the last hour"),
-  );
+    const all = (values) => number(values.reduce((sum, each) => sum + each, 0));
+    return h(
+        "div.legend",
+        {},
+        h("span.legend-line", {}, `${all(started)} started`),
+        h("span.legend-good", {}, `${all(succeeded)} succeeded`),
+        h("span.legend-bad", {}, `${all(failed)} failed`),
+        h("span.faint", {}, "in the last hour"),
+    );
 }
 
 /** A small chart for each app, those first in which most has happened. */
 function apps({ counts, states, queues }) {
-  const names = [...new Set([...Object.keys(states.by_app), ...queues.map((each) => each.app), ...Object.keys(counts)])];
-  const moves = (app) => Object.values(states.by_app[app] ?? {}).flat().reduce((sum, each) => sum + each, 0);
-  const sorted = names.sort((a, b) => moves(b) - moves(a) || a.localeCompare(b));
-  const more = sorted.length - TILES_MAX;
-  return card(
-    {
-      title: "Apps in the last hour",
-      key: "apps",
-      bare: true,
-      beside: h("a", { href: "/apps" }, more > 0 ? `All ${number(sorted.length)} in the graph` : "In the graph"),
-    },
-    sorted.length
-      ? h("div.tiles", {}, sorted.slice(0, TILES_MAX).map((app) => tile(app, counts[app] ?? {}, states)))
-      : empty("No apps.", "Name definitions when you start it: sluice --apps SOURCE up"),
-  );
+    const idle = queues.filter(({ app }) => !counts[app]).length;
+    const names = Object.keys(counts);
+    const moves = (app) =>
+        Object.values(states.by_app[app] ?? {})
+            .flat()
+            .reduce((sum, each) => sum + each, 0);
+    const sorted = names.sort((a, b) => moves(b) - moves(a) || a.localeCompare(b));
+    const more = Math.max(0, sorted.length - TILES_MAX);
+    const rest = [more && `${number(more)} more in which less happened`, idle && `${number(idle)} without jobs`].filter(
+        Boolean,
+    );
+    return card(
+        {
+            title: "Apps in the last hour",
+            key: "apps",
+            bare: true,
+            beside: h("a", { href: "/apps" }, "All in the graph"),
+            foot: rest.length ? `and ${rest.join(", ")}` : null,
+        },
+        sorted.length
+            ? h(
+                  "div.tiles",
+                  {},
+                  sorted.slice(0, TILES_MAX).map((app) => tile(app, counts[app] ?? {}, states)),
+              )
+            : empty(
+                  "No app has jobs yet.",
+                  idle
+                      ? h("a", { href: "/submit" }, "Submit some")
+                      : "Name definitions when you start it: sluice --apps SOURCE up",
+              ),
+    );
 }
 
 function tile(app, counts, states) {
-  const present = STATES.filter((state) => counts[state]);
-  return h(
-    "a.tile",
-    { href: asked("/apps", { app }), "data-key": app },
-    h("span.tile-name", {}, app),
-    sparkline(states, states.by_app[app] ?? {}),
-    partsBar(present.map((state) => [state, counts[state]]), present.map((each) => `${counts[each]} ${plain(each)}`).join(", ")),
-    h(
-      "span.tile-counts",
-      {},
-      present.length
-        ? present.map((state) => h(`span.tile-count.is-${state}`, { title: plain(state) }, sign(state), number(counts[state]), h("span.aside-text", {}, plain(state))))
-        : h("span.faint", {}, "nothing yet"),
-    ),
-  );
+    const present = STATES.filter((state) => counts[state]);
+    return h(
+        "a.tile",
+        { href: asked("/apps", { app }), "data-key": app },
+        h("span.tile-name", {}, app),
+        sparkline(states, { succeeded: states.by_app[app]?.succeeded, failed: badly(states.by_app[app] ?? {}) }),
+        partsBar(
+            present.map((state) => [state, counts[state]]),
+            present.map((each) => `${counts[each]} ${plain(each)}`).join(", "),
+        ),
+        h(
+            "span.tile-counts",
+            {},
+            present.map((state) =>
+                h(
+                    `span.tile-count.is-${state}`,
+                    { title: plain(state) },
+                    sign(state),
+                    number(counts[state]),
+                    h("span.aside-text", {}, plain(state)),
+                ),
+            ),
+        ),
+    );
+}
+
+/** Whatever a job came to that is no success, minute by minute. */
+function badly(lines) {
+    const found = Object.entries(lines)
+        .filter(([state]) => BAD.has(state))
+        .map(([, line]) => line);
+    return found[0]?.map((_, at) => found.reduce((sum, line) => sum + line[at], 0));
 }
 
 function queues(found) {
-  const urgent = (each) => [each.ready, each.running, each.waiting];
-  const sorted = [...found].sort((a, b) => {
-    const [x, y] = [urgent(a), urgent(b)];
-    return y[0] - x[0] || y[1] - x[1] || y[2] - x[2] || a.app.localeCompare(b.app);
-  });
-  const more = sorted.length - QUEUES_MAX;
-  return card(
-    { title: "Queues", key: "queues", bare: true, foot: more > 0 ? `and ${number(more)} more, less busy ones` : null },
-    table({
-      label: "Queues",
-      head: ["app", ["waiting", "num secondary"], ["ready", "num"], ["oldest", "num"], ["running", "num"], ["workers", "num"]],
-      rows: sorted.slice(0, QUEUES_MAX).map((each) => ({
-        key: each.app,
-        cells: [
-          [appLink(each.app), each.paused && [" ", h("span.chip", {}, "paused")]],
-          number(each.waiting),
-          each.ready ? h("span.strong", {}, number(each.ready)) : "0",
-          each.oldest_ready_s === null || each.oldest_ready_s === undefined ? "–" : age(each.oldest_ready_s),
-          each.limit ? `${number(each.running)} of ${number(each.limit)}` : number(each.running),
-          each.workers || !each.ready ? number(each.workers) : h("span.badge.is-failed", {}, sign("failed"), "none"),
-        ],
-      })),
-      empty: empty("No queues.", "Each app that is defined has one."),
-    }),
-  );
+    const urgent = (each) => [each.ready, each.running, each.waiting];
+    const busy = found.filter((each) => each.waiting || each.ready || each.running || each.paused);
+    const sorted = busy.sort((a, b) => {
+        const [x, y] = [urgent(a), urgent(b)];
+        return y[0] - x[0] || y[1] - x[1] || y[2] - x[2] || a.app.localeCompare(b.app);
+    });
+    const more = Math.max(0, sorted.length - QUEUES_MAX);
+    const idle = found.length - sorted.length;
+    const rest = [
+        more && `${number(more)} more that are less busy`,
+        idle && `${number(idle)} with nothing in them`,
+    ].filter(Boolean);
+    return card(
+        { title: "Queues", key: "queues", bare: true, foot: rest.length ? `and ${rest.join(", ")}` : null },
+        table({
+            label: "Queues",
+            head: [
+                "app",
+                ["waiting", "num secondary"],
+                ["ready", "num"],
+                ["oldest", "num"],
+                ["running", "num"],
+                ["workers", "num"],
+            ],
+            rows: sorted.slice(0, QUEUES_MAX).map((each) => ({
+                key: each.app,
+                cells: [
+                    [appLink(each.app), each.paused && [" ", h("span.chip", {}, "paused")]],
+                    number(each.waiting),
+                    each.ready ? h("span.strong", {}, number(each.ready)) : "0",
+                    each.oldest_ready_s === null || each.oldest_ready_s === undefined ? "–" : age(each.oldest_ready_s),
+                    each.limit ? `${number(each.running)} of ${number(each.limit)}` : number(each.running),
+                    each.workers || !each.ready
+                        ? number(each.workers)
+                        : h("span.badge.is-failed", {}, sign("failed"), "none"),
+                ],
+            })),
+            empty: empty("Nothing is in any queue."),
+        }),
+    );
 }
 
 function workers(found) {
-  return card(
-    { title: "Workers", key: "workers", bare: true, beside: h("a", { href: "/workers" }, "All about them") },
-    table({
-      label: "Workers",
-      head: ["worker", "queues", ["holds", "num"], ["lease until", "num secondary"]],
-      rows: found.map((each) => ({
-        key: each.id,
-        cells: [
-          h("span.mono", {}, each.name),
-          each.queues.length ? each.queues.slice(0, 4).join(", ") + (each.queues.length > 4 ? " …" : "") : h("span.faint", {}, "all"),
-          number(each.holds),
-          ago(each.lease_until),
-        ],
-      })),
-      empty: empty("No worker is there.", "Start one: sluice up, or python -m actors.worker"),
-    }),
-  );
+    return card(
+        { title: "Workers", key: "workers", bare: true, beside: h("a", { href: "/workers" }, "All about them") },
+        table({
+            label: "Workers",
+            head: ["worker", "queues", ["holds", "num"], ["lease until", "num secondary"]],
+            rows: found.map((each) => ({
+                key: each.id,
+                cells: [
+                    h("span.mono", {}, `${each.host}:${each.pid}`),
+                    each.queues.length
+                        ? each.queues.slice(0, 4).join(", ") + (each.queues.length > 4 ? " …" : "")
+                        : h("span.faint", {}, "all"),
+                    number(each.running),
+                    ago(each.lease_until),
+                ],
+            })),
+            empty: empty("No worker is there.", "Start one: sluice up, or python -m actors.worker"),
+        }),
+    );
 }

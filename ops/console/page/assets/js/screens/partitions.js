@@ -15,112 +15,196 @@ import { ago } from "../when.js";
 let view = null;
 
 export function screen({ query }) {
-  const words = { from: query.get("from"), to: query.get("to"), branch: query.get("branch") };
-  return {
-    title: "Partitions",
-    kind: "partitions",
-    load: async (signal) => {
-      const [found, { tables }, cell] = await Promise.all([
-        get("/api/partitions/grid", { signal, query: words }),
-        get("/api/partitions", { signal }),
-        query.get("table") &&
-          get("/api/partitions/cell", { signal, query: { table: query.get("table"), partition: query.get("partition"), branch: words.branch } }),
-      ]);
-      return { found, tables, cell };
-    },
-    hears: { overview: () => "again" },
-    draw: (data) => draw(data, words),
-  };
+    const words = { from: query.get("from"), to: query.get("to"), branch: query.get("branch") };
+    return {
+        title: "Partitions",
+        kind: "partitions",
+        load: async (signal) => {
+            const [found, { tables }, cell] = await Promise.all([
+                get("/api/partitions/grid", { signal, query: words }),
+                get("/api/partitions", { signal }),
+                query.get("table") &&
+                    get("/api/partitions/cell", {
+                        signal,
+                        query: { table: query.get("table"), partition: query.get("partition"), branch: words.branch },
+                    }),
+            ]);
+            return { found, tables, cell };
+        },
+        hears: { overview: () => "again" },
+        draw: (data) => draw(data, words),
+    };
 }
 
 function draw({ found, tables, cell }, words) {
-  if (!tables.length)
+    if (!tables.length)
+        return [
+            headline("Partitions"),
+            card(
+                { bare: true },
+                empty(
+                    "No app here makes partitions.",
+                    "One does that says partition: day, hour or month in its definition; it fills a table.",
+                ),
+            ),
+        ];
     return [
-      headline("Partitions"),
-      card({ bare: true }, empty("No app here makes partitions.", "One does that says partition: day, hour or month in its definition; it fills a table.")),
+        headline("Partitions", {
+            acts: [mayAct() && button("Land…", () => land({ table: null, partitions: [], tables: landing(tables) }))],
+        }),
+        window(words, found),
+        h("div.apps", { class: cell ? "has-about" : "" }, side(found, words, cell), cell && about(cell, tables)),
+        list(tables),
     ];
-  return [
-    headline("Partitions", { acts: [mayAct() && button("Land…", () => land({ table: null, partitions: [], tables: landing(tables) }))] }),
-    window(words, found),
-    h("div.apps", { class: cell ? "has-about" : "" }, side(found, words), cell && about(cell, tables)),
-    list(tables),
-  ];
 }
 
 /** Those that others fill come first, for what has landed is mostly theirs. */
 function landing(tables) {
-  return [...tables].sort((a, b) => Number(a.app !== null) - Number(b.app !== null)).map((each) => each.table);
+    return [...tables].sort((a, b) => Number(a.app !== null) - Number(b.app !== null)).map((each) => each.table);
 }
 
-function side(found, words) {
-  if (!found.rows.length || !found.columns.length)
-    return card({ key: "grid", bare: true }, empty("Nothing was made or asked for in this time.", h("a", { href: "/submit" }, "Submit a range"), "or look at another time."));
-  if (!view?.element.isConnected)
-    view = new GridView({
-      chosen: (cell) => cell && go(asked("/partitions", { ...words, table: cell.row.table, partition: cell.column }), { replace: true }),
-    });
-  view.show(found);
-  const { unit, size } = found;
-  return card({ key: "grid", bare: true, foot: size === 1 ? `A column is one ${unit}.` : `A column is ${size} ${unit}s.` }, h("div.legend.inside", {}, legend(found)), view.element);
+function side(found, words, cell) {
+    if (!found.rows.length || !found.columns.length)
+        return card(
+            { key: "grid", bare: true },
+            empty(
+                "Nothing was made or asked for in this time.",
+                h("a", { href: "/submit" }, "Submit a range"),
+                "or look at another time.",
+            ),
+        );
+    if (!view?.element.isConnected)
+        view = new GridView({
+            chosen: (cell) =>
+                cell &&
+                go(asked("/partitions", { ...words, table: cell.row.table, partition: cell.column }), {
+                    replace: true,
+                }),
+        });
+    view.show(found, cell);
+    const { unit, size } = found;
+    return card(
+        { key: "grid", bare: true, foot: size === 1 ? `A column is one ${unit}.` : `A column is ${size} ${unit}s.` },
+        h("div.legend.inside", {}, legend(found)),
+        view.element,
+    );
 }
 
 function legend({ legend: signs, jobs }) {
-  return Object.entries(signs).map(([letter, words]) => {
-    const key = { ".": "swatch", p: "swatch is-part is-succeeded", s: "swatch is-succeeded" }[letter];
-    const count = jobs[words];
-    return h("span.grid-key", {}, key ? h("span", { class: key }) : sign(words), plain(words), count ? h("span.faint", {}, number(count)) : null);
-  });
+    return Object.entries(signs).map(([letter, words]) => {
+        const key = { ".": "swatch", p: "swatch is-part is-succeeded", s: "swatch is-succeeded" }[letter];
+        const count = jobs[words];
+        return h(
+            "span.grid-key",
+            {},
+            key ? h("span", { class: key }) : sign(words),
+            plain(words),
+            count ? h("span.faint", {}, number(count)) : null,
+        );
+    });
 }
 
 /** From when to when, and by whose definitions. */
 function window({ from, to, branch }, { columns }) {
-  const change = (word) => (event) => go(asked("/partitions", { from, to, branch, [word]: event.target.value.trim() }));
-  const input = (name, label, value, hint) =>
-    h("input", { type: "text", "aria-label": label, placeholder: hint, "data-follows": "", value: value ?? "", autocomplete: "off", on: { change: change(name) } });
-  return h(
-    "div.filters",
-    { role: "search", "aria-label": "Which time" },
-    input("from", "From", from, columns[0] ? `from ${columns[0]}` : "from 2024-04-01"),
-    input("to", "To", to, columns.length ? `to ${columns.at(-1)}` : "to 2024-06-30"),
-    input("branch", "Branch", branch, "branch"),
-    (from || to || branch) && h("a.button.bare", { href: "/partitions" }, "The last hundred"),
-  );
+    const change = (word) => (event) =>
+        go(asked("/partitions", { from, to, branch, [word]: event.target.value.trim() }));
+    const input = (name, label, value, hint) =>
+        h("input", {
+            type: "text",
+            "aria-label": label,
+            placeholder: hint,
+            "data-follows": "",
+            value: value ?? "",
+            autocomplete: "off",
+            on: { change: change(name) },
+        });
+    return h(
+        "div.filters",
+        { role: "search", "aria-label": "Which time" },
+        input("from", "From", from, columns[0] ? `from ${columns[0]}` : "from 2024-04-01"),
+        input("to", "To", to, columns.length ? `to ${columns.at(-1)}` : "to 2024-06-30"),
+        input("branch", "Branch", branch, "branch"),
+        (from || to || branch) && h("a.button.bare", { href: "/partitions" }, "The last hundred"),
+    );
 }
 
 function about(cell, tables) {
-  const known = tables.find((each) => each.table === cell.table);
-  const who = known?.app ?? cell.app;
-  return h(
-    "aside.portrait",
-    { "aria-label": "This partition", "data-key": "cell" },
-    card(
-      { title: `${cell.table}, ${cell.partition}` },
-      facts([
-        ["state", cell.there ? badge("succeeded", { more: cell.key ? "" : "(landed)" }) : cell.state ? badge(cell.state) : "nobody has asked for it"],
-        ["since", cell.since && [ago(cell.since, { alone: true }), " ago"]],
-        ["made by", cell.key ? jobLink(cell.app, cell.key) : known?.app ? appLink(known.app) : "others: it lands from elsewhere", "wide"],
-      ]),
-      h(
-        "div.acts",
-        {},
-        mayAct() && who && !cell.there && h("a.button", { href: asked("/submit", { app: who, start: cell.partition, end: cell.partition }) }, "Submit…"),
-        mayAct() && !known?.app && !cell.there && button("It has landed…", () => land({ table: cell.table, partitions: [cell.partition], tables: [] }), { kind: ".first" }),
-      ),
-    ),
-  );
+    const known = tables.find((each) => each.table === cell.table);
+    const who = known?.app ?? cell.app;
+    return h(
+        "aside.portrait",
+        { "aria-label": "This partition", "data-key": "cell" },
+        card(
+            { title: `${cell.table}, ${cell.partition}` },
+            facts([
+                [
+                    "state",
+                    cell.there
+                        ? badge("succeeded", { more: cell.key ? "" : "(landed)" })
+                        : cell.state
+                          ? badge(cell.state)
+                          : "nobody has asked for it",
+                ],
+                ["since", cell.since && [ago(cell.since, { alone: true }), " ago"]],
+                [
+                    "made by",
+                    cell.key
+                        ? jobLink(cell.app, cell.key)
+                        : known?.app
+                          ? appLink(known.app)
+                          : "others: it lands from elsewhere",
+                    "wide",
+                ],
+            ]),
+            h(
+                "div.acts",
+                {},
+                mayAct() &&
+                    who &&
+                    !cell.there &&
+                    h(
+                        "a.button",
+                        { href: asked("/submit", { app: who, start: cell.partition, end: cell.partition }) },
+                        "Submit…",
+                    ),
+                mayAct() &&
+                    !known?.app &&
+                    !cell.there &&
+                    button(
+                        "It has landed…",
+                        () => land({ table: cell.table, partitions: [cell.partition], tables: [] }),
+                        { kind: ".first" },
+                    ),
+            ),
+        ),
+    );
 }
 
 function list(tables) {
-  return card(
-    { title: "Tables", key: "tables", bare: true },
-    table({
-      label: "Tables",
-      head: ["table", "filled by", ["by", "secondary"], "first", "last", ["there", "num"]],
-      rows: tables.map((each) => ({
-        key: each.table,
-        cells: [h("span.strong", {}, each.table), each.app ? appLink(each.app) : h("span.faint", {}, "others"), each.unit, each.first ?? "–", each.last ?? "–", `${each.about ? "~ " : ""}${number(each.landed)}`],
-      })),
-      empty: null,
-    }),
-  );
+    return card(
+        { title: "Tables", key: "tables", bare: true },
+        table({
+            label: "Tables",
+            head: [
+                "table",
+                "filled by",
+                ["by", "secondary"],
+                ["first", "nowrap"],
+                ["last", "nowrap"],
+                ["there", "num"],
+            ],
+            rows: tables.map((each) => ({
+                key: each.table,
+                cells: [
+                    h("span.strong", {}, each.table),
+                    each.app ? appLink(each.app) : h("span.faint", {}, "others"),
+                    each.unit,
+                    each.first ?? "–",
+                    each.last ?? "–",
+                    `${each.about ? "~ " : ""}${number(each.landed)}`,
+                ],
+            })),
+            empty: null,
+        }),
+    );
 }

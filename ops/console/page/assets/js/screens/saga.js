@@ -11,117 +11,173 @@ import { badge, sign } from "../states.js";
 import { plain } from "../words.js";
 import { ago } from "../when.js";
 
-const LOOKS = { done: "succeeded", forced: "succeeded", came: "succeeded", again: "running", awaits: "suspended", dismal: "fatal" };
+const LOOKS = {
+    done: "succeeded",
+    forced: "succeeded",
+    came: "succeeded",
+    again: "running",
+    awaits: "suspended",
+    dismal: "fatal",
+};
 
 export function screen({ words }) {
-  const [, app, ...rest] = words;
-  const key = rest.join("/");
-  return {
-    title: `${app}/${key}`,
-    topics: [`job:${app}/${key}`],
-    load: async (signal) => {
-      const [saga, job] = await Promise.all([get(path("jobs", app, key, "saga"), { signal }), get(path("jobs", app, key), { signal })]);
-      return { saga: saga.saga ?? saga, job };
-    },
-    hears: { job: () => "again", overview: () => "again" },
-    draw,
-  };
+    const [, app, ...rest] = words;
+    const key = rest.join("/");
+    return {
+        title: `${app}/${key}`,
+        topics: [`job:${app}/${key}`],
+        load: async (signal) => {
+            const [saga, job] = await Promise.all([
+                get(path("jobs", app, key, "saga"), { signal }),
+                get(path("jobs", app, key), { signal }),
+            ]);
+            return { saga: saga.saga ?? saga, job };
+        },
+        hears: { job: () => "again", overview: () => "again" },
+        draw,
+    };
 }
 
 function draw({ saga, job }) {
-  const { app, key, state } = job;
-  return [
-    headline([h("span.crumb", {}, h("a", { href: "/sagas" }, "Sagas"), ` / ${app} / `), h("span.mono", {}, key)], {
-      beside: h(`span.badge.large.is-${state}`, { "data-key": "state" }, badge(state)),
-      acts: [...acts(saga, job), h("a.button", { href: to("jobs", app, key) }, "As a job")],
-    }),
-    saga.waits_for && awaited(saga, job),
-    saga.failure && failure("bad", "It turned back", saga.failure),
-    saga.trouble && failure("bad", "It could not be undone", saga.trouble),
-    course(saga),
-    h("div.job", {}, h("div.job-main", {}, journal(saga)), h("div.job-side", {}, about(saga), events(saga))),
-  ];
+    const { app, key, state } = job;
+    return [
+        headline([h("span.crumb", {}, h("a", { href: "/sagas" }, "Sagas"), ` / ${app} / `), h("span.mono", {}, key)], {
+            beside: h(`span.badge.large.is-${state}`, { "data-key": "state" }, badge(state)),
+            acts: [...acts(saga, job), h("a.button", { href: to("jobs", app, key) }, "As a job")],
+        }),
+        saga.waits_for && awaited(saga, job),
+        saga.failure && failure("bad", "It turned back", saga.failure),
+        saga.trouble && failure("bad", "It could not be undone", saga.trouble),
+        course(saga),
+        h("div.job", {}, h("div.job-main", {}, journal(saga)), h("div.job-side", {}, about(saga), events(saga))),
+    ];
 }
 
 function acts(saga, job) {
-  if (!mayAct()) return [];
-  const event = saga.waits_for?.event ?? null;
-  return [
-    job.state === "suspended" && button(event ? "Approve…" : "Go on…", () => resumeJob({ ...job, event }), { kind: ".first" }),
-    job.state === "fatal" && button("Try the undo again…", () => retryUndo(job)),
-    job.state === "fatal" && button("It is undone by hand…", () => forceDone(job), { kind: ".grave" }),
-  ];
+    if (!mayAct()) return [];
+    const event = saga.waits_for?.event ?? null;
+    return [
+        job.state === "suspended" &&
+            button(event ? "Approve…" : "Go on…", () => resumeJob({ ...job, event }), { kind: ".first" }),
+        job.state === "fatal" && button("Try the undo again…", () => retryUndo(job)),
+        job.state === "fatal" && button("It is undone by hand…", () => forceDone(job), { kind: ".grave" }),
+    ];
 }
 
 function awaited({ waits_for: found }, { state }) {
-  if (state !== "suspended") return null;
-  const what = found.event ? ["It waits for ", h("strong.mono", {}, found.event), ", for "] : ["It waits for somebody to let it go on, for "];
-  const until = found.until && ["; in ", ago(found.until, { alone: true }), found.otherwise === "go_on" ? " it goes on without" : " it is undone"];
-  return notice("warn", [what, ago(found.since, { alone: true }), until, "."]);
+    if (state !== "suspended") return null;
+    const what = found.event
+        ? ["It waits for ", h("strong.mono", {}, found.event), ", for "]
+        : ["It waits for somebody to let it go on, for "];
+    const end = found.otherwise === "go_on" ? "; it goes on without " : "; otherwise it is undone ";
+    const until = found.until && [end, ago(found.until, { alone: true })];
+    return notice("warn", [what, ago(found.since, { alone: true }), until, "."]);
 }
 
 function failure(kind, what, { step, type, message, traceback }) {
-  const more = traceback && h("details", {}, h("summary", {}, "Traceback"), h("pre", {}, traceback));
-  return notice(kind, [`${what}: `, step && `${step}, `, h("strong", {}, type), message && `: ${message}`], more);
+    const more = traceback && h("details", {}, h("summary", {}, "Traceback"), h("pre", {}, traceback));
+    return notice(kind, [`${what}: `, step && `${step}, `, h("strong", {}, type), message && `: ${message}`], more);
 }
 
 /** The steps in a row, each as its last entry in the journal has it. */
 function course({ journal: entries, steps, direction }) {
-  const last = new Map();
-  for (const each of entries) if (each.direction !== "switch") last.set(each.step, each);
-  const count = Math.max(steps ?? 0, ...[...last.keys()].map((at) => at + 1), 0);
-  if (!count) return null;
-  return h(
-    "ol.steps",
-    { "aria-label": "Steps", "data-key": "steps" },
-    Array.from({ length: count }, (_, at) => {
-      const found = last.get(at);
-      const undone = found?.direction === "undo" && LOOKS[found.mark] === "succeeded";
-      const state = !found ? "expected" : undone ? "cancelled" : (LOOKS[found.mark] ?? "running");
-      const words = !found ? (direction === "undo" ? "never begun" : "to come") : undone ? "undone" : found.direction === "undo" ? `undo: ${plain(found.mark)}` : plain(found.mark);
-      return h(`li.step.is-${state}`, {}, h("span.faint.small", {}, `step ${at + 1}`), h("span.strong", {}, found?.name ?? "–"), h("span.badge", {}, sign(state), words));
-    }),
-  );
+    const last = new Map();
+    for (const each of entries) if (each.direction !== "switch") last.set(each.step, each);
+    const count = Math.max(steps ?? 0, ...[...last.keys()].map((at) => at + 1), 0);
+    if (!count) return null;
+    return h(
+        "ol.steps",
+        { "aria-label": "Steps", "data-key": "steps" },
+        Array.from({ length: count }, (_, at) => {
+            const found = last.get(at);
+            const undone = found?.direction === "undo" && LOOKS[found.mark] === "succeeded";
+            const state = !found ? "expected" : undone ? "cancelled" : (LOOKS[found.mark] ?? "running");
+            const words = !found
+                ? direction === "undo"
+                    ? "never begun"
+                    : "to come"
+                : undone
+                  ? "undone"
+                  : found.direction === "undo"
+                    ? `undo: ${plain(found.mark)}`
+                    : plain(found.mark);
+            return h(
+                `li.step.is-${state}`,
+                {},
+                h("span.faint.small", {}, `step ${at + 1}`),
+                h("span.strong", {}, found?.name ?? "…"),
+                h("span.badge", {}, sign(state), words),
+            );
+        }),
+    );
 }
 
 function journal({ journal: entries }) {
-  return card(
-    { title: "Journal", key: "journal", bare: true },
-    table({
-      label: "Journal",
-      head: [["no.", "num"], "step", "direction", "mark", "more", ["when", "num"]],
-      rows: [...entries].reverse().map((each) => ({
-        key: String(each.seq),
-        cells: [
-          each.seq,
-          [h("span.faint", {}, `${each.step + 1} `), each.name],
-          each.direction,
-          h(`span.badge.is-${LOOKS[each.mark] ?? "running"}`, {}, sign(LOOKS[each.mark] ?? "running"), plain(each.mark)),
-          [each.awaits && `waits for ${each.awaits}`, each.failure && `${each.failure.type}: ${each.failure.message}`, each.note].filter(Boolean).join("; "),
-          ago(each.at),
-        ],
-      })),
-      empty: empty("Nothing is written yet.", "Each step writes a line when it is over."),
-    }),
-  );
+    return card(
+        { title: "Journal", key: "journal", bare: true },
+        table({
+            label: "Journal",
+            head: [["no.", "num"], "step", "direction", "mark", "more", ["when", "num"]],
+            rows: [...entries].reverse().map((each) => ({
+                key: String(each.seq),
+                cells: [
+                    each.seq,
+                    [h("span.faint", {}, `${each.step + 1} `), each.name],
+                    each.direction,
+                    h(
+                        `span.badge.is-${LOOKS[each.mark] ?? "running"}`,
+                        {},
+                        sign(LOOKS[each.mark] ?? "running"),
+                        plain(each.mark),
+                    ),
+                    [
+                        each.awaits && `waits for ${each.awaits}`,
+                        each.failure && `${each.failure.type}: ${each.failure.message}`,
+                        each.note,
+                    ]
+                        .filter(Boolean)
+                        .join("; "),
+                    ago(each.at),
+                ],
+            })),
+            empty: empty("Nothing is written yet.", "Each step writes a line when it is over."),
+        }),
+    );
 }
 
 function about(saga) {
-  return card(
-    { title: "About it", key: "about" },
-    facts([
-      ["goes", saga.direction === "undo" ? "back" : "on"],
-      ["crashes", saga.crashes || null],
-      ["to turn back", saga.turn_back, "wide"],
-      ["working map", h("pre", {}, JSON.stringify(saga.working ?? {}, null, 2)), "wide"],
-    ]),
-  );
+    return card(
+        { title: "About it", key: "about" },
+        facts([
+            ["goes", saga.direction === "undo" ? "back" : "on"],
+            ["crashes", saga.crashes || null],
+            ["to turn back", saga.turn_back, "wide"],
+            ["working map", h("pre", {}, JSON.stringify(saga.working ?? {}, null, 2)), "wide"],
+        ]),
+    );
 }
 
 function events({ events: found }) {
-  if (!found?.length) return null;
-  return card(
-    { title: "Events", key: "events", bare: true },
-    h("ul.family", {}, found.map((each) => h("li", {}, h("div", {}, h("span.strong.mono", {}, each.name ?? "go on"), " ", each.payload !== null && h("code", {}, JSON.stringify(each.payload))), h("span.faint", {}, each.by && `${each.by}, `, ago(each.at), " ago")))),
-  );
+    if (!found?.length) return null;
+    return card(
+        { title: "Events", key: "events", bare: true },
+        h(
+            "ul.family",
+            {},
+            found.map((each) =>
+                h(
+                    "li",
+                    {},
+                    h(
+                        "div",
+                        {},
+                        h("span.strong.mono", {}, each.name ?? "go on"),
+                        " ",
+                        each.payload !== null && h("code", {}, JSON.stringify(each.payload)),
+                    ),
+                    h("span.faint", {}, each.by && `${each.by}, `, ago(each.at), " ago"),
+                ),
+            ),
+        ),
+    );
 }

@@ -11,38 +11,63 @@ import { badge } from "../states.js";
 import { ago } from "../when.js";
 
 export function screen({ query }) {
-  return {
-    title: "Sagas",
-    kind: "sagas",
-    load: (signal) => get("/api/sagas", { signal, query: { after: query.get("after") } }),
-    hears: { overview: () => "again" },
-    draw: (data) => draw(data, query),
-  };
+    return {
+        title: "Sagas",
+        kind: "sagas",
+        load: (signal) => get("/api/sagas", { signal, query: { after: query.get("after") } }),
+        hears: { overview: () => "again" },
+        draw: (data) => draw(data, query),
+    };
 }
 
 function draw({ sagas, next }, query) {
-  return [
-    headline("Sagas"),
-    card(
-      { key: "sagas", bare: true },
-      table({
-        label: "Sagas",
-        head: ["flight", "state", ["goes", "secondary"], ["step", "secondary"], "waits for", ["since", "num"], ["", "num"]],
-        rows: sagas.map((each) => ({
-          key: `${each.app}/${each.key}`,
-          cells: [
-            h("a", { href: to("sagas", each.app, each.key) }, h("span.strong", {}, each.app), "/", h("span.mono", {}, each.key)),
-            badge(each.state),
-            each.direction === "undo" ? "back: it is undone" : "on",
-            each.steps ? [h("span.faint", {}, `${each.step + 1} of ${each.steps} `), each.name] : "–",
-            each.event ? h("span.mono", {}, each.event) : each.state === "suspended" ? "somebody to say so" : h("span.faint", {}, "–"),
-            ago(each.since),
-            mayAct() && each.state === "suspended" && button(each.event ? "Approve…" : "Go on…", () => resumeJob(each), { kind: ".first" }),
-          ],
-        })),
-        empty: empty("No saga is under way.", "What waits for an approval, or could not be undone, is listed here.", h("a", { href: "/jobs" }, "Those that have ended are among the jobs")),
-      }),
-    ),
-    pager("/sagas", query, next),
-  ];
+    return [
+        headline("Sagas"),
+        card(
+            { key: "sagas", bare: true },
+            table({
+                label: "Sagas",
+                folds: true,
+                head: [
+                    "flight",
+                    "state",
+                    ["goes", "secondary"],
+                    ["step", "secondary"],
+                    "waits for",
+                    ["since", "num"],
+                    ["", "num"],
+                ],
+                rows: sagas.map((each) => ({
+                    key: `${each.app}/${each.key}`,
+                    cells: [
+                        h(
+                            "a",
+                            { href: to("sagas", each.app, each.key) },
+                            h("span.strong", {}, each.app),
+                            "/",
+                            h("span.mono", {}, each.key),
+                        ),
+                        badge(each.state),
+                        each.direction === "undo" ? "back: it is undone" : "on",
+                        each.steps ? [h("span.faint", {}, `${each.step + 1} of ${each.steps} `), each.name] : "–",
+                        each.event
+                            ? h("span.mono", {}, each.event)
+                            : each.state === "suspended"
+                              ? "somebody to say so"
+                              : h("span.faint", {}, "–"),
+                        ago(each.since),
+                        mayAct() &&
+                            each.state === "suspended" &&
+                            button(each.event ? "Approve…" : "Go on…", () => resumeJob(each), { kind: ".first" }),
+                    ],
+                })),
+                empty: empty(
+                    "No saga is under way.",
+                    "What waits for an approval, or could not be undone, is listed here.",
+                    h("a", { href: "/jobs" }, "Those that have ended are among the jobs"),
+                ),
+            }),
+        ),
+        pager("/sagas", query, next),
+    ];
 }

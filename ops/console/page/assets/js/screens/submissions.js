@@ -2,84 +2,130 @@
 
 import { get } from "../api.js";
 import { h } from "../element.js";
-import { appLink, card, empty, pager, submissionLink, table } from "../parts.js";
+import { card, empty, pager, table } from "../parts.js";
 import { progress } from "../progress.js";
-import { asked, go } from "../router.js";
+import { asked, go, to } from "../router.js";
 import { headline } from "../stage.js";
 import { badge, sign } from "../states.js";
 import { overview } from "../store.js";
+import { counted } from "../words.js";
 import { ago } from "../when.js";
 
+const ID_MAX = 20;
 const STATES = ["received", "active", "succeeded", "failed", "cancelled", "refused"];
 
 export function screen({ query }) {
-  return {
-    title: "Submissions",
-    kind: "submissions",
-    load: async (signal) => {
-      const words = { state: query.getAll("state"), app: query.get("app"), after: query.get("after") };
-      const [found, around] = await Promise.all([get("/api/submissions", { signal, query: words }), overview(signal)]);
-      return { ...found, around };
-    },
-    hears: { overview: () => "again" },
-    draw: (data) => draw(data, query),
-  };
+    return {
+        title: "Submissions",
+        kind: "submissions",
+        load: async (signal) => {
+            const words = { state: query.getAll("state"), app: query.get("app"), after: query.get("after") };
+            const [found, around] = await Promise.all([
+                get("/api/submissions", { signal, query: words }),
+                overview(signal),
+            ]);
+            return { ...found, around };
+        },
+        hears: { overview: () => "again" },
+        draw: (data) => draw(data, query),
+    };
 }
 
 function draw({ submissions, next, around }, query) {
-  const is_filtered = query.get("state") || query.get("app");
-  return [
-    headline("Submissions"),
-    filters(query, Object.keys(around.counts)),
-    card(
-      { key: "submissions", bare: true },
-      table({
-        label: "Submissions",
-        head: ["submission", "app", "state", "progress", ["by", "secondary"], ["received", "num"], ["took", "num secondary"]],
-        rows: submissions.map((each) => ({
-          key: each.id,
-          cells: [
-            submissionLink(each.id),
-            appLink(each.app),
-            [badge(each.state), each.paused_at && [" ", h("span.chip", {}, "paused")], each.reason && h("div.faint.small", {}, each.reason)],
-            progress(each.progress),
-            each.user ?? h("span.faint", {}, "–"),
-            ago(each.received_at),
-            each.ended_at ? took(each) : h("span.faint", {}, "under way"),
-          ],
-        })),
-        empty: is_filtered
-          ? empty("No submission is like this.", h("a", { href: "/submissions" }, "Show all submissions"))
-          : empty("Nothing was asked for yet.", h("a", { href: "/submit" }, "Submit something"), "or let a schedule do it."),
-      }),
-    ),
-    pager("/submissions", query, next),
-  ];
+    const is_filtered = query.get("state") || query.get("app");
+    return [
+        headline("Submissions"),
+        filters(query, Object.keys(around.counts)),
+        card(
+            { key: "submissions", bare: true },
+            table({
+                label: "Submissions",
+                head: [
+                    "asked for",
+                    "state",
+                    "progress",
+                    ["submission", "secondary"],
+                    ["by", "secondary"],
+                    ["received", "num"],
+                    ["took", "num secondary"],
+                ],
+                rows: submissions.map((each) => ({
+                    key: each.id,
+                    cells: [
+                        h("a", { href: to("submissions", each.id) }, h("span.strong", {}, each.app), wanted(each)),
+                        [
+                            badge(each.state),
+                            each.paused_at && [" ", h("span.chip", {}, "paused")],
+                            each.reason && h("div.faint.small", {}, each.reason),
+                        ],
+                        progress(each.progress),
+                        h("span.mono.faint", { title: each.id }, shortened(each.id)),
+                        each.user ?? h("span.faint", {}, "–"),
+                        ago(each.received_at),
+                        each.ended_at ? took(each) : h("span.faint", {}, "under way"),
+                    ],
+                })),
+                empty: is_filtered
+                    ? empty("No submission is like this.", h("a", { href: "/submissions" }, "Show all submissions"))
+                    : empty(
+                          "Nothing was asked for yet.",
+                          h("a", { href: "/submit" }, "Submit something"),
+                          "or let a schedule do it.",
+                      ),
+            }),
+        ),
+        pager("/submissions", query, next),
+    ];
+}
+
+/** Which jobs, in the words of whoever asked. */
+function wanted({ key, keys, start, end, mode }) {
+    const more = mode ? ` in mode ${mode}` : "";
+    if (key) return [h("span.faint", {}, "/"), h("span.mono", {}, key), more];
+    if (start) return h("span.faint", {}, ` ${start === end ? start : `${start} to ${end}`}${more}`);
+    return keys ? h("span.faint", {}, ` ${counted(keys, "job")}${more}`) : more;
+}
+
+function shortened(id) {
+    return id.length <= ID_MAX ? id : `${id.slice(0, ID_MAX - 1)}…`;
 }
 
 function took({ received_at, ended_at }) {
-  const seconds = (Date.parse(ended_at) - Date.parse(received_at)) / 1000;
-  return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} m ${Math.floor(seconds % 60)} s`;
+    const seconds = (Date.parse(ended_at) - Date.parse(received_at)) / 1000;
+    return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} m ${Math.floor(seconds % 60)} s`;
 }
 
 function filters(query, apps) {
-  const chosen = query.get("app") ?? "";
-  const states = new Set(query.getAll("state"));
-  const known = [...new Set([...apps, ...(chosen ? [chosen] : [])])].sort();
-  const pick = (event) => go(asked("/submissions", { app: event.target.value, state: [...states] }));
-  return h(
-    "div.filters",
-    {},
-    h("select", { "aria-label": "App", "data-follows": "", value: chosen, on: { change: pick } }, h("option", { value: "" }, "every app"), known.map((app) => h("option", { value: app, selected: app === chosen }, app))),
-    h(
-      "nav.pills",
-      { "aria-label": "States" },
-      STATES.map((state) => {
-        const has = states.has(state);
-        const others = has ? [...states].filter((each) => each !== state) : [...states, state];
-        const { classList } = sign(state);
-        return h(`a.pill.${classList[1]}`, { href: asked("/submissions", { app: chosen, state: others }), "aria-current": has ? "true" : null }, sign(state), state);
-      }),
-    ),
-  );
+    const chosen = query.get("app") ?? "";
+    const states = new Set(query.getAll("state"));
+    const known = [...new Set([...apps, ...(chosen ? [chosen] : [])])].sort();
+    const pick = (event) => go(asked("/submissions", { app: event.target.value, state: [...states] }));
+    return h(
+        "div.filters",
+        {},
+        h(
+            "select",
+            { "aria-label": "App", "data-follows": "", value: chosen, on: { change: pick } },
+            h("option", { value: "" }, "every app"),
+            known.map((app) => h("option", { value: app, selected: app === chosen }, app)),
+        ),
+        h(
+            "nav.pills",
+            { "aria-label": "States" },
+            STATES.map((state) => {
+                const has = states.has(state);
+                const others = has ? [...states].filter((each) => each !== state) : [...states, state];
+                const { classList } = sign(state);
+                return h(
+                    `a.pill.${classList[1]}`,
+                    {
+                        href: asked("/submissions", { app: chosen, state: others }),
+                        "aria-current": has ? "true" : null,
+                    },
+                    sign(state),
+                    state,
+                );
+            }),
+        ),
+    );
 }

@@ -13,111 +13,190 @@ import { showWay, which } from "../submit/which.js";
 import { failed, told } from "../toast.js";
 
 export function screen({ query }) {
-  const app = query.get("app");
-  return {
-    title: "Submit",
-    kind: "submit",
-    load: async (signal) => {
-      const [picture, about] = await Promise.all([get("/api/graph", { signal }), app && get(path("apps", app), { signal })]);
-      return { names: picture.apps.map((each) => each.name).sort(), about };
-    },
-    draw: ({ names, about }) => draw(names, about, query),
-  };
+    const app = query.get("app");
+    return {
+        title: "Submit",
+        kind: "submit",
+        load: async (signal) => {
+            const [picture, about] = await Promise.all([
+                get("/api/graph", { signal }),
+                app && get(path("apps", app), { signal }),
+            ]);
+            return { names: picture.apps.map((each) => each.name).sort(), about };
+        },
+        draw: ({ names, about }) => draw(names, about, query),
+        shown: (root) => root.querySelector("form.submit")?.dispatchEvent(new Event("input")),
+    };
 }
 
 function draw(names, about, query) {
-  if (!mayAct()) return [headline("Submit"), notice("warn", "This token may look, and not act.", "Sign in with SLUICE_CONSOLE_TOKEN to submit.")];
-  if (!names.length) return [headline("Submit"), card({ bare: true }, empty("No apps are defined.", "Name them when you start it: sluice --apps SOURCE up"))];
-  return [
-    headline("Submit", { says: "What is asked for is planned with everything it lacks, and run." }),
-    h(
-      "form.submit",
-      { "data-key": about ? `of ${about.app}` : "app", on: { submit: (event) => send(event, about), input: (event) => echo(event.currentTarget, about) } },
-      card({ title: "App", key: "app" }, picker(names, about)),
-      about && card({ title: "Jobs", key: "jobs" }, h("div.stack-wide", {}, which(about, query))),
-      about && more(about),
-      about && card({ title: "What is sent", key: "sent" }, h("pre", { "data-sent": "", "aria-live": "polite" }, JSON.stringify({ app: about.app }, null, 2))),
-      about && h("div.acts", {}, h("button.button.first", {}, "Submit…"), button("Start over", () => go("/submit"))),
-    ),
-  ];
+    if (!mayAct())
+        return [
+            headline("Submit"),
+            notice("warn", "This token may look, and not act.", "Sign in with SLUICE_CONSOLE_TOKEN to submit."),
+        ];
+    if (!names.length)
+        return [
+            headline("Submit"),
+            card({ bare: true }, empty("No apps are defined.", "Name them when you start it: sluice --apps SOURCE up")),
+        ];
+    return [
+        headline("Submit", { says: "What is asked for is planned with everything it lacks, and run." }),
+        h(
+            "form.submit",
+            {
+                "data-key": about ? `of ${about.app}` : "app",
+                on: { submit: (event) => send(event, about), input: (event) => echo(event.currentTarget, about) },
+            },
+            card({ key: "app" }, picker(names, about)),
+            about && card({ title: "Jobs", key: "jobs" }, h("div.stack-wide", {}, which(about, query))),
+            about && more(about),
+            about &&
+                card(
+                    { title: "What is sent", key: "sent" },
+                    h("pre", { "data-sent": "", "aria-live": "polite" }, JSON.stringify({ app: about.app }, null, 2)),
+                ),
+            about &&
+                h(
+                    "div.acts",
+                    {},
+                    h("button.button.first", {}, "Submit…"),
+                    button("Start over", () => go("/submit")),
+                ),
+        ),
+    ];
 }
 
 function picker(names, about) {
-  const pick = (event) => {
-    const name = event.target.value.trim();
-    if (names.includes(name) && name !== about?.app) go(asked("/submit", { app: name }), { replace: true });
-  };
-  const input = line("app", { list: "apps", value: about?.app ?? "", placeholder: "Begin to type its name", autofocus: !about, on: { input: pick, change: pick } });
-  return [
-    h("div.fields", {}, field({ label: "App", hint: `${names.length} are defined`, input })),
-    h("datalist", { id: "apps" }, names.map((each) => h("option", { value: each }))),
-    !about && names.length <= 40 && h("div.pills.picks", {}, names.map((each) => h("a.pill", { href: asked("/submit", { app: each }) }, each))),
-  ];
+    const pick = (event) => {
+        const name = event.target.value.trim();
+        if (names.includes(name) && name !== about?.app) go(asked("/submit", { app: name }), { replace: true });
+    };
+    const input = line("app", {
+        list: "apps",
+        value: about?.app ?? "",
+        placeholder: "Begin to type its name",
+        autofocus: !about,
+        on: { input: pick, change: pick },
+    });
+    return [
+        h("div.fields", {}, field({ label: "App", hint: `${names.length} are defined`, input })),
+        h(
+            "datalist",
+            { id: "apps" },
+            names.map((each) => h("option", { value: each })),
+        ),
+        !about &&
+            names.length <= 40 &&
+            h(
+                "div.pills.picks",
+                {},
+                names.map((each) => h("a.pill", { href: asked("/submit", { app: each }) }, each)),
+            ),
+    ];
 }
 
 function more(about) {
-  return h(
-    "details.card",
-    { "data-key": "more" },
-    h("summary.inside", {}, "How it is run"),
-    h(
-      "div.inside.stack-wide",
-      {},
-      radios("rerun", "What has ended already", [["", "stays as it is"], ["job", "runs again, the jobs themselves"], ["downstream", "runs again with all that comes after"]], ""),
-      h(
-        "div.fields",
-        {},
-        field({ label: "push", hint: "what success sets off", input: choice("push", [["all", "all children"], ["wanted", "only children that somebody wants"]], "all") }),
-        field({ label: "id", hint: "the same id twice is one submission", input: line("id") }),
-        field({ label: "user", hint: "on whose behalf", input: line("user") }),
-      ),
-      field({ label: "kwargs", hint: "JSON that its jobs are given", input: h("textarea", { name: "kwargs", rows: 3, spellcheck: "false", placeholder: '{"fast": true}' }) }),
-      h("div.fields", {}, POLICY.map(([name, hint]) => field({ label: name, hint, input: line(name, { placeholder: standard(about, name) }) }))),
-    ),
-  );
+    return h(
+        "details.card",
+        { "data-key": "more" },
+        h("summary.inside", {}, "How it is run"),
+        h(
+            "div.inside.stack-wide",
+            {},
+            radios(
+                "rerun",
+                "What has ended already",
+                [
+                    ["", "stays as it is"],
+                    ["job", "runs again, the jobs themselves"],
+                    ["downstream", "runs again with all that comes after"],
+                ],
+                "",
+            ),
+            h(
+                "div.fields",
+                {},
+                field({
+                    label: "push",
+                    hint: "what success sets off",
+                    input: choice(
+                        "push",
+                        [
+                            ["all", "all children"],
+                            ["wanted", "only children that somebody wants"],
+                        ],
+                        "all",
+                    ),
+                }),
+                field({ label: "id", hint: "the same id twice is one submission", input: line("id") }),
+                field({ label: "user", hint: "on whose behalf", input: line("user") }),
+            ),
+            field({
+                label: "kwargs",
+                hint: "JSON that its jobs are given",
+                input: h("textarea", { name: "kwargs", rows: 3, spellcheck: "false", placeholder: '{"fast": true}' }),
+            }),
+            h(
+                "div.fields",
+                {},
+                POLICY.map(([name, hint]) =>
+                    field({ label: name, hint, input: line(name, { placeholder: standard(about, name) }) }),
+                ),
+            ),
+        ),
+    );
 }
 
 /** What holds where nothing is filled in. */
 function standard({ policy }, name) {
-  const found = policy?.[name] ?? policy?.[`${name}_s`];
-  return found === null || found === undefined || found === 0 ? null : String(found);
+    const found = policy?.[name] ?? policy?.[`${name}_s`];
+    return found === null || found === undefined || found === 0 ? null : String(found);
 }
 
 /** What is sent is shown as it is filled in. */
 function echo(form, about) {
-  if (!about) return;
-  showWay(form);
-  let text;
-  try {
-    text = JSON.stringify(requestOf(about, new FormData(form)), null, 2);
-  } catch (error) {
-    text = error.message;
-  }
-  form.querySelector("[data-sent]").textContent = text;
+    if (!about) return;
+    showWay(form);
+    let text;
+    try {
+        text = JSON.stringify(requestOf(about, new FormData(form)), null, 2);
+    } catch (error) {
+        text = error.message;
+    }
+    form.querySelector("[data-sent]").textContent = text;
 }
 
 async function send(event, about) {
-  event.preventDefault();
-  if (!about) return;
-  try {
-    const request = requestOf(about, new FormData(event.target));
-    const agreed = await ask({
-      title: "Submit this?",
-      name: named(request),
-      says: ["It is planned with everything it lacks; what is there already is not run again unless you said so."],
-      verb: "Submit",
-    });
-    if (agreed === null) return;
-    const { submission } = await post("/api/submissions", request);
-    told(`Submission ${submission} was received.`);
-    go(to("submissions", submission));
-  } catch (error) {
-    failed(error);
-  }
+    event.preventDefault();
+    if (!about) return;
+    try {
+        const request = requestOf(about, new FormData(event.target));
+        const agreed = await ask({
+            title: "Submit this?",
+            name: named(request),
+            says: [
+                "It is planned with everything it lacks; what is there already is not run again unless you said so.",
+            ],
+            verb: "Submit",
+        });
+        if (agreed === null) return;
+        const { submission } = await post("/api/submissions", request);
+        told(`Submission ${submission} was received.`);
+        go(to("submissions", submission));
+    } catch (error) {
+        failed(error);
+    }
 }
 
 function named({ app, key, keys, work_ids, start, end, rerun }) {
-  const span = start || end ? ` from ${start ?? "…"} to ${end ?? "…"}` : "";
-  const jobs = key ? `/${key}` : keys ? `: ${keys.length} keys` : work_ids ? `: work IDs ${work_ids}` : span || ": all that its definition lists";
-  return `${app}${jobs}${rerun ? `, again (${rerun})` : ""}`;
+    const span = start || end ? ` from ${start ?? "…"} to ${end ?? "…"}` : "";
+    const jobs = key
+        ? `/${key}`
+        : keys
+          ? `: ${keys.length} keys`
+          : work_ids
+            ? `: work IDs ${work_ids}`
+            : span || ": all that its definition lists";
+    return `${app}${jobs}${rerun ? `, again (${rerun})` : ""}`;
 }

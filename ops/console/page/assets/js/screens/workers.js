@@ -11,69 +11,83 @@ import { ago } from "../when.js";
 const QUEUES_MAX = 6;
 
 export function screen() {
-  return {
-    title: "Workers",
-    kind: "workers",
-    load: (signal) => get("/api/workers", { signal }),
-    hears: { overview: () => "again" },
-    draw,
-  };
+    return {
+        title: "Workers",
+        kind: "workers",
+        load: (signal) => get("/api/workers", { signal }),
+        hears: { overview: () => "again" },
+        draw,
+    };
 }
 
 function draw(found) {
-  const workers = Array.isArray(found) ? found : found.workers;
-  const pools = new Map(workers.flatMap((each) => each.pools ?? []).map((each) => [each.pool, each]));
-  return [
-    headline("Workers"),
-    card(
-      { key: "workers", bare: true },
-      table({
-        label: "Workers",
-        head: ["worker", "alive", ["running", "num"], ["threads", "num"], "queues", ["code", "secondary"], ["there for", "num secondary"], ["lease until", "num"]],
-        rows: workers.map((each) => ({
-          key: each.id,
-          cells: [
-            h("span.mono.strong", {}, `${each.host}:${each.pid}`),
-            each.alive ? h("span.badge.is-succeeded", {}, sign("succeeded"), "yes") : h("span.badge.is-failed", {}, sign("failed"), "lost"),
-            number(each.running),
-            each.threads ? number(each.threads) : h("span.faint", {}, "none"),
-            queues(each.queues),
-            h("span.mono.faint", {}, each.code ?? "–"),
-            ago(each.started_at),
-            ago(each.lease_until),
-          ],
-        })),
-        empty: empty("No worker is there.", "Start one: sluice up, or python -m actors.worker"),
-      }),
-    ),
-    pools.size > 0 && lines([...pools.values()]),
-  ];
+    const workers = Array.isArray(found) ? found : found.workers;
+    const pools = new Map(workers.flatMap((each) => each.pools ?? []).map((each) => [each.pool, each]));
+    return [
+        headline("Workers"),
+        card(
+            { key: "workers", bare: true },
+            table({
+                label: "Workers",
+                head: [
+                    "worker",
+                    "alive",
+                    ["running", "num"],
+                    ["threads", "num"],
+                    "queues",
+                    ["code", "secondary"],
+                    ["there for", "num secondary"],
+                    ["lease until", "num"],
+                ],
+                rows: workers.map((each) => ({
+                    key: each.id,
+                    cells: [
+                        h("span.mono.strong", {}, `${each.host}:${each.pid}`),
+                        each.alive
+                            ? h("span.badge.is-succeeded", {}, sign("succeeded"), "yes")
+                            : h("span.badge.is-failed", {}, sign("failed"), "lost"),
+                        number(each.running),
+                        each.threads ? number(each.threads) : h("span.faint", {}, "none"),
+                        queues(each.queues),
+                        h("span.mono.faint", {}, each.code ?? "–"),
+                        ago(each.started_at),
+                        ago(each.lease_until),
+                    ],
+                })),
+                empty: empty("No worker is there.", "Start one: sluice up, or python -m actors.worker"),
+            }),
+        ),
+        pools.size > 0 && lines([...pools.values()]),
+    ];
 }
 
 function queues(names) {
-  if (!names.length) return h("span.faint", {}, "all");
-  const more = names.length - QUEUES_MAX;
-  return [names.slice(0, QUEUES_MAX).join(", "), more > 0 && h("span.faint", { title: names.join(", ") }, ` and ${more} more`)];
+    if (!names.length) return h("span.faint", {}, "all");
+    const more = names.length - QUEUES_MAX;
+    return [
+        names.slice(0, QUEUES_MAX).join(", "),
+        more > 0 && h("span.faint", { title: names.join(", ") }, ` and ${more} more`),
+    ];
 }
 
 /** Jobs that stand in line for a place in a pool, and who has the places. */
 function lines(pools) {
-  return card(
-    { title: "In line", key: "pools", bare: true },
-    table({
-      label: "In line",
-      head: ["for", ["at once", "num"], ["taken", "num"], ["in line", "num"], "who has the places"],
-      rows: pools.map((each) => ({
-        key: each.pool,
-        cells: [
-          h("span.mono", {}, each.pool),
-          number(each.pool_limit),
-          number(each.taken),
-          number(each.queued),
-          each.slots.map((slot) => h("div", {}, jobLink(slot.app, slot.key), " ", badge(slot.state))),
-        ],
-      })),
-      empty: null,
-    }),
-  );
+    return card(
+        { title: "In line", key: "pools", bare: true },
+        table({
+            label: "In line",
+            head: ["for", ["at once", "num"], ["taken", "num"], ["in line", "num"], "who has the places"],
+            rows: pools.map((each) => ({
+                key: each.pool,
+                cells: [
+                    h("span.mono", {}, each.pool),
+                    number(each.pool_limit),
+                    number(each.taken),
+                    number(each.queued),
+                    each.slots.map((slot) => h("div", {}, jobLink(slot.app, slot.key), " ", badge(slot.state))),
+                ],
+            })),
+            empty: null,
+        }),
+    );
 }

@@ -6,52 +6,64 @@ const NUMBERS = ["max_fails", "max_timeouts", "max_losses", "priority"];
 const TEXTS = ["timeout", "start_after", "end_before", "random_start_offset"];
 
 export const POLICY = [
-  ["max_fails", "how often it may fail, and is tried again"],
-  ["max_timeouts", "how often it may take too long"],
-  ["max_losses", "how often its worker may be lost"],
-  ["timeout", "such as 10m"],
-  ["priority", "a whole number; higher goes first"],
-  ["start_after", "such as 2026-11-20T02:00"],
-  ["end_before", "whatever is not done by then expires"],
-  ["random_start_offset", "such as 5m"],
+    ["max_fails", "how often it may fail, and is tried again"],
+    ["max_timeouts", "how often it may take too long"],
+    ["max_losses", "how often its worker may be lost"],
+    ["timeout", "such as 10m"],
+    ["priority", "a whole number; higher goes first"],
+    ["start_after", "such as 2026-11-20T02:00"],
+    ["end_before", "whatever is not done by then expires"],
+    ["random_start_offset", "such as 5m"],
 ];
 
-/** @param {any} about the app @param {FormData} filled @returns {Record<string, any>} an error says what cannot be read */
+/** @param {any} about the app @param {FormData} filled @returns {Record<string, any>} or an error says what is wrong */
 export function requestOf(about, filled) {
-  const word = (name) => String(filled.get(name) ?? "").trim() || undefined;
-  const found = {
-    app: about.app,
-    ...jobsOf(about, filled, word),
-    mode: word("mode"),
-    branch: word("branch"),
-    kwargs: readJson(word("kwargs"), "What its jobs are given"),
-    rerun: word("rerun"),
-    push: word("push") === "wanted" ? "wanted" : undefined,
-    user: word("user"),
-    id: word("id"),
-    policy: policyOf(word),
-  };
-  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
+    const word = (name) => String(filled.get(name) ?? "").trim() || undefined;
+    const found = {
+        app: about.app,
+        ...jobsOf(about, filled, word),
+        mode: word("mode"),
+        branch: word("branch"),
+        kwargs: readJson(word("kwargs"), "What its jobs are given"),
+        rerun: word("rerun"),
+        push: word("push") === "wanted" ? "wanted" : undefined,
+        user: word("user"),
+        id: word("id"),
+        policy: policyOf(word),
+    };
+    return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
 }
 
 function jobsOf(about, filled, word) {
-  if (about.partitions) return { start: word("start"), end: word("end") };
-  if (about.chunks) return { work_ids: word("work_ids") };
-  if (filled.get("way") === "keys") return { keys: (word("keys") ?? "").split("\n").map((each) => each.trim()).filter(Boolean) };
-  return filled.get("way") === "one" ? { key: keyOf(about, word) } : {};
+    if (about.partitions) return { start: word("start"), end: word("end") };
+    if (about.chunks) return { work_ids: word("work_ids") };
+    if (filled.get("way") === "keys")
+        return {
+            keys: (word("keys") ?? "")
+                .split("\n")
+                .map((each) => each.trim())
+                .filter(Boolean),
+        };
+    return filled.get("way") === "one" ? { key: keyOf(about, word) } : {};
 }
 
 /** The template with its identifiers filled in. */
 function keyOf({ job_id, identifiers }, word) {
-  const missing = Object.keys(identifiers).filter((name) => word(`id:${name}`) === undefined);
-  if (missing.length)
-    throw Object.assign(new Error(`${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing.`), {
-      advice: `A key is ${job_id}; or ask for all that the definition lists.`,
-    });
-  return job_id.replace(/\{([^{}]+)\}/g, (_, name) => word(`id:${name.split(":")[0]}`) ?? "");
+    const missing = Object.keys(identifiers).filter((name) => word(`id:${name}`) === undefined);
+    if (missing.length)
+        throw Object.assign(new Error(`${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing.`), {
+            advice: `A key is ${job_id}; or ask for all that the definition lists.`,
+        });
+    return job_id.replace(/\{([^{}]+)\}/g, (_, name) => word(`id:${name.split(":")[0]}`) ?? "");
 }
 
 function policyOf(word) {
-  const pairs = [...NUMBERS, ...TEXTS].filter((name) => word(name)).map((name) => [name, NUMBERS.includes(name) ? Number(word(name)) : word(name)]);
-  return pairs.length ? Object.fromEntries(pairs) : undefined;
+    const pairs = [...NUMBERS.map((name) => [name, numberOf(word(name))]), ...TEXTS.map((name) => [name, word(name)])];
+    const given = pairs.filter(([, value]) => value !== undefined);
+    return given.length ? Object.fromEntries(given) : undefined;
+}
+
+/** What is no number is sent as it is, and refused with the server's own words. */
+function numberOf(text) {
+    return text === undefined || Number.isNaN(Number(text)) ? text : Number(text);
 }

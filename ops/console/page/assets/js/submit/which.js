@@ -7,79 +7,106 @@ const KEYS_SHOWN = 3;
 
 /** @param {any} about the app @param {URLSearchParams} query what is filled in already */
 export function which(about, query) {
-  if (about.partitions) return byPartition(about, query);
-  if (about.chunks) return byChunk(query);
-  return byTemplate(about, query);
+    if (about.partitions) return byPartition(about, query);
+    if (about.chunks) return byChunk(query);
+    return byTemplate(about, query);
 }
 
 function byTemplate({ job_id, identifiers, autofill_values: known }, query) {
-  const names = Object.keys(identifiers);
-  return [
-    radios(
-      "way",
-      "Which jobs",
-      [
-        ["one", "one job"],
-        ["keys", "several, by their keys"],
-        ["all", "all that the definition lists by itself"],
-      ],
-      "one",
-    ),
-    h(
-      "div.fields",
-      { "data-way": "one" },
-      names.map((name) => field({ label: name, hint: hintOf(identifiers[name], known[name]), input: input(name, identifiers[name], query.get(`id:${name}`)) })),
-      names.map((name) => (known[name]?.length ? options(name, known[name]) : null)),
-    ),
-    h(
-      "div",
-      { "data-way": "keys", hidden: true },
-      field({ label: "Keys", hint: `One in each line, like ${job_id}`, input: h("textarea", { name: "keys", rows: KEYS_SHOWN, spellcheck: "false" }) }),
-    ),
-  ];
+    const names = Object.keys(identifiers);
+    return [
+        radios(
+            "way",
+            "Which jobs",
+            [
+                ["one", "one job"],
+                ["keys", "several, by their keys"],
+                ["all", "all that the definition lists by itself"],
+            ],
+            "one",
+        ),
+        h(
+            "div.fields",
+            { "data-way": "one" },
+            names.map((name) =>
+                field({
+                    label: name,
+                    hint: hintOf(identifiers[name], known[name]),
+                    input: input(name, identifiers[name], query.get(`id:${name}`)),
+                }),
+            ),
+            names.map((name) => (known[name]?.length ? options(name, known[name]) : null)),
+        ),
+        h(
+            "div",
+            { "data-way": "keys", hidden: true },
+            field({
+                label: "Keys",
+                hint: `One in each line, like ${job_id}`,
+                input: h("textarea", { name: "keys", rows: KEYS_SHOWN, spellcheck: "false" }),
+            }),
+        ),
+    ];
 }
 
 function input(name, kind, value) {
-  const type = kind === "date" ? "date" : "text";
-  return line(`id:${name}`, { type, inputmode: kind === "int" ? "numeric" : null, list: `values-${name}`, value: value ?? "" });
+    const type = kind === "date" ? "date" : "text";
+    return line(`id:${name}`, {
+        type,
+        inputmode: kind === "int" ? "numeric" : null,
+        list: `values-${name}`,
+        value: value ?? "",
+    });
 }
 
 function options(name, values) {
-  return h("datalist", { id: `values-${name}` }, values.filter((each) => each !== "…").map((each) => h("option", { value: each })));
+    return h(
+        "datalist",
+        { id: `values-${name}` },
+        values.filter((each) => each !== "…").map((each) => h("option", { value: each })),
+    );
 }
 
 function hintOf(kind, values) {
-  const listed = values?.length ? `, such as ${values.slice(0, KEYS_SHOWN).join(", ")}` : "";
-  return { date: "a day", int: `a whole number${listed}`, str: `text${listed}` }[kind] ?? `${kind}${listed}`;
+    const listed = values?.length ? `, such as ${values.slice(0, KEYS_SHOWN).join(", ")}` : "";
+    return { date: "a day", int: `a whole number${listed}`, str: `text${listed}` }[kind] ?? `${kind}${listed}`;
 }
 
 function byChunk(query) {
-  return [
-    field({
-      label: "Work IDs",
-      hint: "Such as 1-3,7; without, those that the definition selects",
-      input: line("work_ids", { value: query.get("work_ids") ?? "" }),
-    }),
-  ];
+    return [
+        field({
+            label: "Work IDs",
+            hint: "Such as 1-3,7; without, those that the definition selects",
+            input: line("work_ids", { value: query.get("work_ids") ?? "" }),
+        }),
+    ];
 }
 
 function byPartition({ partitions }, query) {
-  const example = { hour: "2024-04-01-13", day: "2024-04-01", month: "2024-04" }[partitions.partition.unit];
-  return [
-    h(
-      "div.fields",
-      {},
-      ["start", "end"].map((name) =>
-        field({ label: name, hint: `a ${partitions.partition.unit}, such as ${example}`, input: line(name, { value: query.get(name) ?? "" }) }),
-      ),
-      field({ label: "mode", hint: partitions.modes.length ? partitions.modes.join(", ") : "the definition has none", input: line("mode") }),
-      field({ label: "branch", hint: "by whose definitions; without, the present ones", input: line("branch") }),
-    ),
-  ];
+    const example = { hour: "2024-04-01-13", day: "2024-04-01", month: "2024-04" }[partitions.partition.unit];
+    return [
+        h(
+            "div.fields",
+            {},
+            ["start", "end"].map((name) =>
+                field({
+                    label: name,
+                    hint: `a ${partitions.partition.unit}, such as ${example}`,
+                    input: line(name, { value: query.get(name) ?? "" }),
+                }),
+            ),
+            field({
+                label: "mode",
+                hint: partitions.modes.length ? partitions.modes.join(", ") : "the definition has none",
+                input: line("mode"),
+            }),
+            field({ label: "branch", hint: "by whose definitions; without, the present ones", input: line("branch") }),
+        ),
+    ];
 }
 
 /** Shows the fields of the way that is chosen. */
 export function showWay(form) {
-  const way = new FormData(form).get("way");
-  for (const each of form.querySelectorAll("[data-way]")) each.hidden = each.dataset.way !== way;
+    const way = new FormData(form).get("way");
+    for (const each of form.querySelectorAll("[data-way]")) each.hidden = each.dataset.way !== way;
 }

@@ -1,0 +1,115 @@
+"""A real console: a ledger, workers and the page, as ``sluice`` starts them, and a browser that looks at it."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser import chromium
+from tests.console.visitor import WIDE, Visitor
+from tests.console.works import SOURCES, write_works
+from tests.ops.typist import Typist
+
+STARTS_WITHIN_S = 60.0
+_ADDRESS = re.compile(r"http://\S+:\d+")
+
+
+class Console(NamedTuple):
+    """``typist`` types commands to the same ledger."""
+
+    address: str
+    typist: Typist
+
+    @property
+    def folder(self) -> Path:
+        return self.typist.folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """One for all tests of a module. What one of them leaves behind the others meet. (Without a browser nobody needs
+    it.)"""
+    with console_in(tmp_path_factory.mktemp("console")) as found:
+        yield found
+
+
+@pytest.fixture
+def visitor(browser: Browser, console: Console) -> Iterator[Visitor]:
+    """Who has had no trouble in the end."""
+    with visiting(browser, console.address) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures of the screens are kept: ``SLUICE_TEST_SCREENSHOTS``, or among pytest's own folders."""
+    given = os.environ.get("SLUICE_TEST_SCREENSHOTS")
+    folder = Path(given) if given else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def visiting(browser: Browser, address: str, size: tuple[int, int] = WIDE) -> Iterator[Visitor]:
+    visitor = Visitor(browser, address, size)
+    troubles = None
+    try:
+        yield visitor
+    finally:
+        troubles = visitor.leaves()
+    assert not troubles, "\n".join(troubles)
+
+
+@contextmanager
+def console_in(folder: Path, **settings: str) -> Iterator[Console]:
+    """``sluice up`` in this folder, at a port that is free."""
+    write_works(folder)
+    typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS=SOURCES, SLUICE_TICK="200ms", **settings)
+    with ExitStack() as stack:
+        address = stack.enter_context(started(typist, "up", "--listen", "127.0.0.1:0"))
+        yield Console(address, typist)
+
+
+@contextmanager
+def started(typist: Typist, *words: str) -> Iterator[str]:
+    """The address that a command listens at. In the end it is told to stop, and does."""
+    log = typist.folder / f"{words[0]}.log"
+    with (
+        log.open("w") as file,
+        subprocess.Popen(
+            [sys.executable, "-m", "ops.cli.main", *words],
+            cwd=typist.folder,
+            env=typist.environment,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            yield _address(process, log)
+            process.terminate()
+            process.wait(timeout=STARTS_WITHIN_S)
+        finally:
+            process.kill()
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while (found := _ADDRESS.search(log.read_text())) is None:
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
+    return found[0]

@@ -1,0 +1,217 @@
+"""Whatever can be done from the page: it says first what will happen, does it, tells what came of it, and it is kept."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.console.conftest import Console, started, visiting
+from tests.console.visitor import PATIENCE_MS, Visitor
+from tests.console.works import SOURCES, open_gate, write_works
+from tests.ops.typist import Typist
+
+TOKEN, VIEW_TOKEN = "a word that nobody guesses", "another word"
+
+
+def test_a_job_that_runs_is_cancelled_and_run_again(console: Console, visitor: Visitor) -> None:
+    console.typist.types("submit", "gate", "one")
+    visitor.goes("/jobs/gate/one")
+    visitor.state("running")
+    visitor.presses("Cancel…")
+    question = visitor.agrees("Cancel the job")
+    assert "gate/one" in question
+    assert "What runs of it is ended" in question
+    visitor.is_told("gate/one: 1 job cancelled")
+    visitor.state("cancelled")
+    open_gate(console.folder, "one")
+    visitor.presses("Run again…")
+    visitor.agrees("Run it again", rerun="downstream")
+    visitor.is_told("gate/one is asked for again")
+    visitor.state("succeeded")
+
+
+def test_what_was_not_agreed_to_is_not_done(console: Console, visitor: Visitor) -> None:
+    console.typist.types("submit", "gate", "two")
+    visitor.goes("/jobs/gate/two")
+    visitor.state("running")
+    visitor.presses("Cancel…")
+    visitor.agrees("Leave it")
+    visitor.presses("Cancel…")
+    visitor.page.keyboard.press("Escape")
+    expect(visitor.page.locator("dialog")).to_have_count(0)
+    open_gate(console.folder, "two")
+    visitor.state("succeeded")
+
+
+def test_what_has_been_collected_is_archived(console: Console, visitor: Visitor) -> None:
+    console.typist.types("run", "publish", "20261101")
+    visitor.goes("/jobs/publish/20261101")
+    visitor.presses("Archive…")
+    visitor.agrees("Archive it")
+    visitor.is_told("publish/20261101 is archived")
+    visitor.sees("archived", ".headline")
+
+
+def test_a_submission_is_paused_resumed_and_cancelled(console: Console, visitor: Visitor) -> None:
+    console.typist.types("submit", "gate", "three", "--id", "three at once")
+    visitor.goes("/submissions/three%20at%20once")
+    visitor.state("active")
+    visitor.presses("Pause…")
+    visitor.agrees("Pause it")
+    visitor.sees("paused", ".headline")
+    visitor.presses("Resume…")
+    visitor.agrees("Resume it")
+    visitor.sees_not("paused", ".headline")
+    visitor.presses("Cancel…")
+    assert "three at once" in visitor.agrees("Cancel the submission")
+    visitor.is_told("Submission three at once: 1 job cancelled")
+    visitor.state("cancelled")
+
+
+def test_a_schedule_is_fired_paused_and_resumed(visitor: Visitor) -> None:
+    visitor.goes("/schedules")
+    visitor.page.get_by_title("Fire nightly now").click()
+    assert "nightly → report" in visitor.agrees("Fire it now")
+    visitor.is_told("Schedule nightly was fired")
+    visitor.page.get_by_title("pause nightly").click()
+    visitor.agrees("Pause it")
+    expect(visitor.row("nightly")).to_contain_text("paused")
+    visitor.page.get_by_title("resume nightly").click()
+    visitor.agrees("Resume it")
+    expect(visitor.row("nightly")).to_contain_text("then")
+
+
+def test_partitions_land(console: Console, visitor: Visitor) -> None:
+    console.typist.types("submit", "joined", "--start", "2024-04-01", "--end", "2024-04-02")
+    visitor.goes("/partitions?table=events&partition=2024-04-01")
+    visitor.presses("It has landed…")
+    visitor.agrees("They are there", partitions="2024-04-01, 2024-04-02")
+    visitor.is_told("2 partitions landed")
+    visitor.sees("succeeded (landed)")
+    expect(visitor.page.locator('[data-key="joined"]')).to_contain_text("2", timeout=PATIENCE_MS)
+
+
+def test_a_saga_is_approved(console: Console, visitor: Visitor) -> None:
+    console.typist.types("submit", "order", "1")
+    visitor.goes("/sagas")
+    expect(visitor.row("order/1")).to_contain_text("approved", timeout=PATIENCE_MS)
+    visitor.row("order/1").get_by_role("button", name="Approve…").click()
+    assert "approved" in visitor.agrees("Send it", payload='{"ok": true}')
+    visitor.is_told("“approved” was sent")
+    visitor.goes("/sagas/order/1")
+    visitor.state("succeeded")
+    visitor.sees("Ship")
+
+
+def test_a_saga_that_cannot_be_undone_is_helped(console: Console, visitor: Visitor) -> None:
+    locks = [console.folder / f"{n}.locked" for n in (2, 3)]
+    for lock in locks:
+        lock.touch()
+        console.typist.types("submit", "order", lock.stem)
+        console.typist.asks("resume", "order", lock.stem, "--event", "approved", "--payload", '{"ok": false}')
+    visitor.goes("/sagas/order/2")
+    visitor.state("fatal")
+    visitor.sees("the warehouse is locked")
+    visitor.presses("It is undone by hand…")
+    visitor.agrees("It is done", note="carried it back")
+    visitor.state("failed")
+    visitor.sees("carried it back")
+    locks[1].unlink()
+    visitor.goes("/sagas/order/3")
+    visitor.state("fatal")
+    visitor.presses("Try the undo again…")
+    visitor.agrees("Try it again")
+    visitor.state("failed")
+
+
+def test_a_refusal_is_told_with_its_advice(visitor: Visitor) -> None:
+    visitor.forgives("answered 4", "status of 4")
+    visitor.goes("/submit?app=fetch")
+    visitor.presses("Submit…", within="form.submit")
+    visitor.is_told("date and shop are missing")
+    visitor.page.get_by_label("several, by their keys").check()
+    visitor.page.get_by_label("Keys", exact=True).fill("nonsense")
+    visitor.page.get_by_text("How it is run").click()
+    visitor.page.get_by_label("max_fails").fill("many")
+    visitor.presses("Submit…", within="form.submit")
+    visitor.agrees("Submit")
+    visitor.is_told(re.compile("max_fails"))
+    visitor.page.get_by_label("max_fails").fill("1")
+    visitor.presses("Submit…", within="form.submit")
+    visitor.agrees("Submit")
+    visitor.state("refused")
+    visitor.sees("nonsense", ".notice")
+
+
+def test_ranges_and_work_ids_are_submitted_with_a_policy(visitor: Visitor) -> None:
+    visitor.goes("/submit?app=staging")
+    visitor.page.get_by_label("start", exact=True).fill("2025-01-01")
+    visitor.page.get_by_label("end", exact=True).fill("2025-01-03")
+    visitor.sees('"start": "2025-01-01"', "[data-sent]")
+    visitor.presses("Submit…", within="form.submit")
+    assert "staging from 2025-01-01 to 2025-01-03" in visitor.agrees("Submit")
+    visitor.state("succeeded")
+    visitor.goes("/submit?app=scores")
+    visitor.page.get_by_label("Work IDs").fill("1-25")
+    visitor.page.get_by_text("How it is run").click()
+    visitor.page.get_by_label("max_fails").fill("2")
+    visitor.sees('"max_fails": 2', "[data-sent]")
+    visitor.presses("Submit…", within="form.submit")
+    visitor.agrees("Submit")
+    visitor.state("succeeded")
+    visitor.sees("3 of 3 jobs ended")
+
+
+def test_what_was_done_is_kept(console: Console, visitor: Visitor, pictures: Path) -> None:
+    console.typist.types("submit", "gate", "kept")
+    visitor.goes("/jobs/gate/kept")
+    visitor.presses("Cancel…")
+    visitor.agrees("Cancel the job")
+    visitor.state("cancelled")
+    visitor.goes("/audit")
+    expect(visitor.row("gate/kept")).to_contain_text("cancel")
+    visitor.pictures(pictures, "audit-kept")
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A console that wants a token."""
+    folder = tmp_path_factory.mktemp("guarded")
+    write_works(folder)
+    tokens = {"SLUICE_CONSOLE_TOKEN": TOKEN, "SLUICE_CONSOLE_VIEW_TOKEN": VIEW_TOKEN}
+    typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS=SOURCES, **tokens)
+    with started(typist, "console", "--listen", "127.0.0.1:0") as address:
+        yield address
+
+
+def test_a_stranger_signs_in_and_out(browser: Browser, guarded: str, pictures: Path) -> None:
+    with visiting(browser, guarded) as visitor:
+        visitor.forgives("401")
+        visitor.page.goto("/jobs")
+        token = visitor.page.get_by_label("Token")
+        expect(token).to_be_focused()
+        visitor.pictures(pictures, "signin")
+        token.fill("a guess")
+        visitor.presses("Sign in")
+        expect(visitor.page.get_by_role("alert")).to_contain_text("token")
+        token.fill(TOKEN)
+        visitor.presses("Sign in")
+        visitor.settles()
+        expect(visitor.page.get_by_role("link", name="Submit", exact=True)).to_be_visible()
+        visitor.page.get_by_role("button", name="Sign out").click()
+        expect(visitor.page.get_by_label("Token")).to_be_visible()
+
+
+def test_who_may_look_alone_is_offered_nothing_else(browser: Browser, guarded: str) -> None:
+    with visiting(browser, guarded) as visitor:
+        visitor.forgives("401")
+        visitor.page.goto("/schedules")
+        visitor.page.get_by_label("Token").fill(VIEW_TOKEN)
+        visitor.presses("Sign in")
+        visitor.sees("nightly")
+        expect(visitor.page.get_by_text("view only")).to_be_visible()
+        expect(visitor.page.get_by_role("button", name="Fire…")).to_have_count(0)
+        visitor.goes("/submit")
+        visitor.sees("This token may look, and not act")

@@ -1,0 +1,153 @@
+"""The page follows the ledger without being loaded again, is honest about how old it is, and is gone through by keys."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.console.conftest import Console, console_in, started, visiting
+from tests.console.visitor import Visitor
+from tests.console.works import RAN, open_gate
+from tests.ops.typist import Typist
+
+
+def test_from_an_empty_folder_to_a_job_that_is_watched_to_its_end(browser: Browser, tmp_path: Path) -> None:
+    with console_in(tmp_path) as console, visiting(browser, console.address) as visitor:
+        visitor.goes("/")
+        visitor.sees("No jobs yet")
+        visitor.page.evaluate("window.loaded = 'once'")
+        visitor.page.keyboard.press("n")
+        visitor.page.get_by_label("App").fill("gate")
+        visitor.page.get_by_label("name", exact=True).fill("first")
+        visitor.presses("Submit…", within="form.submit")
+        assert "gate/first" in visitor.agrees("Submit")
+        visitor.is_told("was received")
+        visitor.state("active")
+        visitor.sees("0 of 1 job ended")
+        visitor.presses("gate/first")
+        visitor.state("running")
+        open_gate(tmp_path, "first")
+        visitor.state("succeeded")
+        visitor.sees("has succeeded", ".why")
+        visitor.presses("Overview", within=".nav")
+        expect(visitor.page.locator('.total[data-key="succeeded"]')).to_contain_text("1")
+        assert visitor.page.evaluate("window.loaded") == "once"
+
+
+def test_lists_and_the_overview_follow(console: Console, visitor: Visitor) -> None:
+    visitor.goes("/jobs?app=gate")
+    console.typist.types("submit", "gate", "followed")
+    expect(visitor.row("followed")).to_contain_text("running", timeout=20_000)
+    open_gate(console.folder, "followed")
+    expect(visitor.row("followed")).to_contain_text("succeeded", timeout=20_000)
+
+
+def test_what_somebody_does_is_not_disturbed_by_news(console: Console, visitor: Visitor) -> None:
+    console.typist.types("run", "report", RAN)
+    visitor.goes("/jobs")
+    key = visitor.page.get_by_label("Key begins with")
+    key.press_sequentially("2026")
+    visitor.sees(f"fetch/{RAN}_oslo")
+    console.typist.types("run", "report", "20261121")
+    visitor.sees("report/20261121")
+    expect(key).to_be_focused()
+    expect(key).to_have_value("2026")
+    expect(visitor.page).to_have_url(re.compile("key=2026"))
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Typist]:
+    """Who starts a console that may end during the test."""
+    typist = Typist(tmp_path, SLUICE_HOME=str(tmp_path / "home"), SLUICE_APPS="apps.json")
+    typist.apps("apps.json", {"lonely": {"job_id": "{n}", "bash_cmd": "true"}})
+    yield typist
+
+
+def test_the_lamp_says_when_nothing_is_heard(browser: Browser, alone: Typist) -> None:
+    with visiting(browser, "http://127.0.0.1") as visitor:
+        visitor.forgives("ERR_", "Failed to load")
+        lamp = visitor.page.locator(".lamp")
+        visitor.page.clock.install()
+        with started(alone, "console", "--listen", "127.0.0.1:0") as address:
+            visitor.goes(address)
+            expect(lamp).to_have_text("live")
+        visitor.page.clock.run_for(1_500)
+        expect(lamp).to_have_text("reconnecting")
+        visitor.page.clock.run_for(12_000)
+        expect(lamp).to_contain_text("stale since")
+        visitor.presses("Submissions", within=".nav")
+        expect(visitor.page.get_by_role("alert").first).to_contain_text("does not answer")
+        with started(alone, "console", "--listen", address.removeprefix("http://")):
+            visitor.page.clock.run_for(10_000)
+            expect(lamp).to_have_text("live")
+            visitor.presses("Try again")
+            visitor.sees("Nothing was asked for yet")
+
+
+def test_one_box_finds_everything(console: Console, visitor: Visitor, pictures: Path) -> None:
+    console.typist.types("run", "report", RAN, "--id", "of the day")
+    visitor.goes("/")
+    box = visitor.page.get_by_role("combobox", name="Search")
+    finds = visitor.page.get_by_role("option")
+    for typed, name, address in (
+        ("repo", "report app", "/apps.app=report"),
+        ("succ", "succeeded jobs in this state", "/jobs.state=succeeded"),
+        (f"fetch/{RAN}_g", f"fetch/{RAN}_graz job, succeeded", f"/jobs/fetch/{RAN}_graz"),
+        (f"{RAN}_os", f"fetch/{RAN}_oslo job, succeeded", f"/jobs/fetch/{RAN}_oslo"),
+        ("of the day", "of the day submission", "/submissions/of%20the%20day"),
+    ):
+        visitor.page.keyboard.press("/")
+        expect(box).to_be_focused()
+        box.fill(typed)
+        found = finds.filter(has_text=re.compile(r"\s*".join(map(re.escape, name.split()))))
+        expect(found.first).to_be_visible()
+        visitor.page.screenshot(path=pictures / "search.png")
+        found.first.click()
+        expect(visitor.page).to_have_url(re.compile(address))
+        visitor.settles()
+
+
+def test_everything_is_reached_by_keys(console: Console, visitor: Visitor, pictures: Path) -> None:
+    visitor.goes("/")
+    page = visitor.page
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="To what the page shows")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.screenshot(path=pictures / "keys.png")
+    page.keyboard.press("Escape")
+    for keys, title in {"gj": "Jobs", "gs": "Submissions", "ga": "Apps", "gw": "Workers", "go": "Overview"}.items():
+        page.keyboard.type(keys)
+        expect(page.locator("h1")).to_have_text(title)
+        expect(page.locator("main")).to_be_focused()
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("Workers")
+    page.keyboard.type("gj")
+    page.locator("main tbody tr").first.wait_for()
+    page.keyboard.press("j")
+    expect(page.locator("main tbody tr a").first).to_be_focused()
+
+
+def test_light_and_dark_are_kept(visitor: Visitor) -> None:
+    visitor.goes("/")
+    root = visitor.page.locator("html")
+    visitor.page.get_by_role("button", name="Dark", exact=True).click()
+    expect(root).to_have_attribute("data-theme", "dark")
+    visitor.page.reload()
+    expect(root).to_have_attribute("data-theme", "dark")
+    visitor.settles()
+    visitor.page.keyboard.press("t")
+    expect(root).not_to_have_attribute("data-theme", "dark")
+
+
+def test_where_there_is_little_room_the_menu_opens(browser: Browser, console: Console, pictures: Path) -> None:
+    with visiting(browser, console.address, (390, 844)) as visitor:
+        visitor.goes("/")
+        visitor.page.get_by_role("button", name="Menu").click()
+        expect(visitor.page.get_by_role("link", name="Schedules")).to_be_visible()
+        visitor.page.screenshot(path=pictures / "menu.png")
+        visitor.page.get_by_role("link", name="Schedules").click()
+        visitor.settles()
+        expect(visitor.page.get_by_role("link", name="Audit")).not_to_be_visible()

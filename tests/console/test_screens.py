@@ -1,0 +1,143 @@
+"""Each screen shows what it is for, at both widths, by day and by night, and nothing goes wrong with it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.console.conftest import Console, started, visiting
+from tests.console.visitor import Visitor
+from tests.console.works import RAN
+from tests.ops.typist import Typist
+
+
+@pytest.fixture(scope="module", autouse=True)
+def worked(console: Console) -> None:
+    """Something of everything has been done, or waits."""
+    typist = console.typist
+    typist.types("submit", "joined", "--start", "2024-04-01", "--end", "2024-04-30")
+    typist.types("submit", "scores", "--work-ids", "1-25")
+    assert typist.types("run", "publish", RAN).code == 1
+    typist.types("submit", "order", "1")
+    typist.types("submit", "gate", "main")
+    typist.types("schedules", "pause", "yearly")
+
+
+SCREENS = {
+    "overview": ("/", ["publish", "failed", "Throughput", "Queues", "Workers"]),
+    "apps": ("/apps", ["10 apps"]),
+    "app": ("/apps?app=report", ["report", "needs", "fetch", "publish", "succeeded 1"]),
+    "jobs": ("/jobs", [f"report/{RAN}", "running", "suspended"]),
+    "jobs-some": ("/jobs?app=fetch&state=succeeded&key=2026", [f"fetch/{RAN}_graz"]),
+    "jobs-none": ("/jobs?app=mail&state=running", ["No job is like this", "Show all jobs"]),
+    "job": (f"/jobs/publish/{RAN}", ["failed", "round 1", "no paper", "standard error", "exit code 3", "planner"]),
+    "submissions": ("/submissions", [f"publish/{RAN}", "100 %", "2024-04-01 to 2024-04-30"]),
+    "partitions": ("/partitions?table=events&partition=2024-04-03", ["staging", "2024-04-30", "others", "events, 2024-04-03"]),
+    "schedules": ("/schedules", ["nightly", "0 2 * * *", "paused", "never yet"]),
+    "sagas": ("/sagas", ["order/1", "approved", "2 of 4"]),
+    "saga": ("/sagas/order/1", ["It waits for approved", "Reserve", "done", "shelf"]),
+    "workers": ("/workers", ["yes", "all"]),
+    "audit": ("/audit", ["Audit"]),
+    "submit": ("/submit?app=fetch", ["date", "shop", "all that the definition lists", "What is sent"]),
+    "nowhere": ("/nothing/here", ["There is no page /nothing/here"]),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_shows_what_it_is_for(name: str, visitor: Visitor, pictures: Path) -> None:
+    address, texts = SCREENS[name]
+    visitor.goes(address)
+    for text in texts:
+        visitor.sees(text)
+    expect(visitor.page.locator(".lamp")).to_contain_text("live")
+    expect(visitor.page.locator("h1")).to_have_count(1)
+    visitor.pictures(pictures, name)
+
+
+def test_one_submission_shows_how_far_it_is(visitor: Visitor, pictures: Path) -> None:
+    visitor.goes("/submissions?app=publish")
+    visitor.presses(f"publish/{RAN}")
+    visitor.state("failed")
+    visitor.sees("4 of 4 jobs ended")
+    visitor.sees(f"fetch/{RAN}_graz")
+    visitor.pictures(pictures, "submission")
+
+
+def test_what_is_not_there_is_said_with_what_to_do(visitor: Visitor, pictures: Path) -> None:
+    visitor.forgives("/api/jobs/fetch/nobody", "/api/jobs/fetch/nobody/why")
+    visitor.goes("/jobs/fetch/nobody")
+    expect(visitor.page.get_by_role("alert").first).to_contain_text("nobody")
+    expect(visitor.page.get_by_role("button", name="Try again")).to_be_visible()
+    visitor.pictures(pictures, "missing")
+
+
+def test_what_jobs_print_is_never_markup(visitor: Visitor) -> None:
+    visitor.goes(f"/jobs/fetch/{RAN}_graz")
+    visitor.sees("<b>not bold</b>")
+    assert visitor.page.locator("pre b").count() == 0
+
+
+def test_where_there_is_nothing_it_is_said_what_to_do(browser: Browser, bare: str, pictures: Path) -> None:
+    with visiting(browser, bare) as visitor:
+        for address, text in {
+            "/": "No jobs yet",
+            "/jobs": "No jobs yet",
+            "/submissions": "Nothing was asked for yet",
+            "/sagas": "No saga is under way",
+            "/workers": "No worker is there",
+            "/partitions": "No app here makes partitions",
+            "/schedules": "No schedules",
+            "/audit": "Nothing was done by hand yet",
+        }.items():
+            visitor.goes(address)
+            visitor.sees(text)
+        visitor.pictures(pictures, "empty")
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Iterator[str]:
+    """A console without workers, of one app that has never run."""
+    typist = Typist(tmp_path, SLUICE_HOME=str(tmp_path / "home"), SLUICE_APPS="apps.json")
+    typist.apps("apps.json", {"lonely": {"job_id": "{n}", "bash_cmd": "true"}})
+    with started(typist, "console", "--listen", "127.0.0.1:0") as address:
+        yield address
+
+
+def test_the_grid_is_gone_through_by_keys(visitor: Visitor) -> None:
+    visitor.goes("/partitions")
+    grid = visitor.page.get_by_role("application", name=re.compile("Partitions by time"))
+    grid.focus()
+    grid.press("ArrowDown")
+    visitor.sees("staging, 2024-04-30: succeeded", ".grid-frame [role=status]")
+    grid.press("Home")
+    grid.press("Enter")
+    visitor.sees("nobody has asked for it")
+    assert "table=staging" in visitor.page.url
+
+
+def test_the_graph_is_gone_through_by_keys(visitor: Visitor) -> None:
+    visitor.goes("/apps?app=report")
+    graph = visitor.page.get_by_role("application")
+    expect(graph.locator('[data-id="report"]')).to_have_class(re.compile("is-focus"))
+    expect(graph.locator('[data-id="fetch"]')).to_have_class(re.compile("is-before"))
+    expect(graph.locator('[data-id="mail"]')).to_have_class(re.compile("is-after"))
+    graph.focus()
+    graph.press("ArrowRight")
+    visitor.sees("needed by")
+    expect(visitor.page).to_have_url(re.compile("app=publish"))
+    for key in ("+", "-", "0", "Shift+ArrowLeft"):
+        graph.press(key)
+    graph.press("Enter")
+    expect(visitor.page).to_have_url(re.compile("/jobs.app=publish"))
+
+
+def test_the_graph_is_turned_to_what_is_looked_for(visitor: Visitor) -> None:
+    visitor.goes("/apps")
+    visitor.page.get_by_label("Find an app").fill("joined")
+    expect(visitor.page).to_have_url(re.compile("app=joined"))
+    before = visitor.page.locator(".graph > g").first.get_attribute("transform")
+    visitor.page.locator(".graph").hover()
+    visitor.page.mouse.wheel(0, -400)
+    expect(visitor.page.locator(".graph > g").first).not_to_have_attribute("transform", before or "")

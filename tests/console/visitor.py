@@ -1,0 +1,116 @@
+"""Somebody who looks at the console with a browser, and to whom it has to behave: nothing may go wrong unseen."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Response, expect
+
+#: Machines of tests have other things to do.
+PATIENCE_MS = 20_000
+WIDE, NARROW = (1280, 860), (390, 844)
+
+
+class Visitor:
+    """One page of a browser. ``troubles`` is all that went wrong there: scripts, what the page's rules forbid, and
+    answers that tell of an error. Whoever expects one says so by ``forgives``."""
+
+    def __init__(self, browser: Browser, console: str, size: tuple[int, int] = WIDE) -> None:
+        width, height = size
+        self._context = browser.new_context(
+            base_url=console, viewport={"width": width, "height": height}, reduced_motion="reduce"
+        )
+        self.page: Page = self._context.new_page()
+        self.page.set_default_timeout(PATIENCE_MS)
+        self.troubles: list[str] = []
+        self._forgiven: list[str] = []
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.troubles.append(f"a script failed: {error}"))
+        self.page.on("response", self._answered)
+        self.page.on("dialog", self._asked)
+
+    def goes(self, address: str) -> None:
+        """To a page, until it shows what it has to."""
+        self.page.goto(address)
+        self.settles()
+
+    def settles(self) -> None:
+        expect(self.page.locator(".screen:not([aria-busy])")).to_be_visible(timeout=PATIENCE_MS)
+
+    def sees(self, text: str | re.Pattern[str], where: str = "main") -> None:
+        expect(self.page.locator(where).first).to_contain_text(text, timeout=PATIENCE_MS)
+
+    def sees_not(self, text: str, where: str = "main") -> None:
+        expect(self.page.locator(where).first).not_to_contain_text(text, timeout=PATIENCE_MS)
+
+    def presses(self, name: str, *, within: str = "main", exact: bool = False) -> None:
+        """A button or a link, by what stands on it."""
+        place = self.page.locator(within).first
+        role = place.get_by_role("button", name=name, exact=exact)
+        (role.or_(place.get_by_role("link", name=name, exact=exact))).first.click()
+
+    def agrees(self, verb: str, **filled: str) -> str:
+        """To the question that is asked now, which this returns; ``filled`` are its fields by their names."""
+        dialog = self.page.locator("dialog[open]")
+        question = dialog.inner_text()
+        for name, text in filled.items():
+            field = dialog.locator(f'[name="{name}"]')
+            if field.first.get_attribute("type") == "radio":
+                dialog.locator(f'[name="{name}"][value="{text}"]').check()
+            else:
+                field.fill(text)
+        dialog.get_by_role("button", name=verb, exact=True).click()
+        return question
+
+    def is_told(self, text: str | re.Pattern[str]) -> None:
+        """In the corner, where it is told what came of something."""
+        expect(self.page.locator(".toast").filter(has_text=text).first).to_be_visible(timeout=PATIENCE_MS)
+
+    def row(self, text: str) -> Locator:
+        return self.page.locator("main tbody tr").filter(has_text=text).first
+
+    def state(self, word: str) -> None:
+        """The job, submission or saga that is shown is in this state, soon, and without being loaded again."""
+        expect(self.page.locator('[data-key="state"]')).to_have_text(word, timeout=PATIENCE_MS)
+
+    def forgives(self, *parts: str) -> None:
+        """Troubles that a test brings about itself."""
+        self._forgiven += parts
+
+    def pictures(self, folder: Path, name: str) -> None:
+        """Of what is shown, at both widths, by day and by night."""
+        for width, (wide, high) in {"wide": WIDE, "narrow": NARROW}.items():
+            self.page.set_viewport_size({"width": wide, "height": high})
+            for theme in ("light", "dark"):
+                self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+                self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+                self.page.screenshot(path=folder / f"{name}-{width}-{theme}.png", full_page=True)
+            over = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert over <= 0, f"{name} is {over} pixels wider than {wide}"
+        self.page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+
+    def leaves(self) -> Sequence[str]:
+        """What went wrong meanwhile."""
+        self._context.close()
+        return [
+            trouble for trouble in self.troubles if not any(part in trouble for part in self._forgiven)
+        ]
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.troubles.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.troubles.append(f"answered {response.status}: {response.url}")
+
+    def _asked(self, dialog: Dialog) -> None:
+        self.troubles.append(f"the browser's own dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+def box(locator: Locator) -> dict[str, Any]:
+    found = locator.bounding_box()
+    assert found is not None, "it is not shown"
+    return dict(found)

@@ -1,0 +1,67 @@
+"""What the console of these tests is the console of: a little of every way to key and to run work."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.ops.orders import ORDERS
+
+SHOPS = ["graz", "oslo"]
+DAY = {"date": "date"}
+APPS: dict[str, Any] = {
+    "fetch": {
+        "job_id": "{date}_{shop}",
+        "identifiers": DAY,
+        "autofill_values": {"shop": SHOPS},
+        "bash_cmd": "echo fetching {shop}; echo '<b>not bold</b>'",
+    },
+    "report": {
+        "job_id": "{date}",
+        "identifiers": DAY,
+        "depends_on": {"app_name": ["fetch"], "shop": "all"},
+        "bash_cmd": "echo the report of {date}",
+    },
+    "publish": {
+        "job_id": "{date}",
+        "identifiers": DAY,
+        "depends_on": {"app_name": ["report"]},
+        "bash_cmd": "echo trying; echo no paper >&2; exit 3",
+        "max_fails": 1,
+        "archive": "manual",
+    },
+    "mail": {
+        "job_id": "{date}",
+        "identifiers": DAY,
+        "depends_on": {"app_name": ["publish"]},
+        "bash_cmd": "true",
+    },
+    # It goes on until its gate is opened.
+    "gate": {
+        "job_id": "{name}",
+        "bash_cmd": "while [ ! -e {name}.open ]; do sleep 0.05; done",
+    },
+    "staging": {"partition": "day", "bash_cmd": "true"},
+    "joined": {
+        "partition": "day",
+        "bash_cmd": "true",
+        "table_dependencies": [{"table": "staging"}, {"table": "events"}],
+    },
+    "scores": {"chunk_size": 10, "bash_cmd": "true"},
+    "schedules": [
+        {"id": "nightly", "app": "report", "cron": "0 2 * * *", "key": "{due:%Y%m%d}"},
+        {"id": "yearly", "app": "gate", "cron": "0 0 1 1 *", "key": "{due:%Y}"},
+    ],
+}
+#: Where the definitions stand, as ``SLUICE_APPS`` names them.
+SOURCES = "apps.json,orders.py"
+RAN = "20261120"
+
+
+def write_works(folder: Path) -> None:
+    (folder / "apps.json").write_text(json.dumps(APPS))
+    (folder / "orders.py").write_text(ORDERS)
+
+
+def open_gate(folder: Path, name: str) -> None:
+    """What waits at it goes on."""
+    (folder / f"{name}.open").touch()
