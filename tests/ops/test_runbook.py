@@ -24,7 +24,7 @@ from tests.servers import rabbitmq_url
 
 PAGES = ("deploy.md", "runbook.md")
 #: What a reader puts a word of his own for.
-PLACES = {"APP": "fetch", "KEY": "1", "ID": "nightly", "NAME": "etl"}
+PLACES = {"APP": "fetch", "KEY": "1", "ID": "nightly", "NAME": "etl", "TEXT": "by hand"}
 OTHERS = {"SLUICE_PASSWORD", "SLUICE_STOP"}
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`((?:sluice|python -m) [^`]+)`")
