@@ -1,6 +1,6 @@
 """What a call is: its path, who may ask for it, what it takes and what it answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
@@ -32,7 +32,8 @@ class Asked(Struct, Generic[Q, B], frozen=True, kw_only=True):
 
 class Route(Struct, frozen=True, kw_only=True):
     """``path`` has names in braces, each of which stands for any word. What the call returns is the document, or else
-    an ``Answer``. ``answers`` is its type, for whoever reads the description; no ``role`` means whoever asks.
+    an ``Answer``. ``answers`` is its type, for whoever reads the description, and ``words`` are those that a name of
+    the path may stand for, where not any. No ``role`` means whoever asks.
     """
 
     method: str
@@ -45,6 +46,7 @@ class Route(Struct, frozen=True, kw_only=True):
     role: Role | None = Role.VIEW
     status: HTTPStatus = HTTPStatus.OK
     kind: str = JSON_TYPE
+    words: Mapping[str, Sequence[str]] = {}
 
     @property
     def parts(self) -> Sequence[str]:

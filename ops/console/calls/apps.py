@@ -11,6 +11,7 @@ from jobs.catalogue import Catalogue
 from ledger.reads.standing import standing
 from ops.app_document import as_document
 from ops.console import deeds
+from ops.console.documents import AllApps, CountedApp
 from ops.console.exchange import Answer
 from ops.console.files import is_known, tag_of
 from ops.console.gate import Role
@@ -61,13 +62,13 @@ class DrawnApps(Struct, frozen=True, kw_only=True):
     note: str
 
 
-class Paused(Struct, frozen=True):
+class AppsPaused(Struct, frozen=True):
     """Those that were not paused before."""
 
     paused: Sequence[str]
 
 
-class Resumed(Struct, frozen=True):
+class AppsResumed(Struct, frozen=True):
     """Those that were paused."""
 
     resumed: Sequence[str]
@@ -94,18 +95,18 @@ def app(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
     return {**as_document(office.catalogue, found), "counts": counts}
 
 
-def pause(office: Office, asked: Asked[Nothing, Nothing]) -> Paused:
+def pause(office: Office, asked: Asked[Nothing, Nothing]) -> AppsPaused:
     """One that was paused before stays so."""
     app = office.catalogue.app(asked.words[0]).name if office.has_definitions else asked.words[0]
     client = office.doing(asked.who, "apps pause", {"app": app}, deeds.all_paused)
-    return Paused(client.pause_apps([app], by=str(asked.who)))
+    return AppsPaused(client.pause_apps([app], by=str(asked.who)))
 
 
-def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
+def resume(office: Office, asked: Asked[Nothing, Nothing]) -> AppsResumed:
     """Also one that no definition has any more."""
     (app,) = asked.words
     client = office.doing(asked.who, "apps resume", {"app": app}, deeds.all_resumed)
-    return Resumed(client.resume_apps([app]))
+    return AppsResumed(client.resume_apps([app]))
 
 
 def need_of(way: Way) -> DrawnNeed:
@@ -156,20 +157,20 @@ ROUTES = (
         summary="The graph of the apps, laid out",
         answers=DrawnApps,
     ),
-    Route(method="GET", path="/api/apps", call=apps, summary="All apps", answers=Mapping[str, Any]),
+    Route(method="GET", path="/api/apps", call=apps, summary="All apps", answers=AllApps),
     Route(
         method="GET",
         path="/api/apps/{app}",
         call=app,
         summary="One app as it is defined, and how many of its jobs are in each state",
-        answers=Mapping[str, Any],
+        answers=CountedApp,
     ),
     Route(
         method="POST",
         path="/api/apps/{app}/pause",
         call=pause,
         summary="Begin none of its jobs, whoever wants them",
-        answers=Paused,
+        answers=AppsPaused,
         role=Role.OPERATE,
     ),
     Route(
@@ -177,7 +178,7 @@ ROUTES = (
         path="/api/apps/{app}/resume",
         call=resume,
         summary="Let the jobs of a paused app begin",
-        answers=Resumed,
+        answers=AppsResumed,
         role=Role.OPERATE,
     ),
 )

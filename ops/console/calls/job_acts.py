@@ -45,7 +45,7 @@ class Retried(Struct, frozen=True, kw_only=True):
     state: SubmissionState
 
 
-class Cancelled(Struct, frozen=True, kw_only=True):
+class JobCancelled(Struct, frozen=True, kw_only=True):
     """How many jobs stop, and how many sagas are undone first."""
 
     app: str
@@ -74,11 +74,11 @@ def retry(office: Office, asked: Asked[Nothing, Again]) -> Retried:
     return Retried(app=found.app, key=found.key, submission=id_, state=SubmissionState.RECEIVED)
 
 
-def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> Cancelled:
+def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> JobCancelled:
     name = meant_job(office.desk, office.installation, *asked.words).name
     client = office.doing(asked.who, "cancel", _about(name), deeds.job_cancelled(name))
     found = cancel_job(office.desk, office.installation, client, *asked.words)
-    return Cancelled(app=name.app, key=name.key, cancelled=found.jobs, undone_first=found.undone)
+    return JobCancelled(app=name.app, key=name.key, cancelled=found.jobs, undone_first=found.undone)
 
 
 def archive(office: Office, asked: Asked[Nothing, Nothing]) -> Archived:
@@ -116,7 +116,7 @@ ROUTES = (
         path=f"{_PATH}/cancel",
         call=cancel,
         summary="Stop one job, whoever wants it",
-        answers=Cancelled,
+        answers=JobCancelled,
         role=Role.OPERATE,
     ),
     Route(

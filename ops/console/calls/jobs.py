@@ -17,6 +17,7 @@ from ops.cli.records import dossier_of
 from ops.cli.sagas import saga_of
 from ops.cli.told import document_of
 from ops.console.calls.apps import DrawnNeed, need_of
+from ops.console.documents import JobDocument, SagaDocument
 from ops.console.exchange import TEXT_TYPE, Answer
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
@@ -142,7 +143,7 @@ def _job(placed: Placed) -> DrawnJob:
 
 _PATH = "/api/jobs/{app}/{key}"
 ROUTES = (
-    Route(method="GET", path=_PATH, call=job, summary="All there is of one job", answers=Mapping[str, Any]),
+    Route(method="GET", path=_PATH, call=job, summary="All there is of one job", answers=JobDocument),
     Route(
         method="GET",
         path=f"{_PATH}/why",
@@ -165,12 +166,13 @@ ROUTES = (
         answers=str,
         query=Printed,
         kind=TEXT_TYPE,
+        words={"what": ("output", "stderr")},
     ),
     Route(
         method="GET",
         path=f"{_PATH}/saga",
         call=saga,
         summary="A saga's steps, done and undone",
-        answers=Mapping[str, Any],
+        answers=SagaDocument,
     ),
 )

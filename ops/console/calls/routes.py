@@ -4,6 +4,7 @@ from ops.console.calls import (
     apps,
     audits,
     demands,
+    description,
     events,
     job_acts,
     jobs,
@@ -18,7 +19,7 @@ from ops.console.calls import (
 )
 from ops.console.route import Route
 
-ROUTES: tuple[Route, ...] = (
+_ROUTES: tuple[Route, ...] = (
     *sessions.ROUTES,
     *overviews.ROUTES,
     *apps.ROUTES,
@@ -34,3 +35,4 @@ ROUTES: tuple[Route, ...] = (
     *events.ROUTES,
     *metrics.ROUTES,
 )
+ROUTES = description.table(_ROUTES)

@@ -45,13 +45,13 @@ class ByHand(Struct, frozen=True, kw_only=True):
     new: bool
 
 
-class Paused(Struct, frozen=True):
+class SchedulesPaused(Struct, frozen=True):
     """Those that are paused now."""
 
     paused: Sequence[str]
 
 
-class Resumed(Struct, frozen=True):
+class SchedulesResumed(Struct, frozen=True):
     """Those that were paused."""
 
     resumed: Sequence[str]
@@ -75,17 +75,17 @@ def schedules(office: Office, _: Asked[Nothing, Nothing]) -> Schedules:
     )
 
 
-def pause(office: Office, asked: Asked[Nothing, Nothing]) -> Paused:
+def pause(office: Office, asked: Asked[Nothing, Nothing]) -> SchedulesPaused:
     ids = _known(office, asked.words[0])
     ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, deeds.all_paused)
     catalogue = office.catalogue if office.has_definitions else None
-    return Paused(by_hand.pause(ledger, catalogue, ids))
+    return SchedulesPaused(by_hand.pause(ledger, catalogue, ids))
 
 
-def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
+def resume(office: Office, asked: Asked[Nothing, Nothing]) -> SchedulesResumed:
     ids = _known(office, asked.words[0])
     ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, deeds.all_resumed)
-    return Resumed(by_hand.resume(ledger, ids))
+    return SchedulesResumed(by_hand.resume(ledger, ids))
 
 
 def fire(office: Office, asked: Asked[Nothing, Due]) -> ByHand:
@@ -128,7 +128,7 @@ ROUTES = (
         path=f"{_PATH}/{{id}}/pause",
         call=pause,
         summary="Let its due times pass",
-        answers=Paused,
+        answers=SchedulesPaused,
         role=Role.OPERATE,
     ),
     Route(
@@ -136,7 +136,7 @@ ROUTES = (
         path=f"{_PATH}/{{id}}/resume",
         call=resume,
         summary="Go on with the due times to come",
-        answers=Resumed,
+        answers=SchedulesResumed,
         role=Role.OPERATE,
     ),
     Route(

@@ -11,8 +11,7 @@ from msgspec.structs import asdict, replace
 from jobs.errors import BadRequest
 from jobs.masking import masked_value
 from jobs.states import State
-from jobs.submission import JSON, SubmissionState
-from jobs.submission import Submission as Wanted
+from jobs.submission import JSON, Submission, SubmissionState
 from ledger.connection import Tx
 from ledger.reads import submitted
 from ledger.reads.shares import EXACT_MAX, EXACT_OF_MANY, PROBES, PROBES_OF_MANY, Share, shares
@@ -35,7 +34,7 @@ class Some(Paging, frozen=True, kw_only=True, forbid_unknown_fields=True):
     state: tuple[SubmissionState, ...] = ()
 
 
-class Submission(Struct, frozen=True, kw_only=True):
+class ListedSubmission(Struct, frozen=True, kw_only=True):
     """``key``, ``keys`` (how many), ``start`` and ``end`` say what was asked for, in the words of whoever did; nothing
     of these is all that the definition says."""
 
@@ -57,7 +56,7 @@ class Submission(Struct, frozen=True, kw_only=True):
     progress: Progress
 
 
-class Whole(Submission, frozen=True, kw_only=True):
+class WholeSubmission(ListedSubmission, frozen=True, kw_only=True):
     """``request`` is what was sent; ``jobs`` counts those it wants by state, by estimate where that is ``about``."""
 
     request: Mapping[str, JSON]
@@ -68,7 +67,7 @@ class Whole(Submission, frozen=True, kw_only=True):
 class Submissions(Struct, frozen=True):
     """A page may be short, or empty, and still have a ``next``."""
 
-    submissions: Sequence[Submission]
+    submissions: Sequence[ListedSubmission]
     next: str | None
 
 
@@ -104,22 +103,22 @@ def submissions(office: Office, asked: Asked[Some, Nothing]) -> Submissions:
         page = submitted.submitted(tx, app=query.app, states=query.state, before=before, limit=query.limit)
         numbers = [each.number for each in page.found]
         known = shares(tx, numbers, exact_max=EXACT_OF_MANY, probes=PROBES_OF_MANY)
-        told = [Submission(**_words(each, known[each.number])) for each in page.found]
+        told = [ListedSubmission(**_words(each, known[each.number])) for each in page.found]
         return Submissions(told, write_token(page.next))
 
     return office.ask(read)
 
 
-def submission(office: Office, asked: Asked[Nothing, Nothing]) -> Whole:
+def submission(office: Office, asked: Asked[Nothing, Nothing]) -> WholeSubmission:
     (id_,) = asked.words
 
-    def read(tx: Tx) -> Whole | None:
+    def read(tx: Tx) -> WholeSubmission | None:
         found = submitted.one(tx, id_)
         if found is None:
             return None
         share = shares(tx, [found.number], exact_max=EXACT_MAX, probes=PROBES)[found.number]
         request = masked_value(submitted.request(tx, id_))
-        return Whole(**_words(found, share), request=request, jobs=share.states, about=share.about)
+        return WholeSubmission(**_words(found, share), request=request, jobs=share.states, about=share.about)
 
     found = office.ask(read)
     if found is None:
@@ -127,7 +126,7 @@ def submission(office: Office, asked: Asked[Nothing, Nothing]) -> Whole:
     return found
 
 
-def submit(office: Office, asked: Asked[Nothing, Wanted]) -> Received:
+def submit(office: Office, asked: Asked[Nothing, Submission]) -> Received:
     """Where it belongs in a trace may stand in the header that W3C has for it."""
     wanted = asked.body
     if wanted.traceparent is None:
@@ -177,7 +176,7 @@ ROUTES = (
         call=submit,
         summary="Ask for jobs",
         answers=Received,
-        body=Wanted,
+        body=Submission,
         role=Role.OPERATE,
         status=HTTPStatus.ACCEPTED,
     ),
@@ -186,7 +185,7 @@ ROUTES = (
         path=f"{_PATH}/{{id}}",
         call=submission,
         summary="One submission, and how far it is",
-        answers=Whole,
+        answers=WholeSubmission,
     ),
     Route(
         method="POST",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ops.console.documents import WorkerDocument
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
 from ops.worker_document import as_document, workers_and_pools
@@ -19,6 +20,6 @@ ROUTES = (
         path="/api/workers",
         call=workers,
         summary="Who is there, and what they hold",
-        answers=Sequence[Mapping[str, Any]],
+        answers=Sequence[WorkerDocument],
     ),
 )

@@ -1,0 +1,24 @@
+"""What the calls are, for programs that read it."""
+
+from ops.console.exchange import Answer
+from ops.console.office import Office
+from ops.console.openapi import Description, described
+from ops.console.route import Asked, Nothing, Route
+
+
+def table(others: tuple[Route, ...]) -> tuple[Route, ...]:
+    """All calls, with the one that describes them."""
+
+    def description(_: Office, __: Asked[Nothing, Nothing]) -> Answer:
+        return Answer(document=document)
+
+    own = Route(
+        method="GET",
+        path="/api/openapi.json",
+        call=description,
+        summary="The description of all calls (OpenAPI 3.1)",
+        answers=Description,
+    )
+    routes = (*others, own)
+    document = described(routes)
+    return routes

@@ -1,0 +1,257 @@
+"""The documents of commands as types, for the description of the calls that answer with them.
+
+They are made elsewhere, as plain data (``ops.dossier``, ``ops.saga_document``, ``ops.app_document``,
+``ops.worker_document``). Each of these knows all the words that its document has: a test reads real ones by them.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from jobs.sagas.entry import Direction, Mark
+from jobs.states import State
+from jobs.submission import JSON
+
+#: A job by its app and its key, and the state that it is in.
+Related = tuple[str, str, State]
+Words = Mapping[str, JSON]
+
+
+class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """It has these words and no others."""
+
+
+class RoundAt(Document, frozen=True, kw_only=True):
+    running: datetime
+    executed: datetime | UnsetType = UNSET
+
+
+class RoundDocument(Document, frozen=True, kw_only=True):
+    """One claim of a job. A round that was handed back has several."""
+
+    round: int
+    claim: int
+    worker: str
+    at: RoundAt
+    ending: str | None
+    took_s: float | None
+    code: str | None
+    digest: str | None
+    exit_code: int | None
+    output: str | None
+    output_blob: str | None
+    stderr: str | None
+    stderr_blob: str | None
+    error: str | None
+    log: str | None
+
+
+class StepDocument(Document, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
+    at: datetime
+    source: str | None
+    target: str
+    by: str
+    round: int
+    note: str | None
+
+
+class WatchDocument(Document, frozen=True, kw_only=True):
+    """What is done about work elsewhere that no worker stays with."""
+
+    to: Literal["look", "end"]
+    every_s: float | None
+    at: datetime | None
+    said: str | None
+
+
+class FailureDocument(Document, frozen=True, kw_only=True):
+    step: str
+    type: str
+    message: str
+    traceback: str | UnsetType = UNSET
+
+
+class WaitDocument(Document, frozen=True, kw_only=True):
+    event: str | None
+    since: datetime
+    until: datetime | None
+    otherwise: Literal["undo", "go_on"]
+
+
+class MeterDocument(Document, frozen=True, kw_only=True):
+    name: str
+    done: int
+    total: int | None
+    at: datetime
+
+
+class EventDocument(Document, frozen=True, kw_only=True):
+    id: int
+    name: str | None
+    payload: JSON
+    by: str | None
+    at: datetime
+    taken_by: int | None
+
+
+class EntryDocument(Document, frozen=True, kw_only=True):
+    seq: int
+    at: datetime
+    claim: int
+    step: int
+    name: str
+    direction: Direction
+    mark: Mark
+    awaits: str | None
+    event: int | None
+    failure: FailureDocument | None
+    note: str | None
+
+
+class EarlierDocument(Document, frozen=True, kw_only=True):
+    number: int
+    entries: int
+    began_at: datetime
+    ended_at: datetime
+    failure: FailureDocument | None
+
+
+class FlightDocument(Document, frozen=True, kw_only=True):
+    flight: int
+    flying: bool
+    direction: Literal["do", "undo"]
+    step: int | None
+    steps: int | None
+    name: str | None
+    mark: Mark | None
+    waits_for: WaitDocument | None
+    working: Words
+    meters: Sequence[MeterDocument]
+    turn_back: str | None
+    crashes: int
+    failure: FailureDocument | None
+    trouble: FailureDocument | None
+    events: Sequence[EventDocument]
+    journal: Sequence[EntryDocument]
+    earlier: Sequence[EarlierDocument]
+
+
+class SagaDocument(Document, frozen=True, kw_only=True):
+    app: str
+    key: str
+    state: State
+    pruned_at: datetime | UnsetType = UNSET
+    saga: FlightDocument
+
+
+class JobDocument(Document, frozen=True, kw_only=True):
+    app: str
+    key: str
+    state: State
+    paused: bool
+    pool: str | None
+    pool_limit: int | None
+    queued: bool
+    round: int
+    claim: int
+    fails: int
+    timeouts: int
+    losses: int
+    priority: int
+    not_before: datetime | None
+    end_before: datetime | None
+    uncollected: bool
+    archived_at: datetime | None
+    pruned_at: datetime | None
+    handle: JSON
+    watch: WatchDocument | None
+    kwargs: Words
+    work_ids: Sequence[int | str] | UnsetType = UNSET
+    span: tuple[str, str] | UnsetType = UNSET
+    done: Sequence[str] | UnsetType = UNSET
+    saga: FlightDocument | UnsetType = UNSET
+    submissions: Sequence[str]
+    rounds: Sequence[RoundDocument]
+    history: Sequence[StepDocument]
+    record: Mapping[str, Any]
+    log: Sequence[str]
+    parents: Sequence[Related]
+    children: Sequence[Related]
+    half_of: Related | None
+    compensated_by: Related | None
+    compensates: Related | None
+    halves: Sequence[Related]
+
+
+class Alternative(Document, frozen=True, kw_only=True):
+    group: str
+    apps: Sequence[str]
+
+
+class SagaOf(Document, frozen=True, kw_only=True):
+    context: str | None
+    hooks: Sequence[str]
+
+
+class AppDocument(Document, frozen=True, kw_only=True):
+    """``chunks``, ``partitions``, ``policy`` and ``program`` are in the words of the definitions."""
+
+    app: str
+    job_type: str
+    job_id: str | None
+    identifiers: Mapping[str, str]
+    autofill_values: Mapping[str, Sequence[Any]]
+    chunks: Words | None
+    partitions: Words | None
+    parents: Sequence[Alternative]
+    children: Sequence[str]
+    policy: Words
+    runs: str | None
+    program: Mapping[str, str] | None
+    saga: SagaOf | None
+    origin: str
+    digest: str
+    version: str | None
+
+
+class CountedApp(AppDocument, frozen=True, kw_only=True):
+    """``counts``: how many of its jobs are in each state."""
+
+    counts: Mapping[State, int]
+
+
+class AllApps(Document, frozen=True, kw_only=True):
+    apps: Sequence[AppDocument]
+
+
+class SlotDocument(Document, frozen=True, kw_only=True):
+    app: str
+    key: str
+    state: State
+    since: datetime
+    worker: str | None
+
+
+class PoolDocument(Document, frozen=True, kw_only=True):
+    pool: str
+    pool_limit: int
+    pool_limit_min: int
+    queued: int
+    taken: int
+    slots: Sequence[SlotDocument]
+
+
+class WorkerDocument(Document, frozen=True, kw_only=True):
+    id: str
+    host: str
+    pid: int
+    queues: Sequence[str]
+    threads: int
+    code: str | None
+    started_at: datetime
+    lease_until: datetime
+    alive: bool
+    running: int
+    pools: Sequence[PoolDocument]

@@ -1,0 +1,142 @@
+"""The description of the calls (OpenAPI 3.1), made of the routes and of the types that they take and answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import msgspec
+
+from ops.console.exchange import JSON_TYPE, PROBLEM_TYPE, Problem
+from ops.console.gate import COOKIE
+from ops.console.route import Route, is_name
+
+Description = Mapping[str, Any]
+
+_REF = "#/components/schemas/{name}"
+#: What any call may come to, besides what it is for.
+_BAD, _UNKNOWN_ASKER, _NOT_FOR_YOU, _AWAY, _FULL = 400, 401, 403, 404, 503
+_REFUSED = 422
+
+
+def described(routes: Sequence[Route]) -> Description:
+    kinds = [*_kinds(routes)]
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    known = dict(zip(map(_key, kinds), schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, known, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Sluice",
+            "version": _version(),
+            "description": "What a message or a command does, for whoever speaks HTTP.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+            },
+        },
+        "security": [{}, {"token": []}, {"session": []}],
+    }
+
+
+def _kinds(routes: Sequence[Route]) -> Iterator[Any]:
+    """Each type once, whatever it is written like."""
+    yield Problem
+    seen = {_key(Problem)}
+    for route in routes:
+        for kind in (route.query, route.body, route.answers):
+            if _key(kind) not in seen:
+                seen.add(_key(kind))
+                yield kind
+
+
+def _key(kind: Any) -> str:
+    return f"{getattr(kind, '__module__', '')}.{kind!r}"
+
+
+def _operation(route: Route, known: Mapping[str, Any], components: Description) -> Description:
+    told: dict[str, Any] = {
+        "operationId": _id(route),
+        "summary": route.summary,
+        "tags": [route.parts[1] if len(route.parts) > 1 else route.parts[0]],
+        "parameters": [*_in_path(route), *_in_query(route, known, components)],
+        "responses": _responses(route, known),
+    }
+    if route.method == "POST":
+        schema = known[_key(route.body)]
+        told["requestBody"] = {"required": True, "content": {JSON_TYPE: {"schema": schema}}}
+    if route.role is None:
+        told["security"] = [{}]
+    return told
+
+
+def _id(route: Route) -> str:
+    """No two calls have the same."""
+    words = [part.strip("{}") if is_name(part) else part for part in route.parts if part != "api"]
+    return "_".join([route.method.lower(), *words]).replace(".", "_").replace("-", "_")
+
+
+def _in_path(route: Route) -> Iterator[Description]:
+    for part in route.parts:
+        if is_name(part):
+            name = part.strip("{}")
+            # Of these words none is empty.
+            schema: dict[str, Any] = {"type": "string", "minLength": 1}
+            if name in route.words:
+                schema["enum"] = [*route.words[name]]
+            yield {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _in_query(route: Route, known: Mapping[str, Any], components: Description) -> Iterator[Description]:
+    """The fields of the type, each by itself."""
+    whole = components[known[_key(route.query)]["$ref"].rpartition("/")[2]]
+    for name, schema in whole["properties"].items():
+        yield {
+            "name": name,
+            "in": "query",
+            "required": name in whole["required"],
+            "schema": _without_null(schema),
+        }
+
+
+def _without_null(schema: Description) -> dict[str, Any]:
+    """A word that is not said is left out; there is no other way to say nothing."""
+    kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
+    words = {word: value for word, value in schema.items() if word not in ("anyOf", "default")}
+    return words | (kinds[0] if len(kinds) == 1 else {})
+
+
+def _responses(route: Route, known: Mapping[str, Any]) -> Description:
+    told: dict[str, Any] = {
+        str(route.status.value): {
+            "description": route.summary,
+            "content": {route.kind: {"schema": known[_key(route.answers)]}},
+        }
+    }
+    problem = {"content": {PROBLEM_TYPE: {"schema": known[_key(Problem)]}}}
+    for status, words in _problems(route):
+        told[str(status)] = {"description": words, **problem}
+    return told
+
+
+def _problems(route: Route) -> Iterator[tuple[int, str]]:
+    yield _BAD, "What was sent is not what the call takes"
+    yield _UNKNOWN_ASKER, "The token is missing, or is another"
+    yield _NOT_FOR_YOU, "The role may not do this, or a page of another origin asks"
+    yield _AWAY, "There is nothing of that name"
+    if route.method != "GET":
+        yield 415, f"What is asked has to be {JSON_TYPE}"
+        yield _REFUSED, "It cannot be done as it stands"
+    yield _FULL, "The ledger does not answer, or all places are taken"
+
+
+def _version() -> str:
+    try:
+        return version("sluice")
+    except PackageNotFoundError:
+        return "0"
