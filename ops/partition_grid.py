@@ -5,9 +5,10 @@ a table with longer partitions one stands in several columns, and of one with sh
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from jobs.calendar import UNITS, Calendar, Span, Unit
 from jobs.catalogue import Catalogue
@@ -40,6 +41,10 @@ LEGEND: Mapping[str, str] = {
 }
 
 
+class BadWindow(BadRequest):
+    """What says from where to where does not."""
+
+
 class Line(Struct, frozen=True):
     """``app`` fills the table, or nobody here does. A sign a column."""
 
@@ -62,7 +67,7 @@ class Grid(Struct, frozen=True, kw_only=True):
 
 
 def grid(tx: Tx, catalogue: Catalogue, first: str | None, last: str | None) -> Grid:
-    """Without a beginning or an end it shows what was made last. BadRequest for what is no partition."""
+    """Without a beginning or an end it shows what was made last. BadWindow for what is no partition."""
     tables = [*tables_of(catalogue)]
     unit = _unit(tables)
     window = _window(tx, tables, unit, first, last) if unit else None
@@ -71,7 +76,7 @@ def grid(tx: Tx, catalogue: Catalogue, first: str | None, last: str | None) -> G
     calendar = Calendar(unit)
     columns_max = max(min(COLUMNS_MAX, CELLS_MAX // len(tables)), 10)
     along = axis([_row(_any_of(tables, unit), window)], columns_max)
-    strips = [strip(_row(table, window), along) for table in tables]
+    strips = [*_strips([_row(table, window) for table in tables], along)]
     bands = [_band(each) for each in strips]
     counted = coverage.cells(tx, bands)
     return Grid(
@@ -105,17 +110,15 @@ def _window(
     start_s = None if first is None else _start_s(first)[0]
     end_s = None if last is None else _start_s(last)[1]
     if end_s is None:
-        found = coverage.extents(tx, [Place(table.name, table.version) for table in tables])
-        ends = [
-            table.calendar.start_s(found[table.name].span.last + 1) for table in tables if table.name in found
-        ]
+        found = coverage.lasts(tx, [Place(table.name, table.version) for table in tables])
+        ends = [table.calendar.start_s(found[table.name] + 1) for table in tables if table.name in found]
         if not ends and start_s is None:
             return None
         end_s = max([*ends, *([start_s + 1] if start_s is not None else [])])
     if start_s is None:
         start_s = calendar.start_s(calendar.at(end_s - 1) - COLUMNS + 1)
     if start_s >= end_s:
-        raise BadRequest(f"{first} is not before {last}.", advice="Give the first partition, then the last.")
+        raise BadWindow(f"{first} is not before {last}.", advice="Give the first partition, then the last.")
     return start_s, end_s
 
 
@@ -128,7 +131,7 @@ def _start_s(text: str) -> tuple[int, int]:
         except ValueError:
             continue
         return calendar.start_s(partition), calendar.start_s(partition + 1)
-    raise BadRequest(
+    raise BadWindow(
         f"{text!r} is no partition.", advice="Write it like 2024-04-01, 2024-04-01-13 or 2024-04."
     )
 
@@ -137,6 +140,15 @@ def _row(table: TableOf, window: tuple[int, int]) -> Row:
     start_s, end_s = window
     span = Span(table.calendar.at(start_s), table.calendar.at(end_s - 1))
     return Row(table.name, Place(table.name, table.version), table.calendar, span)
+
+
+def _strips(rows: Iterable[Row], along: Axis) -> Iterator[Strip]:
+    """Rows that are counted alike are cut alike, and that is done once."""
+    known: dict[Calendar, Strip] = {}
+    for row in rows:
+        if row.calendar not in known:
+            known[row.calendar] = strip(row, along)
+        yield replace(known[row.calendar], row=row)
 
 
 def _band(strip: Strip) -> Band:

@@ -12,20 +12,23 @@ from ledger.connection import Tx, arrays
 from ledger.reads.partitions import Place
 
 #: So many partitions of a table are counted; beyond that it is told by those looked at in so many stretches.
-EXACT_MAX, PROBES = 2000, 200
+EXACT_MAX, PROBES = 500, 40
 _NEAR = 5
 
 _GIVEN = "unnest(%(places)s::text[], %(versions)s::text[]) AS given (place, version)"
 _OF_TABLE = "partition.place = given.place AND partition.version = given.version"
+# The least and the greatest are one row of the index each.
 _ENDS = f"""
 SELECT given.place,
        (SELECT min(partition) FROM partition WHERE {_OF_TABLE}) AS first,
        (SELECT max(partition) FROM partition WHERE {_OF_TABLE}) AS last,
-       (SELECT count(*) FILTER (WHERE done) FROM (
-            SELECT done_at IS NOT NULL AS done FROM partition WHERE {_OF_TABLE} LIMIT %(look_max)s) looked) AS there,
-       (SELECT count(*) FROM (
-            SELECT 1 FROM partition WHERE {_OF_TABLE} LIMIT %(look_max)s) looked) = %(look_max)s AS about
-FROM {_GIVEN}
+       near.there, near.looked_at = %(look_max)s AS about
+FROM {_GIVEN} CROSS JOIN LATERAL (
+    SELECT count(done_at) AS there, count(*) AS looked_at FROM (
+        SELECT done_at FROM partition WHERE {_OF_TABLE} LIMIT %(look_max)s) looked) near
+"""
+_LASTS = f"""
+SELECT given.place, (SELECT max(partition) FROM partition WHERE {_OF_TABLE}) FROM {_GIVEN}
 """
 _PROBE = f"""
 SELECT stretch.place, sum(near.there * (stretch.behind - stretch.first) / greatest(CASE
@@ -45,15 +48,18 @@ FROM (
 GROUP BY stretch.place
 """
 # What is there has succeeded, whoever made it; of the rest the state of whose it is says how it stands.
+# The cuts are read once a band, and not once a partition; and of what is there nobody looks at the job.
 _CELLS = f"""
-SELECT given.row, width_bucket(partition.partition, given.begins) - 1,
-       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
-FROM (
+WITH given AS MATERIALIZED (
     SELECT row - 1 AS row, place, version, first, last, begins::int[] AS begins
     FROM unnest(%(places)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[], %(begins)s::text[])
-         WITH ORDINALITY AS given (place, version, first, last, begins, row)) given
+         WITH ORDINALITY AS given (place, version, first, last, begins, row)
+)
+SELECT given.row, width_bucket(partition.partition, given.begins) - 1,
+       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
+FROM given
      JOIN partition ON {_OF_TABLE} AND partition.partition BETWEEN given.first AND given.last
-     LEFT JOIN job ON job.id = partition.job AND partition.done_at IS NULL
+     LEFT JOIN job ON job.id = CASE WHEN partition.done_at IS NULL THEN partition.job END
 WHERE partition.done_at IS NOT NULL OR job.state IS NOT NULL
 GROUP BY 1, 2, 3
 """
@@ -109,6 +115,12 @@ def extents(tx: Tx, places: Sequence[Place]) -> dict[str, Extent]:
         table: Extent(span=span, there=round(estimates[table]) if table in estimates else there, about=about)
         for table, (span, there, about) in ends.items()
     }
+
+
+def lasts(tx: Tx, places: Sequence[Place]) -> dict[str, int]:
+    """The last partition of each table, likewise."""
+    rows = tx.rows(_LASTS, **arrays(places, "places", "versions"))
+    return {table: last for table, last in rows if last is not None}
 
 
 def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:

@@ -2,7 +2,7 @@
 
 A small one is counted. Of a larger one the range of its jobs' ids is cut into equal stretches, and the first few that
 it wants in each are looked at along the primary key of ``wants``: how dense they lie says how many there are in the
-stretch, and the first of them says in which state. Where it wants all ids of its range, as most do, how many there are
+stretch, and one of these says in which state. Where it wants all ids of its range, as most do, how many there are
 is exact.
 """
 
@@ -28,25 +28,33 @@ FROM unnest(%(numbers)s::bigint[]) AS asked (number)
      JOIN job ON job.id = wanted.job
 GROUP BY asked.number, job.state
 """
+# The state is that of one at some place in the stretch, always the same one: of jobs that were made in turns every
+# first of a stretch may be of one kind.
 # So many successes in so many tries: the last one is no chance, for there the count was ended.
 _DENSE = f"({_NEAR} - 1.0) / (near.last - stretch.first) * (stretch.behind - stretch.first)"
 _PROBE = f"""
-SELECT stretch.number, job.state, sum(CASE WHEN near.found < {_NEAR} THEN near.found ELSE {_DENSE} END)::float8
-FROM (
-    SELECT number, low + (high + 1 - low) * step / %(probes)s AS first,
-           low + (high + 1 - low) * (step + 1) / %(probes)s AS behind
+WITH ends AS MATERIALIZED (
+    SELECT number, (SELECT min(job) FROM wants WHERE submission = number) AS low,
+           (SELECT max(job) FROM wants WHERE submission = number) + 1 AS high
     FROM unnest(%(numbers)s::bigint[]) AS asked (number)
-         CROSS JOIN LATERAL (
-             SELECT (SELECT min(job) FROM wants WHERE submission = number) AS low,
-                    (SELECT max(job) FROM wants WHERE submission = number) AS high) ends
-         CROSS JOIN generate_series(0, %(probes)s - 1) step) stretch
+), stretch AS MATERIALIZED (
+    SELECT number, low + (high - low) * step / %(probes)s AS first,
+           low + (high - low) * (step + 1) / %(probes)s AS behind, hashint4(step) & 1073741823 AS chance
+    FROM ends CROSS JOIN generate_series(0, %(probes)s - 1) step
+)
+SELECT stretch.number, job.state, sum(CASE WHEN near.found < {_NEAR} THEN near.found ELSE {_DENSE} END)::float8
+FROM stretch
     CROSS JOIN LATERAL (
         SELECT count(*) AS found, min(job) AS next, max(job) AS last FROM (
             SELECT wants.job FROM wants
             WHERE wants.submission = stretch.number AND wants.job >= stretch.first AND wants.job < stretch.behind
             ORDER BY wants.job LIMIT {_NEAR}) looked) near
-    JOIN job ON job.id = near.next
-GROUP BY stretch.number, job.state
+    CROSS JOIN LATERAL (
+        SELECT min(wants.job) AS job FROM wants
+        WHERE wants.submission = stretch.number AND wants.job < stretch.behind
+          AND wants.job >= stretch.first + chance %% greatest(stretch.behind - stretch.first, 1)) other
+    JOIN job ON job.id = coalesce(other.job, near.next)
+GROUP BY 1, 2
 """
 
 

@@ -5,9 +5,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from jobs.errors import BadRequest
 from jobs.states import State
 from ledger.reads import finding
 from ledger.reads.listing import Listed
+from ops.console.exchange import Unreadable
 from ops.console.office import Office
 from ops.console.paging import Limit
 from ops.console.route import Asked, Nothing, Route
@@ -55,7 +57,10 @@ def jobs(office: Office, asked: Asked[Sought, Nothing]) -> Jobs:
     wanted = finding.Wanted(
         app=query.app, states=query.state, key=query.key, submission=query.submission, limit=query.limit
     )
-    page = office.ask(lambda tx: finding.page(tx, wanted, query.after))
+    try:
+        page = office.ask(lambda tx: finding.page(tx, wanted, query.after))
+    except BadRequest as error:
+        raise Unreadable(error.what, advice=error.advice) from None
     return Jobs([_told(each) for each in page.jobs], page.next)
 
 

@@ -20,7 +20,7 @@ from ops.console.exchange import Unreadable
 from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
-from ops.partition_grid import Grid, grid
+from ops.partition_grid import BadWindow, Grid, grid
 
 #: Of partitions that were said to be there the audit names so many.
 TOLD_MAX = 20
@@ -94,7 +94,10 @@ def partitions(office: Office, _: Asked[Nothing, Nothing]) -> Tables:
 
 def side_by_side(office: Office, asked: Asked[Window, Nothing]) -> Grid:
     query = asked.query
-    return office.ask(lambda tx: grid(tx, _catalogue(office, tx, query.branch), query.first, query.last))
+    try:
+        return office.ask(lambda tx: grid(tx, _catalogue(office, tx, query.branch), query.first, query.last))
+    except BadWindow as error:
+        raise Unreadable(error.what, advice=error.advice) from None
 
 
 def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
