@@ -54,3 +54,138 @@ def test_an_app_is_told_with_how_many_jobs_it_has(caller: Caller, stocked: Typis
     assert found.pop("counts") == {"succeeded": 2}
     assert found == stocked.asks("apps", "show", "fetch")
     assert "fetch" in names(caller.reads("/api/apps")["apps"], "app")
+
+
+def test_the_graph_of_the_apps_is_drawn_once(caller: Caller) -> None:
+    told = caller.gets("/api/graph")
+    drawn = {each["name"]: each for each in told.document["apps"]}
+    assert drawn["fetch"]["keyed_by"] == "template"
+    assert drawn["staging"]["keyed_by"] == "partition"
+    assert drawn["fetch"]["x"] < drawn["report"]["x"] < drawn["publish"]["x"]
+    needs = {(each["parent"], each["child"]): each["path"] for each in told.document["needs"]}
+    assert needs["fetch", "report"].startswith("M")
+    assert all(0 <= each["x"] <= told.document["width"] - each["width"] for each in drawn.values())
+    again = caller.gets("/api/graph", If_None_Match=told.headers["ETag"])
+    assert (again.status, again.body) == (304, b"")
+
+
+def test_a_jobs_relatives_are_drawn(caller: Caller) -> None:
+    found = caller.reads("/api/jobs/report/2026-11-20/graph")
+    assert found["focus"] == "report/20261120"
+    assert {(each["app"], each["state"]) for each in found["jobs"]} == {
+        ("fetch", "succeeded"),
+        ("report", "succeeded"),
+        ("publish", "failed"),
+    }
+
+
+def test_what_a_round_printed_is_shown_and_kept(caller: Caller) -> None:
+    rounds = caller.reads("/api/jobs/publish/2026-11-20")["rounds"]
+    path = f"/api/jobs/publish/2026-11-20/rounds/{rounds[0]['claim']}/output"
+    told = caller.gets(path)
+    assert (told.body, told.headers["Content-Type"]) == (b"trying\n", "text/plain; charset=utf-8")
+    kept = caller.gets(f"{path}?download")
+    assert kept.body == b"trying\n"
+    assert kept.headers["Content-Disposition"].startswith("attachment; ")
+    assert caller.gets("/api/jobs/publish/2026-11-20/rounds/999/output").status == 404
+
+
+def test_what_was_stored_whole_is_given_out_whole(caller: Caller, stocked: Typist) -> None:
+    """Of a large output the ledger has the two ends."""
+    stocked.apps("loud.json", {"loud": {"job_id": "{n}", "bash_cmd": "seq 1 100000", "keep_output": True}})
+    sources = {"SLUICE_APPS": "loud.json"}
+    assert stocked.types("run", "loud", "1", **sources).code == 0
+    path = "/api/jobs/loud/1/rounds/1/output"
+    text = "".join(f"{n}\n" for n in range(1, 100_001)).encode()
+    assert caller.gets(f"{path}?download").body == text
+    assert len(caller.gets(path).body) < len(text)
+
+
+def test_tables_stand_side_by_side(caller: Caller) -> None:
+    tables = {each["table"]: each for each in caller.reads("/api/partitions")["tables"]}
+    assert tables["joined"] == {
+        "table": "joined",
+        "app": "joined",
+        "unit": "day",
+        "first": "2024-04-01",
+        "last": "2024-04-02",
+        "landed": 2,
+        "about": False,
+    }
+    assert tables["events"]["app"] is None
+    grid = caller.reads("/api/partitions/grid?from=2024-03-30&to=2024-04-08")
+    assert grid["columns"][0] == "2024-03-30"
+    assert {each["table"]: each["cells"] for each in grid["rows"]} == {
+        "events": "..sssssss.",
+        "staging": "ssss......",
+        "grouped": "..ss......",
+        "joined": "..ss......",
+    }
+    assert (grid["legend"]["s"], grid["jobs"]) == ("succeeded", {"succeeded": 15})
+    last = caller.reads("/api/partitions/grid")
+    assert (len(last["columns"]), last["columns"][-1]) == (100, "2024-04-07")
+    assert {len(each["cells"]) for each in last["rows"]} == {100}
+    assert caller.reads("/api/partitions/grid?from=2024-03&to=2024-03")["columns"][-1] == "2024-03-31"
+
+
+@pytest.mark.parametrize("query", ["from=soon", "to=2024-13-01", "from=2024-04-02&to=2024-04-01", "since=1"])
+def test_what_is_no_stretch_of_time_is_refused(query: str, caller: Caller) -> None:
+    assert caller.gets(f"/api/partitions/grid?{query}").status == 400
+
+
+def test_whose_a_partition_is(caller: Caller) -> None:
+    made = caller.reads("/api/partitions/cell?table=joined&partition=2024-04-01")
+    assert (made["app"], made["state"], made["there"]) == ("joined", "succeeded", True)
+    landed = caller.reads("/api/partitions/cell?table=events&partition=2024-04-01")
+    assert (landed["app"], landed["there"]) == (None, True)
+    nobodys = caller.reads("/api/partitions/cell?table=joined&partition=2030-01-01")
+    assert (nobodys["app"], nobodys["there"], nobodys["since"]) == (None, False, None)
+    assert caller.gets("/api/partitions/cell?table=joined&partition=April").status == 400
+    assert caller.gets("/api/partitions/cell?table=none&partition=2024-04-01").status == 404
+
+
+def test_how_far_submissions_are(caller: Caller) -> None:
+    found = caller.reads("/api/submissions?state=failed&state=succeeded&app=publish")
+    assert names(found["submissions"], "id") == ["first"]
+    progress = {"total": 4, "ended": 4, "failed": 1, "about": False}
+    assert found["submissions"][0]["progress"] == progress
+    whole = caller.reads("/api/submissions/first")
+    assert (whole["user"], whole["jobs"]) == ("ana", {"succeeded": 3, "failed": 1})
+    assert whole["request"]["key"] == "2026-11-20"
+    assert caller.gets("/api/submissions/none").status == 404
+    first = caller.reads("/api/submissions?limit=1")
+    second = caller.reads(f"/api/submissions?limit=1&after={first['next']}")
+    assert first["submissions"] != second["submissions"]
+    assert caller.gets("/api/submissions?after=elsewhere").status == 400
+
+
+def test_a_saga_that_waits_and_a_schedule_that_comes(caller: Caller) -> None:
+    (saga,) = caller.reads("/api/sagas")["sagas"]
+    assert (saga["app"], saga["key"], saga["name"], saga["event"]) == ("order", "41", "Ask", "approved")
+    (schedule,) = caller.reads("/api/schedules")["schedules"]
+    assert len(schedule["coming"]) == 3
+    assert all(due.endswith("T02:00:00Z") for due in schedule["coming"])
+
+
+def test_jobs_are_found(caller: Caller) -> None:
+    found = caller.reads("/api/jobs?app=fetch&state=succeeded&limit=1")
+    more = caller.reads(f"/api/jobs?app=fetch&state=succeeded&limit=1&after={found['next']}")
+    assert {each["key"] for each in [*found["jobs"], *more["jobs"]]} == {"20261120_graz", "20261120_oslo"}
+    assert names(caller.reads("/api/jobs?key=4")["jobs"], "key") == ["41"]
+    assert caller.gets("/api/jobs?after=elsewhere").status == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/apps/none",
+        "/api/jobs/report/20200101",
+        "/api/jobs/report/20200101/graph",
+        "/api/jobs/report/20200101/saga",
+        "/api/jobs/none/1/why",
+        "/api/none",
+    ],
+)
+def test_what_is_not_there_is_told_as_a_problem(path: str, caller: Caller) -> None:
+    told = caller.gets(path)
+    assert (told.status, told.headers["Content-Type"]) == (404, "application/problem+json")
