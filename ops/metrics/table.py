@@ -1,0 +1,17 @@
+"""The metrics as a table of docs/observe.md."""
+
+from collections.abc import Iterator
+
+from ops.metrics.families import FAMILIES
+
+
+def table() -> str:
+    return "\n".join(_rows()) + "\n"
+
+
+def _rows() -> Iterator[str]:
+    yield "| metric | kind | labels | what it says |"
+    yield "|---|---|---|---|"
+    for family in FAMILIES:
+        labels = ", ".join(f"`{label}`" for label in family.labels)
+        yield f"| `{family.name}` | {family.kind} | {labels} | {family.says} |"

@@ -1,0 +1,62 @@
+"""docs/observe.md says of metrics, fields, variables and spans what the code has."""
+
+import re
+from pathlib import Path
+
+from actors.lineage import post
+from actors.settings import read_settings
+from jobs.subject import Subject
+from ledger.reads.metrics import REPAIRS
+from ledger.reads.origins import PARENTS_MAX
+from ops.metrics.table import table
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "observe.md").read_text()
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_the_table_of_metrics_is_made_from_the_code() -> None:
+    assert table() in PAGE
+
+
+def test_all_kinds_of_repairs_are_named() -> None:
+    assert [kind for kind in REPAIRS if f"`{kind}`" not in section("Metrics")] == []
+
+
+def test_fields_of_the_log_are_those_that_there_are() -> None:
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", section("Logs"), re.MULTILINE)
+    assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == [*Subject.__struct_fields__]
+
+
+def test_variables_are_read(tmp_path: Path) -> None:
+    given = {
+        "SLUICE_LINEAGE_URL": "http://somewhere",
+        "SLUICE_LINEAGE_TOKEN": "t",
+        "SLUICE_LINEAGE_NAMESPACE": "n",
+        "SLUICE_LINEAGE_TABLES": "s3://w",
+        "SLUICE_TRACE": "on",
+        "SLUICE_LOG": "json",
+    }
+    assert set(re.findall(r"SLUICE_(?:LINEAGE|TRACE|LOG)\w*", PAGE)) == {*given}
+    found = read_settings(given, folder=tmp_path)
+    assert found.lineage is not None
+    assert (found.trace, found.log, found.lineage.jobs, found.lineage.tables) == (True, "json", "n", "s3://w")
+
+
+def test_spans_and_attributes_are_those_that_are_sent() -> None:
+    code = "".join((ROOT / "actors" / name).read_text() for name in ("tracing.py", "sending.py"))
+    attributes = set(re.findall(r"`((?:messaging|sluice)\.[\w.]+)`", section("Traces")))
+    of_jobs = {"sluice.app", "sluice.key"}
+    assert {name for name in attributes - of_jobs if f'"{name}"' not in code} == set()
+    assert set(re.findall(r'"(sluice\.[a-z_]+)"', code)) <= attributes
+    assert f"{PARENTS_MAX} at the most" in section("Traces")
+
+
+def test_bounds_of_lineage_are_those_that_hold() -> None:
+    assert post.WAITING_MAX == 1000
+    assert "a queue of a thousand" in section("Lineage")
+    assert len(post.PAUSES_S) + 1 == 3
+    assert "after three tries" in section("Lineage")
