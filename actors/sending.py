@@ -41,10 +41,19 @@ def sending(wanted: Sequence[Submission], *, within: str | None = None) -> Itera
         kind=api.SpanKind.PRODUCER,
         attributes=attributes,
     ) as span:
-        here = span.get_span_context()
-        sampled = bool(here.trace_flags.sampled)
-        written = str(Place(here.trace_id, here.span_id, sampled)) if here.is_valid else within
+        written = _place_of(span) or within
         yield [_within(each, written) for each in wanted]
+
+
+def current_place() -> str | None:
+    """The span that this thread is in, for what is submitted without one of its own; None where it is in none."""
+    api: Any = sys.modules.get("opentelemetry.trace")
+    return _place_of(api.get_current_span()) if api else None
+
+
+def _place_of(span: Any) -> str | None:
+    here = span.get_span_context()
+    return str(Place(here.trace_id, here.span_id, bool(here.trace_flags.sampled))) if here.is_valid else None
 
 
 def _within(submission: Submission, place: str | None) -> Submission:

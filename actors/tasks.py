@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from actors.asked import sound
+from actors.sending import current_place
 from jobs.app import App
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
@@ -211,7 +212,14 @@ class Tasks:
         given = tuple(key for key in keys if key is not None)
         policy = {"archive": "manual", **task.policy}
         checked = sound(
-            Submission(app=self.app, id=id_, kwargs=task.kwargs, policy=policy, keys=given or None)
+            Submission(
+                app=self.app,
+                id=id_,
+                kwargs=task.kwargs,
+                policy=policy,
+                keys=given or None,
+                traceparent=current_place(),
+            )
         )
         return msgspec.structs.replace(checked, keys=None)
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,20 @@ from opentelemetry.semconv._incubating.attributes import messaging_attributes as
 
 from actors.assembly import onlookers
 from actors.client import Client
+from actors.onlooker import Sight
 from actors.settings import Settings, read_settings
+from actors.tasks import NewTask, Tasks
 from actors.tracing import Tracing
 from jobs.errors import BadSetting
 from jobs.submission import Submission
+from jobs.traceparent import of_submission, read_traceparent
+from ledger.claims import Claimed
+from ledger.reads.origins import Origin, Planned
+from tests.live.collector import collecting
 from tests.world import World
 
 ROOT = Path(__file__).parents[2]
+MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
 PLACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
@@ -56,9 +64,11 @@ def test_a_client_hands_on_the_span_that_it_is_in(world: World) -> None:
     with trace.use_span(trace.NonRecordingSpan(context)):
         client.submit(Submission(app="a", key="1"))
         client.submit(Submission(app="a", key="2", traceparent=PLACE))
+        Tasks(world.ledger, lambda _: None, "a", world.catalogue).open_many([NewTask(key="9")])
     client.submit(Submission(app="a", key="3"))
     Client(world.ledger, world.queue.extend, within=PLACE).submit(Submission(app="a", key="4"))
-    assert kept(world) == [f"00-{1:032x}-{2:016x}-01", PLACE, None, PLACE]
+    here = f"00-{1:032x}-{2:016x}-01"
+    assert kept(world) == [here, PLACE, here, None, PLACE]
 
 
 def test_one_that_came_by_message_keeps_what_it_says_even_if_that_is_nonsense(world: World) -> None:
@@ -66,6 +76,32 @@ def test_one_that_came_by_message_keeps_what_it_says_even_if_that_is_nonsense(wo
     world.submit("a", traceparent=PLACE)
     world.submit("a", key="2", traceparent="nonsense")
     assert kept(world) == [PLACE, "nonsense"]
+
+
+def test_one_trace_is_sampled_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What begins it is told by another process than what follows, and both decide by its name."""
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
+    # The process's own provider stays what it is, for other tests.
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: None)
+    origins = [Origin(f"s{number}", "a", MOMENT) for number in range(40)]
+    sampled = set()
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        tracing = Tracing("memory")
+        for origin in origins:
+            run = tracing.run(Sight(job=Claimed(1, "a", "1", 0, 1, None, None, None, None), origin=origin))
+            place = read_traceparent(run.traceparent)
+            run.end(None)
+            assert place is not None
+            assert place.trace == of_submission(origin.submission, MOMENT, None).trace
+            tracing.planned(Planned(origin.submission, "a", MOMENT, planned_at=MOMENT))
+            if place.sampled:
+                sampled.add(f"{place.trace:032x}")
+        tracing.close()
+    assert 0 < len(sampled) < len(origins)
+    for name in ("plan planner", "execute a"):
+        assert {span.trace for span in collector.named(name)} == sampled
 
 
 def test_our_words_are_those_of_the_conventions() -> None:

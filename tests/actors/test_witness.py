@@ -1,0 +1,177 @@
+"""Who looks on is told what has happened, and can do no harm."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.assembly import stores
+from actors.meter import Count
+from actors.onlooker import Past, Sight
+from actors.running import Running
+from actors.settings import Settings
+from actors.witness import Witness
+from broker.messages import Ended, Executed, Plan
+from jobs.errors import Unreachable
+from jobs.job import Assignment
+from jobs.outcome import Ending, Outcome
+from jobs.states import State
+from ledger.happenings import What
+from ledger.reads.origins import Planned
+from tests.actors.bench import Bench
+from tests.world import World
+
+
+class Broken:
+    """Whatever it is told, it fails."""
+
+    def __getattr__(self, name: str) -> Any:
+        def fail(*_: object, **__: object) -> None:
+            raise ZeroDivisionError(name)
+
+        return fail
+
+
+class Scribe:
+    """Writes down what it is told."""
+
+    traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def run(self, sight: Sight) -> "Scribe":
+        origin = sight.origin.submission if sight.origin else "nobody"
+        after = [claim.number for claim, _ in sight.after]
+        self.told.append(f"run {sight.job.name} of {sight.parcel} for {origin} after {after}")
+        return self
+
+    def begin(self, assignment: Assignment) -> None:
+        self.told.append(f"begin {assignment.name}")
+
+    def end(self, outcome: Outcome | None) -> None:
+        self.told.append(f"end {outcome.ending if outcome else None}")
+
+    def recorded(self, sight: Sight, outcome: Outcome, *, refused: bool) -> None:
+        self.told.append(f"recorded {outcome.ending}{' in vain' if refused else ''}")
+
+    def lost(self, past: Past) -> None:
+        self.told.append(f"lost {past.stretch.app} claim {past.stretch.claim}")
+
+    def judged(self, past: Past) -> None:
+        self.told.append(f"judged {past.stretch.app} {past.stretch.ending}")
+
+    def planned(self, submission: Planned) -> None:
+        self.told.append(f"planned {submission.submission}: {submission.reason}")
+
+    def counts(self) -> Mapping[What, Count]:
+        return {}
+
+    def close(self) -> None:
+        self.told.append("closed")
+
+
+@pytest.fixture
+def bench(world: World, tmp_path: Path) -> Bench:
+    return Bench(world, tmp_path)
+
+
+def watched(bench: Bench, *onlookers: Any) -> Witness:
+    witness = Witness(bench.world.ledger, onlookers)
+    bench.running = Running(
+        bench.world.ledger,
+        lambda: bench.world.catalogue,
+        bench.holdings,
+        bench.worker,
+        bench.sent.extend,
+        stores=stores(Settings()),
+        witness=witness,
+    )
+    return witness
+
+
+def test_a_run_is_seen_from_its_claim_to_its_verdict(bench: Bench) -> None:
+    scribe = Scribe()
+    witness = watched(bench, scribe)
+    bench.world.submit("later", id="s")
+    bench.hint("later")
+    witness.handled(Plan(submissions=("s",)))
+    witness.close()
+    assert scribe.told == [
+        "run later/1 of 1 for s after []",
+        "begin later/1",
+        "end done",
+        "recorded done",
+        "judged later succeeded",
+        "planned s: None",
+        "closed",
+    ]
+
+
+def test_who_fails_at_everything_harms_nothing(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    witness = watched(bench, Broken())
+    bench.run("later")
+    assert bench.world.state("later/1") is State.SUCCEEDED
+    job = bench.world.known("later/1").id
+    for message in (Executed(jobs=(job,)), Ended(jobs=(job,)), Plan(submissions=("s",))):
+        witness.handled(message)
+    witness.close()
+    assert "those who look on are not told something" in caplog.text
+
+
+def test_a_ledger_that_cannot_be_asked_keeps_no_job_from_running(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    witness = watched(bench, scribe := Scribe())
+
+    def away(*_: object) -> None:
+        raise Unreachable("It is away.")
+
+    monkeypatch.setattr(witness, "_look_at", away)
+    bench.run("later")
+    assert bench.world.state("later/1") is State.SUCCEEDED
+    assert scribe.told[0] == "run later/1 of 1 for nobody after []"
+
+
+def test_a_run_that_was_lost_for_good_is_told_by_who_tells_its_children(world: World) -> None:
+    world.apps("a -> b", max_losses=0)
+    world.submit("a")
+    world.claim("a/1", worker=world.hire())
+    world.tick(after_s=60)
+    assert world.state("a/1") is State.FAILED
+    witness = Witness(world.ledger, [scribe := Scribe()])
+    witness.handled(Ended(jobs=(world.known("a/1").id,)))
+    assert scribe.told == ["lost a claim 1"]
+
+
+def test_a_run_is_told_with_those_that_it_comes_after_and_with_what_it_began_for(world: World) -> None:
+    world.apps("a -> c, b -> c")
+    world.submit("c", id="first")
+    world.submit("c", id="second")
+    world.finish("a")
+    world.finish("b")
+    claimed = world.claim("c/1")
+    assert claimed is not None
+    witness = Witness(world.ledger, [scribe := Scribe()])
+    subjects = witness.take_up([claimed])
+    assert subjects[claimed.right].submission == "first"
+    with witness.at(claimed.right, subjects[claimed.right]) as scene:
+        scene.outcome = Outcome(ending=Ending.ERROR)
+    assert scribe.told == ["run c/1 of 1 for first after [1, 1]", "end error"]
+
+
+def test_the_origin_of_a_run_stays_what_it_was_when_others_come_and_it_goes(world: World) -> None:
+    world.apps("a -> b", max_fails=1)
+    world.submit("a", id="first", push="wanted")
+    claimed = world.claim("a/1")
+    assert claimed is not None
+    world.submit("a", id="second", push="wanted")
+    world.cancel("first")
+    world.record(claimed, Ending.ERROR)
+    witness = Witness(world.ledger, [Scribe()])
+    assert witness.take_up([claimed])[claimed.right].submission == "first"
+    world.tick(after_s=1)
+    again = world.claim("a/1")
+    assert again is not None
+    assert witness.take_up([again])[again.right].submission == "second"
