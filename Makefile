@@ -1,6 +1,7 @@
 # make demo    a small pipeline on the embedded default, with a live display
 # make test    style, types and every test; sets up what they need
 # make lint    style and types alone
+# make site    the documentation as a site, in site/, to be read without a network
 # make lock    renew requirements.lock from pyproject.toml
 # make clean   remove what was made here, .venv included (not .sluice: that is somebody's ledger)
 #
@@ -24,11 +25,14 @@ lint: .venv/tested
 	@$(bin)/ruff format --quiet --check . || { echo "make lint: run .venv/bin/ruff format ." >&2; exit 1; }
 	@$(bin)/mypy --no-error-summary
 
+site: .venv/installed
+	@$(bin)/python -m ops.site
+
 lock: .venv/installed
 	@sh ops/setup/lock.sh
 
 clean:
-	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv: .venv/tested
@@ -42,4 +46,4 @@ clean:
 	@sh ops/setup/venv.sh testing
 	@touch $@
 
-.PHONY: demo test lint lock clean .venv
+.PHONY: demo test lint site lock clean .venv

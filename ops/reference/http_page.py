@@ -1,0 +1,45 @@
+"""``docs/http.md``: every call of the console, by its own table of routes."""
+
+from typing import Any
+
+import msgspec
+
+from ops.console.calls.routes import ROUTES
+from ops.console.route import Nothing, Route
+
+_HEAD = """# HTTP
+
+`sluice console` answers these at `http://127.0.0.1:8484`. What is asked and answered is JSON. An error is problem
+details (RFC 9457, `application/problem+json`) with an `advice`. A call that changes anything is of the type
+`application/json`, also where it has nothing to say.
+
+```sh
+curl -s localhost:8484/api/submissions -H 'Content-Type: application/json' \\
+     -d '{"app": "report", "key": "2026-11-20"}'
+```
+
+Where there is a token, it goes along as `Authorization: Bearer TOKEN`. *view* may look, *operate* may do. This page is
+made from the table of calls.
+
+| call | who | words | |
+|---|---|---|---|
+"""
+
+
+def page() -> str:
+    return _HEAD + "\n".join(map(_row, ROUTES)) + "\n"
+
+
+def _row(route: Route) -> str:
+    words = [*(f"`?{name}`" for name in _words(route.query)), *(f"`{name}`" for name in _words(route.body))]
+    who = "anybody" if route.role is None else route.role.name.lower()
+    return f"| `{route.method} {route.path}` | {who} | {' '.join(words)} | {route.summary} |".replace(
+        "  ", " "
+    )
+
+
+def _words(kind: Any) -> list[str]:
+    """The fields of what is taken; of what is not a struct nothing is told here."""
+    if kind is Nothing or not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return []
+    return [field.encode_name for field in msgspec.structs.fields(kind)]

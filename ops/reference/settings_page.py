@@ -1,0 +1,116 @@
+"""``docs/configuration.md``: every setting there is, as ``actors.settings`` asks for it."""
+
+from pathlib import Path
+
+from actors.found import Found
+from actors.settings import settings_of
+from jobs.durations import parse_duration_s
+from ops.times import span
+
+_HEAD = """# Configuration
+
+A setting comes from the command line (`--apps`, `--ledger`, `--broker`), else the environment, else `.env`, else
+`sluice.toml` in the folder where the command is started, where it is spelled in lower case without the prefix:
+
+```toml
+ledger_url = "postgresql://sluice:secret@db/sluice"
+apps = ["pipeline.py", "nightly"]
+lease = "30s"
+```
+
+`sluice doctor` says which settings were found and where, and which names are none. A wrong value is told with the
+variable, what was found, and an example. Times are `250ms`, `2s`, `10m`, `6h` or `1d`; sizes are `512MiB` or `2GiB`.
+This page is made from the code.
+
+| variable | without it | for example | |
+|---|---|---|---|
+"""
+
+_TAIL = """
+A job finds `SLUICE_APP`, `SLUICE_JOB`, `SLUICE_ROUND`, `SLUICE_CLAIM` and `SLUICE_TOKEN` in its environment where it is
+a process of its own, and no other of these: [job types](job-types.md).
+"""
+
+#: What each is for. A test holds the names to those that there are.
+WORDS = {
+    "SLUICE_APPS": "where the definitions are: files, folders, modules, `redis://…`",
+    "SLUICE_LEDGER_URL": "the Postgres that is the ledger",
+    "SLUICE_BROKER_URL": "`memory://`, `amqp://…`, `amqps://…`, `redis://…`, `rediss://…`",
+    "SLUICE_HOME": "what a machine keeps: the embedded Postgres, programs, blobs",
+    "SLUICE_LEASE": "how long a worker that says nothing keeps its jobs; it says so at a third of that",
+    "SLUICE_TICK": "how often is looked for what is due or lost",
+    "SLUICE_GRACE": "what a job has to end by itself when its worker is told to stop",
+    "SLUICE_LOG": "`text` or `json`",
+    "SLUICE_KEY_DELIMITER": "what parts the identifiers of a key",
+    "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "the key of apps that have none of their own",
+    "SLUICE_CODE_VERSION": "the version of your code, told with each round; the commit, in a checkout of git",
+    "SLUICE_QUEUE_TYPE": "of RabbitMQ: `quorum` or `classic`",
+    "SLUICE_BROKER_NAMESPACE": "how keys begin in Redis",
+    "SLUICE_BLOBS_URL": "where large outputs go, as fsspec names it",
+    "SLUICE_KEEP_HISTORY": "how long [what happened](retention.md) is kept; `off`: for ever",
+    "SLUICE_CONSOLE_TOKEN": "who has it may do anything by the console",
+    "SLUICE_CONSOLE_VIEW_TOKEN": "who has it may look at the console, and do nothing",
+    "SLUICE_PROGRAMS_DIR": "where [programs](programs.md) are kept that were fetched",
+    "SLUICE_PROGRAM_HOSTS": "the only hosts that programs may come from",
+    "SLUICE_PROGRAM_FETCH_TIMEOUT": "what fetching one may take",
+    "SLUICE_PROGRAM_SIZE": "how large an archive may be",
+    "SLUICE_PROGRAM_UNPACKED_SIZE": "how large it may be unpacked",
+}
+
+_UNSET = {
+    "SLUICE_APPS": "none",
+    "SLUICE_LEDGER_URL": "an embedded one",
+    "SLUICE_CODE_VERSION": "the commit, or none",
+    "SLUICE_BLOBS_URL": "under `SLUICE_HOME`",
+    "SLUICE_PROGRAMS_DIR": "under `SLUICE_HOME`",
+    "SLUICE_PROGRAM_HOSTS": "any",
+    "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "none",
+    "SLUICE_CONSOLE_TOKEN": "this machine alone",
+    "SLUICE_CONSOLE_VIEW_TOKEN": "none",
+}
+
+
+def page() -> str:
+    return _HEAD + "\n".join(_row(name) for name in known()) + "\n" + _TAIL
+
+
+def known() -> list[str]:
+    """The names of all settings, in the order in which they are read."""
+    return [*_asked().asked]
+
+
+def _asked() -> Found:
+    """As nobody has set anything, anywhere."""
+    found = Found({})
+    settings_of(found, folder=Path("/"))
+    return found
+
+
+def _row(name: str) -> str:
+    asked = _asked().asked[name]
+    default = _UNSET.get(name) or _default(asked.default, asked.example)
+    return f"| `{name}` | {default} | `{asked.example}` | {WORDS.get(name, '')} |"
+
+
+def _default(value: object, example: str) -> str:
+    if isinstance(value, float) and _is_duration(example):
+        return f"`{_short(value)}`"
+    if isinstance(value, int) and "iB" in example:
+        return f"`{value // 2**20}MiB`" if value < 2**30 else f"`{value // 2**30}GiB`"
+    return f"`{value}`"
+
+
+def _is_duration(example: str) -> bool:
+    try:
+        parse_duration_s(example)
+    except ValueError:
+        return False
+    return True
+
+
+def _short(seconds: float) -> str:
+    """As one would write it: ``15s``, ``90d``."""
+    for unit, length_s in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        if seconds >= length_s and seconds % length_s == 0:
+            return f"{seconds / length_s:.0f}{unit}"
+    return span(seconds)

@@ -1,0 +1,23 @@
+"""``python -m ops.site [FOLDER]``: make the site of the pages in ``docs``; in the folder ``site`` if not told."""
+
+import sys
+from pathlib import Path
+
+from ops.site.build import Broken, build
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    to = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site"
+    try:
+        made = build(ROOT, to)
+    except Broken as broken:
+        print(broken.what, broken.advice, sep="\n", file=sys.stderr)
+        return broken.exit_code
+    print(f"{len(made)} pages: {to / 'index.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

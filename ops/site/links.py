@@ -1,0 +1,97 @@
+"""Where the links of a page lead: to another page, to a file of ours that is shown beside them, or out of here.
+
+Pages and files are called by their paths from the root of the project.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from posixpath import normpath, relpath
+
+from msgspec import Struct
+
+from ops.site.page import Page, read_page
+
+#: What lies outside the pages is shown below this folder.
+SOURCES = "source"
+_OUT = ("http://", "https://", "mailto:")
+
+
+class Fault(Struct, frozen=True, order=True):
+    path: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}"
+
+
+class Target(Struct, frozen=True):
+    """A file, and a heading in it, if one is named."""
+
+    path: str
+    anchor: str
+
+
+def target(path: str, link: str) -> Target | None:
+    """What a link of this page is about; None where that is not ours."""
+    if link.startswith(_OUT):
+        return None
+    there, _, anchor = link.partition("#")
+    return Target(normpath(f"{PurePosixPath(path).parent}/{there}") if there else path, anchor)
+
+
+def place(path: str) -> str:
+    """Where a file is found in the site, from its top."""
+    inner = PurePosixPath(path)
+    if inner.parent == PurePosixPath("docs") and inner.suffix == ".md":
+        return f"{inner.stem}.html"
+    return f"{SOURCES}/{path}.html"
+
+
+def way(path: str, link: str) -> str:
+    """The link as it stands in the site, on this page."""
+    found = target(path, link)
+    if found is None:
+        return link
+    there = relpath(place(found.path), str(PurePosixPath(place(path)).parent))
+    return f"{there}#{found.anchor}" if found.anchor else there
+
+
+def faults(root: Path, pages: Mapping[str, Page]) -> Iterator[Fault]:
+    """Every link that leads nowhere."""
+    for path, page in pages.items():
+        for link in page.links:
+            found = target(path, link)
+            if found is not None and (what := _missing(root, pages, found)):
+                yield Fault(path, f"the link {link!r} leads nowhere: {what}")
+
+
+def beside(root: Path, pages: Mapping[str, Page]) -> dict[str, Page | None]:
+    """What the pages lead to outside themselves, and what that leads to: the page that it is, if it is one."""
+    found: dict[str, Page | None] = {}
+    left = [*pages.items()]
+    while left:
+        path, page = left.pop()
+        for link in page.links:
+            there = target(path, link)
+            if (
+                there is None
+                or there.path in pages
+                or there.path in found
+                or not (root / there.path).exists()
+            ):
+                continue
+            is_page = there.path.endswith(".md")
+            found[there.path] = read_page((root / there.path).read_text()) if is_page else None
+            left += [(there.path, read)] if (read := found[there.path]) else []
+    return dict(sorted(found.items()))
+
+
+def _missing(root: Path, pages: Mapping[str, Page], found: Target) -> str:
+    path = root / found.path
+    if not path.exists():
+        return "there is no such file"
+    if found.anchor and path.suffix == ".md":
+        page = pages.get(found.path) or read_page(path.read_text())
+        if found.anchor not in page.anchors:
+            return f"{found.path} has no heading #{found.anchor}"
+    return ""

@@ -1,0 +1,59 @@
+"""In which order the pages are read, from what one does first to what one looks up."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class Section(Struct, frozen=True):
+    title: str
+    pages: tuple[str, ...]
+
+
+SECTIONS = (
+    Section("Begin", ("index.md", "start.md", "ideas.md")),
+    Section(
+        "Key and run work",
+        ("keys.md", "tutorial.md", "chunks.md", "partitions.md", "programs.md", "sagas.md"),
+    ),
+    Section(
+        "Go further",
+        (
+            "schedules.md",
+            "rounds.md",
+            "job-types.md",
+            "branches.md",
+            "compensation.md",
+            "managers.md",
+            "feature-pipeline.md",
+        ),
+    ),
+    Section(
+        "Operate",
+        (
+            "console.md",
+            "deploy.md",
+            "observe.md",
+            "runbook.md",
+            "doctor.md",
+            "listing.md",
+            "retention.md",
+            "performance.md",
+        ),
+    ),
+    Section(
+        "Look up",
+        ("cli.md", "messages.md", "http.md", "configuration.md", "states.md"),
+    ),
+    Section("Understand", ("architecture.md", "ledger.md", "compare.md")),
+)
+
+
+def pages() -> list[str]:
+    return [page for section in SECTIONS for page in section.pages]
+
+
+def strangers(docs: Path) -> tuple[list[str], list[str]]:
+    """Pages that are in no section, and those of a section that are not there."""
+    there = {path.name for path in docs.glob("*.md")}
+    return sorted(there - set(pages())), [page for page in pages() if page not in there]
