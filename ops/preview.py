@@ -8,7 +8,7 @@ from typing import Any
 
 from jobs.freshness import is_fresh
 from jobs.gate import Gate, Need
-from jobs.masking import masked_kwargs
+from jobs.masking import masked, masked_kwargs
 from jobs.plan import PlannedJob
 from jobs.ref import JobName
 from jobs.states import State
@@ -57,6 +57,7 @@ class _Telling:
             "state": State.READY if self._may_run(job) else State.WAITING,
             "gates": [self._gate(job, gate) for gate in job.gates],
             **({"why": self._stale(job)} if job.name in self._found.stale else {}),
+            **_pool(job),
         }
 
     def satisfied(self, job: PlannedJob) -> dict[str, Any]:
@@ -101,6 +102,13 @@ class _Telling:
         is_due = (policy.start_after or self._now) <= self._now - longest
         is_open = partial(self._outlook.is_open, job)
         return is_due and (not job.gates or not all(any(map(is_open, gate.needs)) for gate in job.gates))
+
+
+def _pool(job: PlannedJob) -> dict[str, Any]:
+    """With which others it is counted, and how many of these may be at it at once."""
+    if job.pool is None or job.policy.concurrency is None:
+        return {}
+    return {"pool": masked(job.pool), "pool_limit": job.policy.concurrency.limit}
 
 
 def _lags_s(jobs: Iterable[PlannedJob]) -> dict[JobName, float]:

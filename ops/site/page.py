@@ -71,7 +71,9 @@ def styles() -> str:
     """Colours of code, by day and by night."""
     light = HtmlFormatter(style="friendly").get_style_defs(".code")
     dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    # What a command answers is no less to be read than what is typed.
+    answers = ".code .go { color: inherit; }"
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{answers}\n"
 
 
 def coloured(code: str, language: str) -> str:

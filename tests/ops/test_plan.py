@@ -148,3 +148,30 @@ def test_people_see_the_order_and_the_ledger_knows_the_time(desk: Typist) -> Non
         ["mail#1", "20260202", "waiting", "publish#1"],
         ["5", "jobs", "would", "run."],
     ]
+
+
+def test_jobs_that_take_turns_are_told_of(desk: Typist) -> None:
+    """By pools as they are when the jobs are planned, the submission's word on it included."""
+    words = {"job_id": "{date}_{shop}", "bash_cmd": "true", "autofill_values": {"shop": ["graz", "oslo"]}}
+    apps = {
+        "pull": words | {"identifiers": {"date": "date"}, "concurrency": {"key": "{shop}", "limit": 2}},
+        "push": words | {"identifiers": {"date": "date"}, "concurrency": {"pool": "till", "limit": 1}},
+        "free": {"job_id": "{n}", "bash_cmd": "true"},
+    }
+    apps["push"]["depends_on"] = {"app_name": ["pull"]}
+    desk.apps("pools.json", apps)
+    keys = ("20260201_graz", "20260201_oslo")
+    document = desk.asks("--apps", "pools.json", "plan", "push", *keys)
+    pools = {job["ref"]: (job["pool"], job["pool_limit"]) for job in document["jobs"]}
+    assert pools == {
+        "pull#1": ("pull:graz", 2),
+        "pull#2": ("pull:oslo", 2),
+        "push#1": ("pool till", 1),
+        "push#2": ("pool till", 1),
+    }
+    said = desk.types("--apps", "pools.json", "plan", "push", *keys).out
+    assert "pull#1: 2 at once in the pool of pull:graz" in said
+    assert "push#1-2: 1 at once in pool till" in said
+    limited = desk.asks("--apps", "pools.json", "plan", "push", keys[0], "--concurrency", "5")
+    assert {job["pool_limit"] for job in limited["jobs"]} == {5}
+    assert "pool" not in desk.asks("--apps", "pools.json", "plan", "free", "1")["jobs"][0]

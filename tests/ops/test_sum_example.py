@@ -84,3 +84,10 @@ def test_what_would_never_end_is_refused(desk_apart: Typist) -> None:
         _, err = program.communicate(timeout=60)
         assert program.returncode == 1
         assert re.search(why, err)
+
+
+@pytest.mark.parametrize("words", [(), ("10", "100"), ("ten", "100", "3"), ("1", "2", "3", "4")])
+def test_what_it_is_to_be_given(desk: Typist, words: tuple[str, ...]) -> None:
+    out, err = (sum_ := _started(desk, *words)).communicate(timeout=30)
+    assert (sum_.returncode, out) == (1, "")
+    assert err == "Give three whole numbers, m, n and p, like: python -m jobs.examples.sum 10 100 3\n"

@@ -59,5 +59,13 @@ def _parts(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (whole[start : start + size] for start in range(0, len(whole), size))
 
 
+def _numbers(words: Sequence[str]) -> tuple[int, int, int]:
+    try:
+        m, n, p = map(int, words)
+    except ValueError:
+        sys.exit("Give three whole numbers, m, n and p, like: python -m jobs.examples.sum 10 100 3")
+    return m, n, p
+
+
 if __name__ == "__main__":
-    print("The sum is", main(*map(int, sys.argv[1:4])))
+    print("The sum is", main(*_numbers(sys.argv[1:])))

@@ -1,14 +1,15 @@
 """``sluice plan``: what a submission would come to. It changes nothing; with --facts it needs no ledger."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from jobs.catalogue import Catalogue
+from jobs.pooling import spoken
 from jobs.selecting import select
 from jobs.states import State
 from jobs.submission import Submission
@@ -32,6 +33,8 @@ from planner.preview import preview
 
 #: Of those that nobody would ask for, so many of one kind are named one by one.
 NAMED_MAX = 3
+#: Of pools, which may be one for each customer, so many are told.
+POOLS_MAX = 5
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +125,7 @@ def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
         whole=whole,
     )
     yield Table(("job", "key", "state", "after"), list(rows), prose=True)
+    yield from _pools(document["jobs"])
     again = (job for job in document["jobs"] if "why" in job and "work_ids" not in job)
     yield from _told(again, "runs again", "why", "yellow", whole=whole)
     under_way = (job for job in document["waits_for"] if "table" not in job)
@@ -133,6 +137,18 @@ def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
     would = "1 job would run" if len(jobs) == 1 else f"{len(jobs)} jobs would run"
     known = f", about {span(document['estimated_s'])} of work" if "estimated_s" in document else ""
     yield Line(f"{would}{known}.", "bold")
+
+
+def _pools(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    """Which of them take turns. Each goes by the limit that it is planned with."""
+    refs: dict[tuple[str, int], list[str]] = {}
+    for job in jobs:
+        if "pool" in job:
+            refs.setdefault((job["pool"], job["pool_limit"]), []).append(job["ref"])
+    for (pool, limit), of in islice(refs.items(), POOLS_MAX):
+        yield Line(f"{_shortened(of)}: {limit} at once in {spoken(pool)}", "cyan")
+    if len(refs) > POOLS_MAX:
+        yield Line(f"… and {len(refs) - POOLS_MAX} more pools", "cyan")
 
 
 def _told(
