@@ -105,6 +105,18 @@ sluice freshness report --older-than 6h
 sluice workers                                   # who is there, and what they hold
 sluice workers --json
 """,
+    "demand": """
+sluice demand                                    # how many jobs there are to run at once, by app
+sluice demand fetch --horizon 2m --json
+""",
+    "autoscale": """
+sluice autoscale --queue fetch=1..4              # from one to four workers for it, on this machine
+sluice autoscale --queue fetch,clean=0..8 --queue report=1..1 --threads 2 --cool-down 5m
+""",
+    "metrics": """
+sluice metrics                                   # as Prometheus reads them
+sluice metrics --json
+""",
     "console": """
 sluice console                                   # at http://127.0.0.1:8484
 sluice console --listen 0.0.0.0:8484             # for others too, who need SLUICE_CONSOLE_TOKEN
@@ -150,6 +162,10 @@ sluice apps pause fetch clean --json
     "apps resume": """
 sluice apps resume publish
 sluice apps resume fetch clean --json
+""",
+    "deploy kubernetes": """
+sluice deploy kubernetes                         # manifests for the apps there are, into ./kubernetes
+sluice deploy kubernetes --output k8s --group light=fetch,clean --image shop:2026-11-20
 """,
     "saga show": """
 sluice saga show trip ann_LX318                  # its steps, done and undone

@@ -11,6 +11,7 @@ from ops.cli.parsing import Parser
 #: What the words that follow are. Whatever else it is there is nothing to complete it by.
 FILE, FOLDER, APP, SCHEDULE = "@file", "@folder", "@app", "@schedule"
 _FILES = frozenset({"FILE", "SOURCE"})
+_FOLDERS = frozenset({"FOLDER", "DIR"})
 _TARGETS = frozenset({"app", "of_app", "target"})
 
 
@@ -76,7 +77,7 @@ def _kind(action: argparse.Action, way: str) -> str:
         return " ".join(map(str, action.choices))
     if action.metavar in _FILES:
         return FILE
-    if action.metavar == "FOLDER":
+    if action.metavar in _FOLDERS:
         return FOLDER
     if way.startswith("schedules") and action.metavar == "ID":
         return SCHEDULE

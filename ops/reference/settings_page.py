@@ -50,6 +50,11 @@ WORDS = {
     "SLUICE_KEEP_HISTORY": "how long [what happened](retention.md) is kept; `off`: for ever",
     "SLUICE_CONSOLE_TOKEN": "who has it may do anything by the console",
     "SLUICE_CONSOLE_VIEW_TOKEN": "who has it may look at the console, and do nothing",
+    "SLUICE_TRACE": "`on` or `off`: tell OpenTelemetry what is done",
+    "SLUICE_LINEAGE_URL": "who is told, as OpenLineage, which partitions are made of which",
+    "SLUICE_LINEAGE_TOKEN": "the key of that server",
+    "SLUICE_LINEAGE_NAMESPACE": "the namespace of jobs there",
+    "SLUICE_LINEAGE_TABLES": "the namespace of tables there",
     "SLUICE_PROGRAMS_DIR": "where [programs](programs.md) are kept that were fetched",
     "SLUICE_PROGRAM_HOSTS": "the only hosts that programs may come from",
     "SLUICE_PROGRAM_FETCH_TIMEOUT": "what fetching one may take",
@@ -67,6 +72,9 @@ _UNSET = {
     "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "none",
     "SLUICE_CONSOLE_TOKEN": "this machine alone",
     "SLUICE_CONSOLE_VIEW_TOKEN": "none",
+    "SLUICE_LINEAGE_URL": "nobody",
+    "SLUICE_LINEAGE_TOKEN": "none",
+    "SLUICE_LINEAGE_TABLES": "that of jobs",
 }
 
 
