@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 
 from tests.browser import chromium
 from tests.console.visitor import WIDE, Visitor
@@ -47,10 +47,17 @@ def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield found
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser, console: Console) -> Iterator[BrowserContext]:
+    """What pages of one browser share: the files that they have fetched, say."""
+    with context_at(browser, console.address) as found:
+        yield found
+
+
 @pytest.fixture
-def visitor(browser: Browser, console: Console) -> Iterator[Visitor]:
+def visitor(context: BrowserContext) -> Iterator[Visitor]:
     """Who has had no trouble in the end."""
-    with visiting(browser, console.address) as found:
+    with untroubled(Visitor(context)) as found:
         yield found
 
 
@@ -65,8 +72,22 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def visiting(browser: Browser, address: str, size: tuple[int, int] = WIDE) -> Iterator[Visitor]:
-    visitor = Visitor(browser, address, size)
-    troubles = None
+    """Somebody who has never been there."""
+    with context_at(browser, address) as context, untroubled(Visitor(context, size)) as visitor:
+        yield visitor
+
+
+@contextmanager
+def context_at(browser: Browser, address: str) -> Iterator[BrowserContext]:
+    context = browser.new_context(base_url=address, reduced_motion="reduce")
+    try:
+        yield context
+    finally:
+        context.close()
+
+
+@contextmanager
+def untroubled(visitor: Visitor) -> Iterator[Visitor]:
     try:
         yield visitor
     finally:
@@ -78,7 +99,9 @@ def visiting(browser: Browser, address: str, size: tuple[int, int] = WIDE) -> It
 def console_in(folder: Path, **settings: str) -> Iterator[Console]:
     """``sluice up`` in this folder, at a port that is free."""
     write_works(folder)
-    typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS=SOURCES, SLUICE_TICK="200ms", **settings)
+    typist = Typist(
+        folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS=SOURCES, SLUICE_TICK="200ms", **settings
+    )
     with ExitStack() as stack:
         address = stack.enter_context(started(typist, "up", "--listen", "127.0.0.1:0"))
         yield Console(address, typist)

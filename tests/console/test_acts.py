@@ -1,4 +1,4 @@
-"""Whatever can be done from the page: it says first what will happen, does it, tells what came of it, and it is kept."""
+"""Whatever can be done from the page: it is said what will happen, done, told what came of it, and kept."""
 
 import re
 from collections.abc import Iterator

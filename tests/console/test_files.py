@@ -1,4 +1,4 @@
-"""What can be said of the page's files without a browser: they are short, ours, and make no markup of what they are told."""
+"""What can be said of the page's files without a browser: they are short, ours, and make no markup of any text."""
 
 import re
 from pathlib import Path
@@ -17,6 +17,7 @@ _DANGERS = re.compile(
     r"|setHTMLUnsafe|javascript:"
 )
 _FOREIGN = re.compile(r"(?:https?:)?//(?!www\.w3\.org/)[a-z0-9-]+\.[a-z]")
+_STATIC = re.compile(r"""from "(\.[^"]+)\"""")
 _IMPORT = re.compile(r"""(?:from|import\()\s*"(\.[^"]+)\"""")
 
 
@@ -42,7 +43,9 @@ def test_a_script_makes_no_markup_and_finds_its_parts(path: Path) -> None:
 
 
 def test_every_script_is_needed() -> None:
-    needed = {(path.parent / name).resolve() for path in SCRIPTS for name in _IMPORT.findall(path.read_text())}
+    needed = {
+        (path.parent / name).resolve() for path in SCRIPTS for name in _IMPORT.findall(path.read_text())
+    }
     assert {path.resolve() for path in SCRIPTS} - needed == {(FOLDER / "assets/js/main.js").resolve()}
 
 
@@ -61,6 +64,24 @@ def test_the_document_has_neither_scripts_nor_styles_of_its_own() -> None:
     assert not re.search(r"<style|style=|\son\w+=|<script(?![^>]* src=)", text)
     for name in re.findall(r'(?:href|src)="([^"]+)"', text):
         assert (FOLDER / name.lstrip("/")).is_file(), name
+
+
+def test_what_every_screen_needs_is_asked_for_at_once() -> None:
+    """Or each script is asked for when the one that needs it has come."""
+    text = (FOLDER / "index.html").read_text()
+    preloaded = re.findall(r'rel="modulepreload" href="/([^"]+)"', text)
+    assert {FOLDER / name for name in preloaded} == _needed_by(FOLDER / "assets/js/main.js")
+
+
+def _needed_by(path: Path) -> set[Path]:
+    needed: set[Path] = set()
+    open_ = [path]
+    while open_:
+        script = open_.pop()
+        parts = {(script.parent / name).resolve() for name in _STATIC.findall(script.read_text())}
+        open_ += parts - needed
+        needed |= parts
+    return needed
 
 
 def _set(text: str, name: str) -> set[str]:

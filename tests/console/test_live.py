@@ -1,7 +1,6 @@
-"""The page follows the ledger without being loaded again, is honest about how old it is, and is gone through by keys."""
+"""The page follows the ledger without being loaded again, says how old it is, and is gone through by keys."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,14 +54,20 @@ def test_what_somebody_does_is_not_disturbed_by_news(console: Console, visitor: 
     expect(key).to_be_focused()
     expect(key).to_have_value("2026")
     expect(visitor.page).to_have_url(re.compile("key=2026"))
+    visitor.goes("/apps?app=report")
+    graph = visitor.page.get_by_role("application")
+    graph.focus()
+    console.typist.types("run", "report", "20261122")
+    visitor.sees("succeeded 3", ".portrait .pills")
+    expect(graph).to_be_focused()
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Typist]:
+def alone(tmp_path: Path) -> Typist:
     """Who starts a console that may end during the test."""
     typist = Typist(tmp_path, SLUICE_HOME=str(tmp_path / "home"), SLUICE_APPS="apps.json")
     typist.apps("apps.json", {"lonely": {"job_id": "{n}", "bash_cmd": "true"}})
-    yield typist
+    return typist
 
 
 def test_the_lamp_says_when_nothing_is_heard(browser: Browser, alone: Typist) -> None:
@@ -118,7 +123,13 @@ def test_everything_is_reached_by_keys(console: Console, visitor: Visitor, pictu
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.screenshot(path=pictures / "keys.png")
     page.keyboard.press("Escape")
-    for keys, title in {"gj": "Jobs", "gs": "Submissions", "ga": "Apps", "gw": "Workers", "go": "Overview"}.items():
+    for keys, title in {
+        "gj": "Jobs",
+        "gs": "Submissions",
+        "ga": "Apps",
+        "gw": "Workers",
+        "go": "Overview",
+    }.items():
         page.keyboard.type(keys)
         expect(page.locator("h1")).to_have_text(title)
         expect(page.locator("main")).to_be_focused()
@@ -142,7 +153,9 @@ def test_light_and_dark_are_kept(visitor: Visitor) -> None:
     expect(root).not_to_have_attribute("data-theme", "dark")
 
 
-def test_where_there_is_little_room_the_menu_opens(browser: Browser, console: Console, pictures: Path) -> None:
+def test_where_there_is_little_room_the_menu_opens(
+    browser: Browser, console: Console, pictures: Path
+) -> None:
     with visiting(browser, console.address, (390, 844)) as visitor:
         visitor.goes("/")
         visitor.page.get_by_role("button", name="Menu").click()

@@ -9,13 +9,13 @@ from playwright.sync_api import Browser, expect
 
 from tests.console.conftest import Console, started, visiting
 from tests.console.visitor import Visitor
-from tests.console.works import RAN
+from tests.console.works import RAN, open_gate
 from tests.ops.typist import Typist
 
 
 @pytest.fixture(scope="module", autouse=True)
-def worked(console: Console) -> None:
-    """Something of everything has been done, or waits."""
+def worked(console: Console) -> Iterator[None]:
+    """Something of everything has been done, or waits, or runs."""
     typist = console.typist
     typist.types("submit", "joined", "--start", "2024-04-01", "--end", "2024-04-30")
     typist.types("submit", "scores", "--work-ids", "1-25")
@@ -23,6 +23,8 @@ def worked(console: Console) -> None:
     typist.types("submit", "order", "1")
     typist.types("submit", "gate", "main")
     typist.types("schedules", "pause", "yearly")
+    yield
+    open_gate(console.folder, "main")
 
 
 SCREENS = {
@@ -32,9 +34,15 @@ SCREENS = {
     "jobs": ("/jobs", [f"report/{RAN}", "running", "suspended"]),
     "jobs-some": ("/jobs?app=fetch&state=succeeded&key=2026", [f"fetch/{RAN}_graz"]),
     "jobs-none": ("/jobs?app=mail&state=running", ["No job is like this", "Show all jobs"]),
-    "job": (f"/jobs/publish/{RAN}", ["failed", "round 1", "no paper", "standard error", "exit code 3", "planner"]),
+    "job": (
+        f"/jobs/publish/{RAN}",
+        ["failed", "round 1", "no paper", "standard error", "exit code 3", "planner"],
+    ),
     "submissions": ("/submissions", [f"publish/{RAN}", "100 %", "2024-04-01 to 2024-04-30"]),
-    "partitions": ("/partitions?table=events&partition=2024-04-03", ["staging", "2024-04-30", "others", "events, 2024-04-03"]),
+    "partitions": (
+        "/partitions?table=events&partition=2024-04-03",
+        ["staging", "2024-04-30", "others", "events, 2024-04-03"],
+    ),
     "schedules": ("/schedules", ["nightly", "0 2 * * *", "paused", "never yet"]),
     "sagas": ("/sagas", ["order/1", "approved", "2 of 4"]),
     "saga": ("/sagas/order/1", ["It waits for approved", "Reserve", "done", "shelf"]),
@@ -103,6 +111,13 @@ def bare(tmp_path: Path) -> Iterator[str]:
     typist.apps("apps.json", {"lonely": {"job_id": "{n}", "bash_cmd": "true"}})
     with started(typist, "console", "--listen", "127.0.0.1:0") as address:
         yield address
+
+
+def test_the_grid_begins_where_it_is_asked_to(visitor: Visitor) -> None:
+    visitor.goes("/partitions?table=staging&partition=2024-04-03")
+    visitor.sees("staging, 2024-04-03: succeeded", ".grid-frame [role=status]")
+    scrolled = visitor.page.evaluate("document.querySelector('.grid').scrollLeft")
+    assert scrolled > 0, "it shows the beginning of time"
 
 
 def test_the_grid_is_gone_through_by_keys(visitor: Visitor) -> None:

@@ -3,25 +3,23 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Response, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Locator, Page, Response, expect
 
 #: Machines of tests have other things to do.
 PATIENCE_MS = 20_000
 WIDE, NARROW = (1280, 860), (390, 844)
+#: What is painted follows a new size in the next frame.
+_PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 class Visitor:
     """One page of a browser. ``troubles`` is all that went wrong there: scripts, what the page's rules forbid, and
     answers that tell of an error. Whoever expects one says so by ``forgives``."""
 
-    def __init__(self, browser: Browser, console: str, size: tuple[int, int] = WIDE) -> None:
-        width, height = size
-        self._context = browser.new_context(
-            base_url=console, viewport={"width": width, "height": height}, reduced_motion="reduce"
-        )
-        self.page: Page = self._context.new_page()
+    def __init__(self, context: BrowserContext, size: tuple[int, int] = WIDE) -> None:
+        self.page: Page = context.new_page()
+        self.page.set_viewport_size({"width": size[0], "height": size[1]})
         self.page.set_default_timeout(PATIENCE_MS)
         self.troubles: list[str] = []
         self._forgiven: list[str] = []
@@ -84,7 +82,9 @@ class Visitor:
             self.page.set_viewport_size({"width": wide, "height": high})
             for theme in ("light", "dark"):
                 self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-                self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+                self.page.evaluate(
+                    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+                )
                 self.page.screenshot(path=folder / f"{name}-{width}-{theme}.png", full_page=True)
             over = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             assert over <= 0, f"{name} is {over} pixels wider than {wide}"
@@ -92,10 +92,8 @@ class Visitor:
 
     def leaves(self) -> Sequence[str]:
         """What went wrong meanwhile."""
-        self._context.close()
-        return [
-            trouble for trouble in self.troubles if not any(part in trouble for part in self._forgiven)
-        ]
+        self.page.close()
+        return [trouble for trouble in self.troubles if not any(part in trouble for part in self._forgiven)]
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -108,9 +106,3 @@ class Visitor:
     def _asked(self, dialog: Dialog) -> None:
         self.troubles.append(f"the browser's own dialog: {dialog.message}")
         dialog.dismiss()
-
-
-def box(locator: Locator) -> dict[str, Any]:
-    found = locator.bounding_box()
-    assert found is not None, "it is not shown"
-    return dict(found)

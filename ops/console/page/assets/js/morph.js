@@ -1,10 +1,13 @@
 // What is shown is brought up to date in place: whoever reads, types or has something focused is not disturbed.
 
+import { h } from "./element.js";
+
 /** These are the reader's own once they are shown. */
 const THEIRS = new Set(["open", "value", "checked", "aria-expanded"]);
 
 /**
- * Make `old` look like `fresh`. Elements with the same `data-key` are the same; one with `data-keep` draws itself.
+ * Make `old` look like `fresh`. Elements with the same `data-key` are the same; one with `data-keep` draws itself, and
+ * stays where it is: taken out and put back, it would lose the focus and how far it was scrolled.
  * @param {any} old
  * @param {any} fresh
  * @returns {Node} what stands there now
@@ -59,4 +62,9 @@ function dropped(child) {
     const next = child.nextSibling;
     child.remove();
     return next;
+}
+
+/** What stands for an element that draws itself: itself at first, and then a mark of the place that it has. */
+export function kept(element) {
+    return element.isConnected ? h("div", { "data-keep": "", "data-key": element.dataset.key }) : element;
 }

@@ -36,7 +36,8 @@ export async function screenOf(place) {
 /** So that going there later takes no time, and a server that is away for a while is not missed. */
 export function fetchAll() {
     const longer = { words: ["", "", ""] };
-    for (const screen of Object.values(SCREENS)) for (const place of [longer, { words: [] }]) screen(place).catch(() => {});
+    for (const screen of Object.values(SCREENS))
+        for (const place of [longer, { words: [] }]) screen(place).catch(() => {});
 }
 
 /** A screen whose program could not be fetched. Once it can, it is shown. */

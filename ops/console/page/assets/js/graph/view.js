@@ -16,7 +16,7 @@ const ZOOM = 1.3;
 
 export class GraphView {
     /**
-     * @param {{label: string, greedy?: boolean, chosen: (node: any) => void, focused?: (id: string | null) => void}} asked
+     * @param {{label: string, greedy?: boolean, chosen: (node: any) => void, focused?: (id: string | null) => void}} it
      */
     constructor({ label, greedy = false, chosen, focused = () => {} }) {
         Object.assign(this, {
@@ -50,7 +50,7 @@ export class GraphView {
         );
         this.element = h(
             "div.graph-frame",
-            { "data-keep": "", class: greedy ? "is-tall" : "" },
+            { "data-keep": "", "data-key": "graph", class: greedy ? "is-tall" : "" },
             this.svg,
             this.tools(),
             this.said,

@@ -38,7 +38,7 @@ export class GridView {
             h("div.grid-stick", {}, this.canvas),
             this.spacer,
         );
-        this.element = h("div.grid-frame", { "data-keep": "" }, this.box, this.tip, this.said);
+        this.element = h("div.grid-frame", { "data-keep": "", "data-key": "cells" }, this.box, this.tip, this.said);
         new ResizeObserver(() => this.later()).observe(this.box);
         window.addEventListener("repaint", () => this.later());
     }

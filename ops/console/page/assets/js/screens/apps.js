@@ -6,6 +6,7 @@ import { h } from "../element.js";
 import { appNodes } from "../graph/nodes.js";
 import { GraphView } from "../graph/view.js";
 import { button, card, empty, facts, table, appLink } from "../parts.js";
+import { kept } from "../morph.js";
 import { asked, go } from "../router.js";
 import { mayAct, mayPauseApps } from "../session.js";
 import { headline, tally } from "../stage.js";
@@ -57,7 +58,7 @@ function draw({ picture, around, about, app }) {
         h(
             "div.apps",
             { class: about ? "has-about" : "" },
-            h("section.card", { "aria-label": "Graph" }, graph.element),
+            h("section.card", { "aria-label": "Graph" }, kept(graph.element)),
             about && portrait(about, around),
         ),
         everything(picture, around, app),
@@ -103,7 +104,7 @@ function nearest(picture, name) {
 
 function portrait(about, around) {
     const { app } = about;
-    const counts = about.counts ?? around.counts[app] ?? {};
+    const counts = around.counts[app] ?? {};
     const queue = around.queues.find((each) => each.app === app);
     return h(
         "aside.portrait",
@@ -118,7 +119,7 @@ function portrait(about, around) {
                         `a.pill.is-${state}`,
                         { href: asked("/jobs", { app, state }) },
                         sign(state),
-                        plain(state),
+                        `${plain(state)} `,
                         h("span.faint", {}, number(counts[state])),
                     ),
                 ),

@@ -25,7 +25,7 @@ function draw({ audit, next }, query) {
             table({
                 label: "Audit",
                 folds: true,
-                head: [["ago", "num"], ["when", "secondary"], "who", "did", "to", "came to"],
+                head: [["ago", "num"], ["when", "secondary"], ["who", "nowrap"], ["did", "nowrap"], "to", "came to"],
                 rows: audit.map((each) => ({
                     key: `${each.at} ${each.did} ${JSON.stringify(each.about)}`,
                     cells: [

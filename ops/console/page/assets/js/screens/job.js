@@ -9,6 +9,7 @@ import { relatives } from "../job/relatives.js";
 import { history } from "../job/history.js";
 import { rounds } from "../job/rounds.js";
 import { why } from "../job/why.js";
+import { kept } from "../morph.js";
 import { appLink, button, card, facts, submissionLink } from "../parts.js";
 import { go, to } from "../router.js";
 import { mayAct } from "../session.js";
@@ -65,7 +66,8 @@ function draw({ job, reason, around }, graph) {
                 "div.job-main",
                 {},
                 rounds(job),
-                around?.jobs.length > 1 && card({ title: "Relatives, live", key: "graph", bare: true }, graph.element),
+                around?.jobs.length > 1 &&
+                    card({ title: "Relatives, live", key: "graph", bare: true }, kept(graph.element)),
             ),
             h("div.job-side", {}, about(job), history(job), relatives(job)),
         ),

@@ -4,6 +4,7 @@ import { get } from "../api.js";
 import { land } from "../deeds.js";
 import { h } from "../element.js";
 import { GridView } from "../grid/view.js";
+import { kept } from "../morph.js";
 import { appLink, button, card, empty, facts, jobLink, table } from "../parts.js";
 import { asked, go } from "../router.js";
 import { mayAct } from "../session.js";
@@ -86,7 +87,7 @@ function side(found, words, cell) {
     return card(
         { key: "grid", bare: true, foot: size === 1 ? `A column is one ${unit}.` : `A column is ${size} ${unit}s.` },
         h("div.legend.inside", {}, legend(found)),
-        view.element,
+        kept(view.element),
     );
 }
 

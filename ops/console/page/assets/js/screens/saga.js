@@ -117,6 +117,7 @@ function journal({ journal: entries }) {
         { title: "Journal", key: "journal", bare: true },
         table({
             label: "Journal",
+            folds: true,
             head: [["no.", "num"], "step", "direction", "mark", "more", ["when", "num"]],
             rows: [...entries].reverse().map((each) => ({
                 key: String(each.seq),

@@ -10,6 +10,7 @@ import { mayAct } from "../session.js";
 import { headline } from "../stage.js";
 import { BAD, STATES, badge, sign } from "../states.js";
 import { counted, number, percent } from "../words.js";
+import { wanted } from "../wanted.js";
 import { ago } from "../when.js";
 
 const JOBS_MAX = 50;
@@ -34,12 +35,13 @@ export function screen({ words }) {
 function draw({ found, jobs }) {
     const { id, app, state } = found;
     return [
-        headline([h("span.crumb", {}, "Submission "), h("span.mono", {}, id)], {
+        headline([h("span.crumb", {}, h("a", { href: "/submissions" }, "Submissions"), " / "), app, wanted(found)], {
             beside: [
                 h("span.badge.large", { class: sign(state).classList[1], "data-key": "state" }, badge(state)),
                 found.paused_at && h("span.chip", {}, "paused"),
             ],
             acts: acts(found),
+            says: h("span.mono", {}, id),
         }),
         found.reason && notice(state === "refused" || state === "failed" ? "bad" : "warn", found.reason),
         progress(found),

@@ -8,7 +8,7 @@ import { asked, go, to } from "../router.js";
 import { headline } from "../stage.js";
 import { badge, sign } from "../states.js";
 import { overview } from "../store.js";
-import { counted } from "../words.js";
+import { wanted } from "../wanted.js";
 import { ago } from "../when.js";
 
 const ID_MAX = 20;
@@ -76,14 +76,6 @@ function draw({ submissions, next, around }, query) {
         ),
         pager("/submissions", query, next),
     ];
-}
-
-/** Which jobs, in the words of whoever asked. */
-function wanted({ key, keys, start, end, mode }) {
-    const more = mode ? ` in mode ${mode}` : "";
-    if (key) return [h("span.faint", {}, "/"), h("span.mono", {}, key), more];
-    if (start) return h("span.faint", {}, ` ${start === end ? start : `${start} to ${end}`}${more}`);
-    return keys ? h("span.faint", {}, ` ${counted(keys, "job")}${more}`) : more;
 }
 
 function shortened(id) {
