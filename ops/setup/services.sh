@@ -1,5 +1,6 @@
 #!/bin/sh
-# Gets what the live tests talk to: RabbitMQ, Redis, Node with npm, rsync, openssl, zsh and fish. Called by `make test`.
+# Gets what the live tests talk to: RabbitMQ, Redis, Node with npm, rsync, openssl, zsh, fish and Chromium. Called by
+# `make test`.
 #
 # Nothing is done for a server whose test URL is given, that answers on loopback, or whose program is
 # installed (the tests start a private one themselves). What is missing then is installed where this is
@@ -27,6 +28,7 @@ have rsync || needs rsync
 have openssl || needs openssl
 have zsh || needs zsh
 have fish || needs fish
+[ -n "${SLUICE_TEST_CHROMIUM:-}" ] || have chromium || have chromium-browser || have google-chrome || needs chromium
 [ -n "$missing" ] || exit 0
 
 fate="its tests are skipped"
@@ -36,6 +38,7 @@ explain() {
     case $1 in
     rabbitmq-server) what="RabbitMQ" how="start one on 127.0.0.1:5672, give SLUICE_TEST_RABBITMQ_URL, or start Docker" ;;
     redis-server) what="Redis" how="start one on 127.0.0.1:6379, give SLUICE_TEST_REDIS_URL, or start Docker" ;;
+    chromium) what="a browser" how="or set SLUICE_TEST_CHROMIUM to a Chromium that is there" ;;
     rsync | openssl | zsh | fish) what="the program $1" how="or get it from where $1 is made" ;;
     *) what="Node's program ${1%js}" how="or get it from nodejs.org" ;;
     esac
