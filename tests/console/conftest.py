@@ -1,36 +1,60 @@
 """A real console: a ledger, workers and the page, as ``sluice`` starts them, and a browser that looks at it."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 import time
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
+from jobs.states import TERMINAL
 from tests.browser import chromium
 from tests.console.visitor import WIDE, Visitor
 from tests.console.works import SOURCES, write_works
 from tests.ops.typist import Typist
 
 STARTS_WITHIN_S = 60.0
+ANSWERS_WITHIN_S = 30.0
 _ADDRESS = re.compile(r"http://\S+:\d+")
 
 
 class Console(NamedTuple):
-    """``typist`` types commands to the same ledger."""
+    """``folder`` is where its jobs run."""
 
     address: str
-    typist: Typist
+    folder: Path
 
-    @property
-    def folder(self) -> Path:
-        return self.typist.folder
+    def asks(self, path: str, **document: Any) -> dict[str, Any]:
+        """A call that changes something, which somebody else makes meanwhile."""
+        body, kind = json.dumps(document).encode(), {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.address}/api/{path}", body, kind, method="POST")
+        with urllib.request.urlopen(request, timeout=ANSWERS_WITHIN_S) as answer:
+            found: dict[str, Any] = json.load(answer)
+        return found
+
+    def submits(self, app: str, key: str | None = None, **words: Any) -> None:
+        self.asks("submissions", app=app, **({} if key is None else {"key": key}), **words)
+
+    def ends(self, app: str, key: str) -> None:
+        """Wait until a job, which somebody has asked for, is over."""
+        deadline = time.monotonic() + ANSWERS_WITHIN_S
+        while self._state(app, key) not in TERMINAL:
+            assert time.monotonic() < deadline, f"{app}/{key} is {self._state(app, key)}"
+            time.sleep(0.05)
+
+    def _state(self, app: str, key: str) -> str | None:
+        query = urllib.parse.urlencode({"app": app, "key": key})
+        with urllib.request.urlopen(f"{self.address}/api/jobs?{query}", timeout=ANSWERS_WITHIN_S) as answer:
+            return next((job["state"] for job in json.load(answer)["jobs"] if job["key"] == key), None)
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +128,7 @@ def console_in(folder: Path, **settings: str) -> Iterator[Console]:
     )
     with ExitStack() as stack:
         address = stack.enter_context(started(typist, "up", "--listen", "127.0.0.1:0"))
-        yield Console(address, typist)
+        yield Console(address, folder)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ TOKEN, VIEW_TOKEN = "a word that nobody guesses", "another word"
 
 
 def test_a_job_that_runs_is_cancelled_and_run_again(console: Console, visitor: Visitor) -> None:
-    console.typist.types("submit", "gate", "one")
+    console.submits("gate", "one")
     visitor.goes("/jobs/gate/one")
     visitor.state("running")
     visitor.presses("Cancel…")
@@ -33,7 +33,7 @@ def test_a_job_that_runs_is_cancelled_and_run_again(console: Console, visitor: V
 
 
 def test_what_was_not_agreed_to_is_not_done(console: Console, visitor: Visitor) -> None:
-    console.typist.types("submit", "gate", "two")
+    console.submits("gate", "two")
     visitor.goes("/jobs/gate/two")
     visitor.state("running")
     visitor.presses("Cancel…")
@@ -46,7 +46,8 @@ def test_what_was_not_agreed_to_is_not_done(console: Console, visitor: Visitor) 
 
 
 def test_what_has_been_collected_is_archived(console: Console, visitor: Visitor) -> None:
-    console.typist.types("run", "publish", "20261101")
+    console.submits("publish", "20261101")
+    console.ends("publish", "20261101")
     visitor.goes("/jobs/publish/20261101")
     visitor.presses("Archive…")
     visitor.agrees("Archive it")
@@ -55,7 +56,7 @@ def test_what_has_been_collected_is_archived(console: Console, visitor: Visitor)
 
 
 def test_a_submission_is_paused_resumed_and_cancelled(console: Console, visitor: Visitor) -> None:
-    console.typist.types("submit", "gate", "three", "--id", "three at once")
+    console.submits("gate", "three", id="three at once")
     visitor.goes("/submissions/three%20at%20once")
     visitor.state("active")
     visitor.presses("Pause…")
@@ -84,7 +85,7 @@ def test_a_schedule_is_fired_paused_and_resumed(visitor: Visitor) -> None:
 
 
 def test_partitions_land(console: Console, visitor: Visitor) -> None:
-    console.typist.types("submit", "joined", "--start", "2024-04-01", "--end", "2024-04-02")
+    console.submits("joined", start="2024-04-01", end="2024-04-02")
     visitor.goes("/partitions?table=events&partition=2024-04-01")
     visitor.presses("It has landed…")
     visitor.agrees("They are there", partitions="2024-04-01, 2024-04-02")
@@ -94,7 +95,7 @@ def test_partitions_land(console: Console, visitor: Visitor) -> None:
 
 
 def test_a_saga_is_approved(console: Console, visitor: Visitor) -> None:
-    console.typist.types("submit", "order", "1")
+    console.submits("order", "1")
     visitor.goes("/sagas")
     expect(visitor.row("order/1")).to_contain_text("approved", timeout=PATIENCE_MS)
     visitor.row("order/1").get_by_role("button", name="Approve…").click()
@@ -109,8 +110,11 @@ def test_a_saga_that_cannot_be_undone_is_helped(console: Console, visitor: Visit
     locks = [console.folder / f"{n}.locked" for n in (2, 3)]
     for lock in locks:
         lock.touch()
-        console.typist.types("submit", "order", lock.stem)
-        console.typist.asks("resume", "order", lock.stem, "--event", "approved", "--payload", '{"ok": false}')
+        console.submits("order", lock.stem)
+    for lock in locks:
+        visitor.goes(f"/jobs/order/{lock.stem}")
+        visitor.state("suspended")
+        console.asks(f"jobs/order/{lock.stem}/resume", event="approved", payload={"ok": False})
     visitor.goes("/sagas/order/2")
     visitor.state("fatal")
     visitor.sees("the warehouse is locked")
@@ -165,7 +169,7 @@ def test_ranges_and_work_ids_are_submitted_with_a_policy(visitor: Visitor) -> No
 
 
 def test_what_was_done_is_kept(console: Console, visitor: Visitor, pictures: Path) -> None:
-    console.typist.types("submit", "gate", "kept")
+    console.submits("gate", "kept")
     visitor.goes("/jobs/gate/kept")
     visitor.presses("Cancel…")
     visitor.agrees("Cancel the job")

@@ -37,19 +37,19 @@ def test_from_an_empty_folder_to_a_job_that_is_watched_to_its_end(browser: Brows
 
 def test_lists_and_the_overview_follow(console: Console, visitor: Visitor) -> None:
     visitor.goes("/jobs?app=gate")
-    console.typist.types("submit", "gate", "followed")
+    console.submits("gate", "followed")
     expect(visitor.row("followed")).to_contain_text("running", timeout=20_000)
     open_gate(console.folder, "followed")
     expect(visitor.row("followed")).to_contain_text("succeeded", timeout=20_000)
 
 
 def test_what_somebody_does_is_not_disturbed_by_news(console: Console, visitor: Visitor) -> None:
-    console.typist.types("run", "report", RAN)
+    console.submits("report", RAN)
     visitor.goes("/jobs")
     key = visitor.page.get_by_label("Key begins with")
     key.press_sequentially("2026")
     visitor.sees(f"fetch/{RAN}_oslo")
-    console.typist.types("run", "report", "20261121")
+    console.submits("report", "20261121")
     visitor.sees("report/20261121")
     expect(key).to_be_focused()
     expect(key).to_have_value("2026")
@@ -57,7 +57,7 @@ def test_what_somebody_does_is_not_disturbed_by_news(console: Console, visitor: 
     visitor.goes("/apps?app=report")
     graph = visitor.page.get_by_role("application")
     graph.focus()
-    console.typist.types("run", "report", "20261122")
+    console.submits("report", "20261122")
     visitor.sees("succeeded 3", ".portrait .pills")
     expect(graph).to_be_focused()
 
@@ -92,7 +92,8 @@ def test_the_lamp_says_when_nothing_is_heard(browser: Browser, alone: Typist) ->
 
 
 def test_one_box_finds_everything(console: Console, visitor: Visitor, pictures: Path) -> None:
-    console.typist.types("run", "report", RAN, "--id", "of the day")
+    console.submits("report", RAN, id="of the day")
+    console.ends("report", RAN)
     visitor.goes("/")
     box = visitor.page.get_by_role("combobox", name="Search")
     finds = visitor.page.get_by_role("option")

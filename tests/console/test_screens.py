@@ -16,13 +16,13 @@ from tests.ops.typist import Typist
 @pytest.fixture(scope="module", autouse=True)
 def worked(console: Console) -> Iterator[None]:
     """Something of everything has been done, or waits, or runs."""
-    typist = console.typist
-    typist.types("submit", "joined", "--start", "2024-04-01", "--end", "2024-04-30")
-    typist.types("submit", "scores", "--work-ids", "1-25")
-    assert typist.types("run", "publish", RAN).code == 1
-    typist.types("submit", "order", "1")
-    typist.types("submit", "gate", "main")
-    typist.types("schedules", "pause", "yearly")
+    console.submits("joined", start="2024-04-21", end="2024-04-30")
+    console.submits("scores", work_ids="1-25")
+    console.submits("publish", RAN)
+    console.submits("order", "1")
+    console.submits("gate", "main")
+    console.asks("schedules/yearly/pause")
+    console.ends("publish", RAN)
     yield
     open_gate(console.folder, "main")
 
@@ -31,17 +31,17 @@ SCREENS = {
     "overview": ("/", ["publish", "failed", "Throughput", "Queues", "Workers"]),
     "apps": ("/apps", ["10 apps"]),
     "app": ("/apps?app=report", ["report", "needs", "fetch", "publish", "succeeded 1"]),
-    "jobs": ("/jobs", [f"report/{RAN}", "running", "suspended"]),
+    "jobs": ("/jobs", [f"report/{RAN}", "order/1", "running", "suspended"]),
     "jobs-some": ("/jobs?app=fetch&state=succeeded&key=2026", [f"fetch/{RAN}_graz"]),
     "jobs-none": ("/jobs?app=mail&state=running", ["No job is like this", "Show all jobs"]),
     "job": (
         f"/jobs/publish/{RAN}",
         ["failed", "round 1", "no paper", "standard error", "exit code 3", "planner"],
     ),
-    "submissions": ("/submissions", [f"publish/{RAN}", "100 %", "2024-04-01 to 2024-04-30"]),
+    "submissions": ("/submissions", [f"publish/{RAN}", "100 %", "2024-04-21 to 2024-04-30"]),
     "partitions": (
-        "/partitions?table=events&partition=2024-04-03",
-        ["staging", "2024-04-30", "others", "events, 2024-04-03"],
+        "/partitions?table=events&partition=2024-04-23",
+        ["staging", "2024-04-30", "others", "events, 2024-04-23"],
     ),
     "schedules": ("/schedules", ["nightly", "0 2 * * *", "paused", "never yet"]),
     "sagas": ("/sagas", ["order/1", "approved", "2 of 4"]),
@@ -114,8 +114,8 @@ def bare(tmp_path: Path) -> Iterator[str]:
 
 
 def test_the_grid_begins_where_it_is_asked_to(visitor: Visitor) -> None:
-    visitor.goes("/partitions?table=staging&partition=2024-04-03")
-    visitor.sees("staging, 2024-04-03: succeeded", ".grid-frame [role=status]")
+    visitor.goes("/partitions?table=staging&partition=2024-04-23")
+    visitor.sees("staging, 2024-04-23: succeeded", ".grid-frame [role=status]")
     scrolled = visitor.page.evaluate("document.querySelector('.grid').scrollLeft")
     assert scrolled > 0, "it shows the beginning of time"
 
