@@ -123,4 +123,7 @@ def test_alerts_bear_the_names_of_the_alarms_on_the_page() -> None:
 def test_the_runbook_has_a_heading_for_each_alert_and_there_is_an_alert_for_each() -> None:
     alarms = RUNBOOK.read_text().partition("\n## Alarms\n")[2].partition("\n## ")[0]
     headings = re.findall(r"^### ([a-z-]+)$", alarms, re.MULTILINE)
-    assert sorted(headings) == sorted(rule["annotations"]["runbook"].partition("#")[2] for rule in RULES)
+    wanted = [rule["annotations"]["runbook"].partition("#")[2] for rule in RULES]
+    assert len(headings) == len(set(headings))
+    # Without the ledger there are no metrics to tell so by: metrics-away does.
+    assert sorted({*headings} - {"ledger-unreachable"}) == sorted(wanted)
