@@ -42,7 +42,7 @@ _KEYS = scaled(25_000)
 _TABLES = 28
 _DAYS = ("2026-01-01", "2026-12-31")
 #: Each screen is asked for so often.
-LOOKS = 200
+LOOKS = scaled(200)
 _APART_S = 20.0
 
 
@@ -96,7 +96,9 @@ def _filled_s(ledger_url: str, source: Path) -> float:
             planner.plan(ledger, catalogue, Plan(submissions=(wanted.require_id(),)))
         while ledger.transact(tallies.count):
             pass
-        time.sleep(tallies.EVERY_S)  # The last of it is counted when that has passed, as it is where somebody works.
+        time.sleep(
+            tallies.EVERY_S
+        )  # The last of it is counted when that has passed, as it is where somebody works.
         ledger.transact(tallies.count)
     tidy(ledger_url)
     return time.perf_counter() - began

@@ -27,7 +27,7 @@ def test_what_is_measured_can_be_loaded(apps: Apps) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in workloads.WORKLOADS if not name.startswith(("plan", "embedded"))]
+    "name", [name for name in workloads.WORKLOADS if not name.startswith(("plan", "embedded", "looking"))]
 )
 def test_a_workload_says_what_it_took(name: str, embedded_url: str) -> None:
     figures = workloads.WORKLOADS[name].run(embedded_url)
@@ -74,7 +74,16 @@ def test_the_embedded_default_is_measured_without_a_broker(desk: Typist) -> None
 def test_what_takes_long_is_run_only_where_it_is_named(desk: Typist) -> None:
     figures = _figures(desk, "plan-million")
     assert (figures["jobs"], figures["needs"]) == (38 * 103, 38 * 300)
-    assert [name for name, workload in workloads.WORKLOADS.items() if workload.by_name] == ["plan-million"]
+    assert [name for name, workload in workloads.WORKLOADS.items() if workload.by_name] == [
+        "plan-million",
+        "looking",
+    ]
+
+
+def test_what_is_looked_at_is_measured_screen_by_screen(desk: Typist) -> None:
+    figures = _figures(desk, "looking")
+    assert {"overview_p95_ms", "job_p95_ms", "grid_p95_ms", "search_key_p95_ms"} < figures.keys()
+    assert all(value > 0 for value in figures.values())
 
 
 def test_the_twins_of_the_tables_have_the_same_rows_and_indexes(embedded_url: str) -> None:

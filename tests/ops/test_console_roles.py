@@ -55,7 +55,6 @@ def test_a_session_stands_for_the_token(token: str, role: str, status: int, guar
         "role": role,
         "needs_token": True,
         "who": f"{role} from 127.0.0.1",
-        "apps_pause": True,
     }
     assert session.posts("/api/submissions/none/cancel").status == status
     signed_out = session.calls("DELETE", "/api/session", None)

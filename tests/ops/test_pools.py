@@ -144,6 +144,9 @@ def test_lines_are_listed_without_reading_all_jobs(world: World) -> None:
     """
     states = {"runs": State.READY, "waits": State.WAITING, "done": State.SUCCEEDED}
     world.ledger.transact(lambda tx: tx.write(many, **states))
+    world.ledger.transact(
+        lambda tx: tx.write("INSERT INTO tally SELECT app, state, count(*), 0 FROM job GROUP BY 1, 2")
+    )
     world.ledger.transact(lambda tx: tx.write("ANALYZE job"))
     pools = ["pool p0", "pool p1"]
     words = {"pools": pools, "limit": 1001}

@@ -10,13 +10,11 @@ from ops.console.route import Asked, Nothing, Route
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """``needs_token``: there is one, and whoever asks has shown it. ``who`` is what the audit says of him.
-    ``apps_pause``: this console can pause apps."""
+    """``needs_token``: there is one, and whoever asks has shown it. ``who`` is what the audit says of him."""
 
     role: Role
     needs_token: bool
     who: str
-    apps_pause: bool = True
 
 
 class SignIn(Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,7 +2,7 @@
 
 import { change, get, post } from "./api.js";
 
-/** @type {{role: "view" | "operate", needs_token: boolean, apps_pause?: boolean}} */
+/** @type {{role: "view" | "operate", needs_token: boolean}} */
 let session = { role: "view", needs_token: true };
 
 export async function begin() {
@@ -16,10 +16,6 @@ export function mayAct() {
 
 export function isSignedIn() {
     return session.needs_token;
-}
-
-export function mayPauseApps() {
-    return mayAct() && session.apps_pause === true;
 }
 
 export async function signIn(token) {
