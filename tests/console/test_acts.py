@@ -71,6 +71,24 @@ def test_a_submission_is_paused_resumed_and_cancelled(console: Console, visitor:
     visitor.state("cancelled")
 
 
+def test_an_app_is_paused_and_resumed(console: Console, visitor: Visitor) -> None:
+    visitor.goes("/apps?app=gate")
+    visitor.presses("Pause…")
+    assert "gate" in visitor.agrees("Pause it")
+    visitor.is_told("gate is paused")
+    console.submits("gate", "seven")
+    visitor.goes("/jobs/gate/seven")
+    visitor.state("ready")
+    visitor.sees("its app gate is paused")
+    visitor.goes("/apps?app=gate")
+    visitor.presses("Resume…")
+    visitor.agrees("Resume it")
+    visitor.goes("/jobs/gate/seven")
+    visitor.state("running")
+    open_gate(console.folder, "seven")
+    visitor.state("succeeded")
+
+
 def test_a_schedule_is_fired_paused_and_resumed(visitor: Visitor) -> None:
     visitor.goes("/schedules")
     visitor.page.get_by_title("Fire nightly now").click()
