@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.console.conftest import Console, started, visiting
-from tests.console.visitor import Visitor
+from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import RAN, open_gate
 from tests.ops.typist import Typist
 
@@ -111,6 +111,33 @@ def bare(tmp_path: Path) -> Iterator[str]:
     typist.apps("apps.json", {"lonely": {"job_id": "{n}", "bash_cmd": "true"}})
     with started(typist, "console", "--listen", "127.0.0.1:0") as address:
         yield address
+
+
+def test_what_is_seen_stays_in_sight_where_the_window_changes(visitor: Visitor) -> None:
+    visitor.goes("/apps")
+    visitor.page.set_viewport_size({"width": 390, "height": 844})
+    expect(visitor.page.locator("main svg [data-id]").first).to_be_attached()
+    visitor.page.wait_for_function(_ALL_IN_SIGHT, timeout=PATIENCE_MS)
+    visitor.page.set_viewport_size({"width": 1280, "height": 860})
+    visitor.goes("/partitions?to=2024-04-30")
+    visitor.page.set_viewport_size({"width": 390, "height": 844})
+    visitor.page.wait_for_function(_AT_THE_END, timeout=PATIENCE_MS)
+
+
+_ALL_IN_SIGHT = """
+() => {
+    const frame = document.querySelector("main .graph-frame svg").getBoundingClientRect();
+    const nodes = [...document.querySelectorAll("main .graph-frame svg [data-id]")];
+    const boxes = nodes.map((each) => each.getBoundingClientRect());
+    return boxes.length > 0 && boxes.every((box) => box.left >= frame.left - 1 && box.right <= frame.right + 1);
+}
+"""
+_AT_THE_END = """
+() => {
+    const box = document.querySelector("main .grid-frame [role=application]");
+    return box.scrollWidth > box.clientWidth && box.scrollLeft + box.clientWidth >= box.scrollWidth - 2;
+}
+"""
 
 
 def test_the_grid_begins_where_it_is_asked_to(visitor: Visitor) -> None:

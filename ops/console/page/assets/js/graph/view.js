@@ -194,7 +194,11 @@ export class GraphView {
     }
 
     resized() {
-        if (this.was_fit || !this.picture || !this.svg.clientWidth) return;
+        if (!this.picture || !this.svg.clientWidth) return;
+        if (this.was_fit) {
+            this.view.adapt();
+            return;
+        }
         this.was_fit = true;
         this.view.fit();
         if (this.at && this.is_centred) this.view.centre(this.nodes.get(this.at));

@@ -37,7 +37,21 @@ export class Viewport {
         this.scale = Math.min(Math.max(all, SCALE[0]), 1.25);
         this.x = (this.width - width * this.scale) / 2;
         this.y = (this.height - height * this.scale) / 2;
+        this.fitted = this.transform;
+        this.keep();
         this.moved();
+    }
+
+    /** After the window has changed: all of it still, if nobody has moved it since, or the same in the middle. */
+    adapt() {
+        if (this.transform === this.fitted) return this.fit();
+        const { width, height } = this.seen;
+        this.keep();
+        return this.pan((this.width - width) / 2, (this.height - height) / 2);
+    }
+
+    keep() {
+        this.seen = { width: this.width, height: this.height };
     }
 
     /** @param {{x: number, y: number, width: number, height: number}} box in the middle, large enough to be read */

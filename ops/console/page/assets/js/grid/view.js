@@ -39,7 +39,7 @@ export class GridView {
             this.spacer,
         );
         this.element = h("div.grid-frame", { "data-keep": "", "data-key": "cells" }, this.box, this.tip, this.said);
-        new ResizeObserver(() => this.later()).observe(this.box);
+        new ResizeObserver(() => this.resized()).observe(this.box);
         window.addEventListener("repaint", () => this.later());
     }
 
@@ -66,6 +66,14 @@ export class GridView {
         const y = this.grid.rows.findIndex((each) => each.table === at?.table);
         if (x >= 0 && y >= 0) this.move(x, y);
         else this.box.scrollTo(this.box.scrollWidth, 0);
+    }
+
+    /** What comes last stays in sight: the past is cut off, not the present. */
+    resized() {
+        const width = this.box.clientWidth;
+        if (this.seen_width) this.box.scrollLeft += this.seen_width - width;
+        this.seen_width = width;
+        this.later();
     }
 
     get margin() {
