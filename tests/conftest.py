@@ -5,12 +5,17 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from hypothesis import settings
 
 from ledger import migrate
 from ledger.embedded import start
 from tests.world import World
 
 GIVEN = os.environ.get("SLUICE_TEST_LEDGER_URL", "")
+
+# How long an example takes is a matter of the machine, and of whoever else works on it.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -218,6 +218,7 @@ def test_what_is_collected_already_costs_nothing_to_read(world: World) -> None:
     """
 
     world.ledger.transact(lambda tx: tx.write(many, state=State.SUCCEEDED))
+    world.ledger.transact(lambda tx: tx.write("INSERT INTO tally VALUES ('a', 'succeeded', 30000, 0)"))
     words = {"app": "a", "state": State.SUCCEEDED, "after": 0, "limit": PAGE}
     for sql in (collecting._FINISHED, collecting._HOLD_ENDED):
         (plan,) = world.ledger.transact(

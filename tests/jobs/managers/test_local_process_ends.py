@@ -28,7 +28,7 @@ def test_a_command_gets_a_grace_and_what_it_started_ends_with_it(tmp_path: Path)
     eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     cancel(handle)
     assert (tmp_path / "bye").exists()
-    assert not alive(int((tmp_path / "pid").read_text()))
+    eventually(lambda: not alive(int((tmp_path / "pid").read_text())))
 
 
 def test_a_command_that_does_not_listen_is_killed(tmp_path: Path) -> None:
