@@ -1,12 +1,70 @@
-"""The console's page of the documentation names the calls that there are."""
+"""What the documentation says to type is what the console answers."""
 
+import json
 import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
-from ops.console.calls.routes import ROUTES
-from tests.ops.typist import ROOT
+import pytest
+
+from tests.ops.caller import Caller, console
+from tests.ops.typist import ROOT, Typist
+
+TOKEN = "a-word-that-nobody-guesses"
+PAGES = ("console.md", "http.md", "deploy.md")
 
 
-def test_each_call_stands_in_the_table() -> None:
-    text = (ROOT / "docs" / "console.md").read_text()
-    told = re.findall(r"^\| `([A-Z]+) (/\S*)` \| (.+) \|$", text, re.MULTILINE)
-    assert told == [(route.method, route.path, route.summary) for route in ROUTES]
+class Curl(NamedTuple):
+    """What a command line of curl's asks for."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+@pytest.fixture(scope="module")
+def port(orders: Typist) -> Iterator[int]:
+    orders.asks("submit", "report", "2026-11-20")
+    with console(orders, SLUICE_CONSOLE_TOKEN=TOKEN) as caller:
+        yield caller.port
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line
+        for page in PAGES
+        for line in re.findall(
+            r"^curl (?:[^\n]|(?<=\\)\n)+", (ROOT / "docs" / page).read_text(), re.MULTILINE
+        )
+    ],
+)
+def test_what_is_to_be_typed_is_answered(line: str, port: int) -> None:
+    asked = _read(line)
+    caller = Caller(port, Authorization=f"Bearer {TOKEN}", **asked.headers)
+    if "watch=job" not in asked.path:
+        answer = caller.gets(asked.path) if asked.body is None else caller.posts(asked.path, asked.body)
+        assert answer.status in (200, 202), answer
+        return
+    with caller.hears(*parse_qs(urlsplit(asked.path).query)["watch"]) as events:
+        told = {next(events)[0], next(events)[0]}
+    assert told == {"overview", "job"}
+
+
+def _read(line: str) -> Curl:
+    """Its own options besides what is sent (-s, -N) make no difference to that."""
+    words = [word for word in shlex.split(line) if word.strip() and word not in ("curl", "-s", "-N")]
+    headers, body, path = {}, None, ""
+    given = iter(words)
+    for word in given:
+        if word == "-H":
+            name, _, text = next(given).partition(": ")
+            headers[name.replace("-", "_")] = text
+        elif word == "-d":
+            body = json.loads(next(given))
+        else:
+            url = urlsplit(word if "//" in word else f"//{word}")
+            path = f"{url.path}?{url.query}" if url.query else url.path
+    return Curl(path, {name: text for name, text in headers.items() if "Bearer" not in text}, body)
