@@ -4,10 +4,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from jobs.ref import JobName
+from ops.cli.naming import recorded_job
 from ops.console.exchange import EVENTS_TYPE, Answer
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
-from ops.console.streams import WATCHES_MAX, read_watch
+from ops.console.streams import WATCHES_MAX, Watch, read_watch
 
 
 class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -17,8 +19,15 @@ class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def events(office: Office, asked: Asked[Watched, Nothing]) -> Answer:
-    watches = [*dict.fromkeys(read_watch(text) for text in asked.query.watch)]
+    watches = [*dict.fromkeys(_meant(office, read_watch(text)) for text in asked.query.watch)]
     return Answer(kind=EVENTS_TYPE, pieces=office.streams.tell(watches), is_live=True)
+
+
+def _meant(office: Office, watch: Watch) -> Watch:
+    """A job however its key is written, as far as the definitions know."""
+    if isinstance(watch.of, JobName):
+        return Watch(watch.kind, recorded_job(office.desk, watch.of.app, watch.of.key).name)
+    return watch
 
 
 ROUTES = (
