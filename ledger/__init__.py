@@ -20,6 +20,8 @@ What holds:
     opening                     tasks and their numbers      collecting  who has heard what jobs came to
     workers                     leases                       schedules   due times, and what became of them
     pruning, litter             what is not kept any longer
+    tallies                     what all of it comes to        app_pauses  apps that stand still
+    audit                       who asked for what             crowd       a history made at once, to measure with
     connection, driver          the way to the database      reads/      what people ask
 
 Must not know: definitions, keyspaces, brokers, who calls. Times that are compared are the database's own.
