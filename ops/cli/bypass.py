@@ -39,6 +39,7 @@ from ops.cli.desk import Desk
 from ops.cli.exits import DONE, FAILED, INTERRUPTED
 from ops.cli.flying import fly
 from ops.cli.page import Block, Line, Verbatim
+from ops.cli.stopping import HEARD_WITHIN_S
 from ops.times import span
 from ops.words import first_line
 from planner.partition_keys import key_of, read_key
@@ -157,6 +158,8 @@ def _run(assignment: Assignment, stop: Event, used: Stores) -> Outcome:
     work = Thread(target=lambda: _settle(ended, assignment, stop, used), daemon=True)
     try:
         work.start()  # By the time this returns the job may have been at it for a while.
+        while work.is_alive():
+            work.join(HEARD_WITHIN_S)
         outcome = ended.result()
     except KeyboardInterrupt:
         stop.set()
