@@ -34,6 +34,7 @@ export function stage() {
 /** @param {Screen} screen @param {{moved?: boolean}} [options] */
 export async function show(screen, { moved = false } = {}) {
     const is_same = present?.screen.kind !== undefined && present.screen.kind === screen.kind;
+    const before = document.activeElement;
     leave();
     present = { screen, data: undefined, root: is_same ? present.root : null };
     document.title = `${screen.title} · Sluice`;
@@ -42,7 +43,8 @@ export async function show(screen, { moved = false } = {}) {
     await refresh();
     if (moved && !is_same) {
         window.scrollTo(0, 0);
-        main.focus({ preventScroll: true });
+        // Whoever has gone elsewhere meanwhile, to the search perhaps, is left there.
+        if ([before, document.body].includes(document.activeElement)) main.focus({ preventScroll: true });
     }
 }
 
