@@ -3,12 +3,17 @@ FROM python:3.13-slim AS build
 WORKDIR /build
 RUN python -m venv /opt/sluice
 COPY requirements.lock .
+# Everything but what only the tests need: a setting that wants an extra, such as SLUICE_TRACE, finds it.
 RUN sed '/^# For the tests/,$d' requirements.lock >running.lock \
     && /opt/sluice/bin/pip install --no-cache-dir --require-hashes -r running.lock
 COPY . .
 RUN /opt/sluice/bin/pip install --no-cache-dir --no-index --no-deps --no-build-isolation .
 
 FROM python:3.13-slim
+# What fetches programs from other machines, and what SLUICE_SANDBOX=bubblewrap runs jobs in.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends bubblewrap openssh-client rsync \
+    && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 10001 sluice \
     && install --directory /apps \
     && install --directory --owner=sluice --mode=0750 /var/lib/sluice

@@ -3,6 +3,8 @@
 # make lint    style and types alone
 # make site    the documentation as a site, in site/, to be read without a network
 # make lock    renew requirements.lock from pyproject.toml
+# make sbom    what Sluice runs on, as CycloneDX, in sluice.cdx.json
+# make audit   whether anything of it has a known vulnerability; asks PyPI, so it takes a network
 # make clean   remove what was made here, .venv included (not .sluice: that is somebody's ledger)
 #
 # All of them need Python 3.11 or newer, called python3 or named by PYTHON=…, and nothing else.
@@ -31,8 +33,14 @@ site: .venv/installed
 lock: .venv/installed
 	@sh ops/setup/lock.sh
 
+sbom: .venv/installed
+	@$(bin)/python -m ops.sbom >sluice.cdx.json
+
+audit: .venv/installed
+	@sh ops/setup/audit.sh
+
 clean:
-	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site *.egg-info
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site sluice.cdx.json *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv: .venv/tested
@@ -46,4 +54,4 @@ clean:
 	@sh ops/setup/venv.sh testing
 	@touch $@
 
-.PHONY: demo test lint site lock clean .venv
+.PHONY: demo test lint site lock sbom audit clean .venv

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cache, partial
 
-from actors import doorbell
+from msgspec.structs import replace
+
+from actors import doorbell, transport
 from actors.onlooker import Onlooker
 from actors.settings import Settings
 from actors.teller import Teller
@@ -15,6 +17,7 @@ from jobs.app import App
 from jobs.blobs import BlobStore
 from jobs.errors import BadSetting, SluiceError
 from jobs.programs import ProgramStore
+from jobs.runners.sandbox import Sandbox
 from jobs.runners.stores import Stores
 from ledger import migrate
 from ledger.connection import Ledger
@@ -42,6 +45,7 @@ class NoLedger(SluiceError):
 def ledger_address(settings: Settings) -> Iterator[str]:
     """Where the ledger is, for as long as the block lasts; without one configured an embedded Postgres is started."""
     if settings.ledger_url is not None:
+        transport.require(settings, "SLUICE_LEDGER_URL")
         yield settings.ledger_url
         return
     try:
@@ -66,12 +70,18 @@ def open_ledger(settings: Settings, *, connections: int = 8, steady: bool = Fals
 
 
 def stores(settings: Settings) -> Stores:
-    """Where programs and blobs are. Nothing is opened before a job has use for it."""
+    """Where programs and blobs are, and what is around processes. Nothing is opened before a job has use for it.
+
+    What this machine keeps of ours is hidden from a process that is kept away from anything: the socket of the
+    embedded ledger is there.
+    """
+    kept = [str(each.absolute()) for each in (settings.home, settings.programs) if each is not None]
     return Stores(
         programs=ProgramStore(
             (settings.programs or settings.home / "programs").absolute(), settings.program_rules
         ),
         blobs=blobs(settings),
+        sandbox=Sandbox(replace(settings.fence, hidden=(*settings.fence.hidden, *kept))),
     )
 
 
@@ -81,7 +91,13 @@ def blobs(settings: Settings) -> BlobStore:
 
 @contextmanager
 def connect_broker(settings: Settings) -> Iterator[Broker]:
-    broker = connect(settings.broker_url, namespace=settings.broker_namespace, queue_type=settings.queue_type)
+    transport.require(settings, "SLUICE_BROKER_URL")
+    broker = connect(
+        settings.broker_url,
+        namespace=settings.broker_namespace,
+        queue_type=settings.queue_type,
+        keys=settings.message_keys,
+    )
     try:
         yield broker
     finally:

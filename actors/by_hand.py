@@ -48,7 +48,7 @@ def fire(ledger: Ledger, schedule: Schedule, due: datetime | None) -> Fired:
 
 
 def pause(ledger: Ledger, catalogue: Catalogue | None, ids: Sequence[str]) -> list[str]:
-    """Those that are there. One that is defined, and that no scheduler has seen yet, is taken up first."""
+    """Those that were not paused before. One that is defined, and that no scheduler has seen yet, is taken up first."""
 
     def work(tx: Tx) -> list[str]:
         known = schedules.hold(tx, ids)

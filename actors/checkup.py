@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 
+from actors import transport
 from actors.settings import process_settings
 from jobs.errors import BadSetting, SluiceError, Unreachable
 from ledger.connection import Ledger
@@ -24,11 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     queues = [queue for part in options.queues.split(",") if (queue := part.strip())]
     try:
-        url = process_settings(ledger_url=options.ledger).ledger_url
+        settings = process_settings(ledger_url=options.ledger)
+        url = settings.ledger_url
         if url is None:
             raise BadSetting(
                 "SLUICE_LEDGER_URL is not set, and an embedded ledger has no workers but its own."
             )
+        transport.require(settings, "SLUICE_LEDGER_URL")
         with closing(Ledger(url, connections=1)) as ledger:
             return _told(ledger.transact(lambda tx: fleet.at_work(tx, socket.gethostname(), queues)))
     except Unreachable as error:

@@ -14,6 +14,7 @@ from broker.messages import Message
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from jobs.freshness import Busy
+from jobs.places import Place, reached
 from jobs.selecting import Selected, select
 from jobs.submission import Submission
 from ledger import freshness, planning, submissions, unplanned
@@ -53,7 +54,9 @@ def plan_by_chunk(
         ledger.transact(lambda tx: unplanned.call_off(tx, received.number, reason))
         return []
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission, selected=selected)
-    return ledger.transact(work)
+    messages = ledger.transact(work)
+    reached(Place.CHUNKS_COMMITTED)
+    return messages
 
 
 def _plan(
@@ -77,7 +80,9 @@ def _plan(
     submissions.activate(tx, [number])
     told = planning.plan(tx, chunked.plan(number))
     submissions.settle(tx, [number])
-    return announce(tx, follow_turns(tx, catalogue, told))
+    messages = announce(tx, follow_turns(tx, catalogue, told))
+    reached(Place.CHUNKS_WRITTEN)
+    return messages
 
 
 def _wait(tx: Tx, number: int, waits_for: Sequence[Busy]) -> None:

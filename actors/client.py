@@ -25,6 +25,7 @@ from jobs.condition_text import parse_condition
 from jobs.errors import BadRequest, Unreachable
 from jobs.key_reading import KeyReadings, key_readings
 from jobs.paging import Order
+from jobs.places import Place, reached
 from jobs.ref import JobName
 from jobs.report import Report
 from jobs.round_record import log_of, record_of
@@ -69,9 +70,11 @@ class Client:
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
         """BadRequest for words that no planner would understand; none of them is taken in then."""
         with sending([sound(submission) for submission in wanted], within=self._within) as named:
-            self._ledger.transact(lambda tx: submissions.receive(tx, named))
+            self._ledger.transact(lambda tx: _receive(tx, named))
+            reached(Place.CLIENT_COMMITTED)
             ids = [submission.require_id() for submission in named]
             self.have_planned(ids)
+            reached(Place.CLIENT_TOLD)
         return ids
 
     def have_planned(self, ids: Sequence[str]) -> None:
@@ -245,6 +248,7 @@ class Client:
             return ended, [*tell(ended or []), *announce(tx, [])]
 
         ended, messages = self._ledger.transact(work)
+        reached(Place.CALLED_OFF)
         self._hint(*messages)
         return ended
 
@@ -255,6 +259,13 @@ class Client:
             self._publish([*messages])
         except Unreachable as error:
             _LOG.warning("the broker was not told, the groomer will see to it: %s", error)
+
+
+def _receive(tx: Tx, named: list[Submission]) -> set[str]:
+    """Those that were not there before, which whoever stands beside the act is told."""
+    new = submissions.receive(tx, named)
+    reached(Place.CLIENT_WRITTEN)
+    return new
 
 
 def _no_submission(kind: str, id_: str) -> BadRequest:

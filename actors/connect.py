@@ -7,6 +7,7 @@ from actors.assembly import open_ledger, telling, tracing
 from actors.client import Client
 from actors.definitions import Definitions
 from actors.settings import process_settings
+from jobs.places import arm
 
 
 @contextmanager
@@ -19,6 +20,7 @@ def connect(
     The broker is connected to when there is something to tell.
     """
     settings = process_settings(apps=apps, ledger_url=ledger_url, broker_url=broker_url)
+    arm(settings.crash_at)
     definitions = Definitions(settings) if settings.apps else None
     with tracing(settings), open_ledger(settings) as ledger, telling(settings, ledger) as tell:
         current = (lambda: definitions.current) if definitions else None

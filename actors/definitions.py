@@ -4,6 +4,7 @@ import gc
 import logging
 from functools import cache
 
+from actors import transport
 from actors.settings import Settings
 from jobs.address import without_password
 from jobs.catalogue import Catalogue, load
@@ -33,7 +34,8 @@ def fetcher(settings: Settings) -> Fetch:
 class Definitions:
     """``current`` is always a catalogue without a fault; ``look`` puts a new one in its place.
 
-    Making one is the one way to load a catalogue from settings; DefinitionError lists every fault.
+    Making one is the one way to load a catalogue from settings; DefinitionError lists every fault. BadSetting where a
+    source lies on a server that must not be spoken to as it is named.
 
     Files, folders of Python files and what lies on a server are read anew when they have changed. Modules that
     Python imported are not: others hold on to what they took from them, so a second copy would live beside
@@ -44,6 +46,7 @@ class Definitions:
 
     def __init__(self, settings: Settings, *, fetch: Fetch | None = None) -> None:
         self._settings = settings
+        transport.require(settings, "SLUICE_APPS")
         self._fetch = fetch or fetcher(settings)
         # Taken before the load: what changes while that lasts is found changed by the next look.
         fetched = cache(self._fetch)

@@ -17,11 +17,23 @@ from actors.walking import follow_turns
 from broker.messages import Execute, Executed, Message
 from jobs.catalogue import Catalogue
 from jobs.outcome import Outcome
+from jobs.places import Place, reached
 from jobs.ref import Claim
 from jobs.states import By
 from jobs.submission import JSON
 from jobs.urgency import in_turn
-from ledger import claims, counts, finishing, happenings, paces, recording, submissions, watching, wishes
+from ledger import (
+    breakers,
+    claims,
+    counts,
+    finishing,
+    happenings,
+    paces,
+    recording,
+    submissions,
+    watching,
+    wishes,
+)
 from ledger.claims import NOTHING_TAKEN, Claimed, Terms
 from ledger.connection import Ledger, Tx
 from ledger.happenings import What
@@ -40,10 +52,15 @@ def claim(
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
         turns = [(turn.job, turn.round) for turn in message.jobs]
         terms = _terms(catalogue, message.app, worker)
+        _know(tx, catalogue, message.app)
         taken = claims.claim(tx, message.app, turns, terms, at_once=at_once)
-        return taken.jobs, announce(tx, counts.tell(tx, taken.awaited).ready, By.EXECUTOR)
+        messages = announce(tx, counts.tell(tx, taken.awaited).ready, By.EXECUTOR)
+        reached(Place.CLAIM_WRITTEN)
+        return taken.jobs, messages
 
-    return ledger.transact(work)
+    claimed = ledger.transact(work)
+    reached(Place.CLAIM_COMMITTED)
+    return claimed
 
 
 def leave(
@@ -54,9 +71,13 @@ def leave(
     def work(tx: Tx) -> Sequence[Message] | None:
         if not watching.leave(tx, right, handle, watch_s=every_s, said=said):
             return None
-        return announce(tx, counts.tell(tx, watching.awaited(tx, right)).ready, By.EXECUTOR)
+        messages = announce(tx, counts.tell(tx, watching.awaited(tx, right)).ready, By.EXECUTOR)
+        reached(Place.LEAVE_WRITTEN)
+        return messages
 
-    return ledger.transact(work)
+    left = ledger.transact(work)
+    reached(Place.LEAVE_COMMITTED)
+    return left
 
 
 def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:
@@ -65,9 +86,13 @@ def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
         recorded = recording.record(tx, outcomes)
         happenings.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
-        return [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)], recorded.refused
+        messages = [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)]
+        reached(Place.RECORD_WRITTEN)
+        return messages, recorded.refused
 
-    return ledger.transact(work)
+    told = ledger.transact(work)
+    reached(Place.RECORD_COMMITTED)
+    return told
 
 
 class Appetite(Struct, frozen=True):
@@ -114,9 +139,12 @@ def settle(
         ready += counts.tell(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
         happenings.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
+        reached(Place.SETTLE_WRITTEN)
         return Settled([*messages, *_news(recorded)], recorded.refused, taken.jobs)
 
-    return ledger.transact(work)
+    settled = ledger.transact(work)
+    reached(Place.SETTLE_COMMITTED)
+    return settled
 
 
 def _tell(
@@ -156,7 +184,9 @@ class _Plate:
         among = [job for job in served if job.app == first.app and not job.alone]
         named = [first] if first.alone else sorted(among, key=in_turn)[:at_once]
         terms = _terms(self._catalogue, first.app, self._appetite.worker)
+        _know(self._tx, self._catalogue, first.app)
         self.taken = claims.begin(self._tx, first.app, named, terms, at_once=at_once)
+        reached(Place.HAND_OFF_TAKEN)
         return {job.id for job in self.taken.jobs}
 
 
@@ -168,3 +198,10 @@ def _news(recorded: recording.Recorded) -> list[Message]:
 def _terms(catalogue: Catalogue, name: str, worker: UUID) -> Terms:
     app = catalogue.get(name)
     return Terms(worker, app.digest, app.unbounded, app.saga is not None) if app else Terms(worker)
+
+
+def _know(tx: Tx, catalogue: Catalogue, name: str) -> None:
+    """Whatever begins is counted from its first round on; it costs an app without a breaker nothing."""
+    app = catalogue.get(name)
+    if app and app.breaker:
+        breakers.know(tx, name, app.breaker)

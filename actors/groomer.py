@@ -1,19 +1,23 @@
 """The groomer: on every tick, whatever was lost or has become due.
 
 Each step is a transaction of its own and bounded, so that one tick is short whatever has piled up; what
-does not fit waits for the next.
+does not fit waits for the next. Breakers come last, each in a transaction of its own (``actors.breaking``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+from actors import breaking
 from actors.announce import announce, tell
 from broker.messages import Executed, Message, Plan, Tick, Watch
 from jobs.catalogue import Catalogue
+from jobs.places import Place, reached
 from jobs.states import By
 from ledger import events, grooming, happenings, pools, submissions, suspending, watching
 from ledger.connection import Ledger, Tx
 from ledger.grooming import Chore
 from ledger.happenings import What
+from ledger.reads import fleet
 
 #: So many rows are seen to by one step of one tick.
 LIMIT = 1000
@@ -27,7 +31,16 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
     for chore, step in _STEPS.items():
         # What a lost or late job leaves waiting is released in the same tick, and so is who need not wait any more.
         if chore in due or (chore is Chore.RELEASE and due & _FREEING):
-            messages += ledger.transact(step)
+            messages += ledger.transact(partial(_stepped, step))
+            reached(Place.GROOM_COMMITTED)
+    if Chore.BREAK in due:
+        messages += breaking.tick(ledger, catalogue)
+    return messages
+
+
+def _stepped(step: Callable[[Tx], Sequence[Message]], tx: Tx) -> Sequence[Message]:
+    messages = step(tx)
+    reached(Place.GROOM_WRITTEN)
     return messages
 
 
@@ -73,8 +86,11 @@ def _admit(tx: Tx) -> Sequence[Message]:
 
 
 def _announce_ready(tx: Tx) -> Sequence[Message]:
+    """All are announced again, and those count as repaired that somebody has had room for. The others wait for their
+    turn, or for their app to be resumed, and their hints may well be where they belong."""
     ready = grooming.announce_ready(tx, LIMIT)
-    _count(tx, Chore.ANNOUNCE_READY, len(ready))
+    idle = fleet.idle_for(tx, {job.app for job in ready})
+    _count(tx, Chore.ANNOUNCE_READY, sum(job.app in idle for job in ready))
     return announce(tx, ready, By.GROOMER)
 
 

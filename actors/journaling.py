@@ -6,6 +6,7 @@ from threading import Event
 from typing import TypeVar
 
 from jobs.errors import Unreachable
+from jobs.places import Place, reached
 from jobs.sagas.entry import Entry, Heard, Log
 from ledger import journal
 from ledger.claims import Claimed
@@ -33,7 +34,13 @@ class Journaling:
         return self._asked(lambda tx: journal.read(tx, self._job.right, self._job.flight))
 
     def write(self, entry: Entry) -> Heard:
-        heard = self._asked(lambda tx: journal.write(tx, self._job.right, self._job.flight, entry))
+        def work(tx: Tx) -> Heard:
+            heard = journal.write(tx, self._job.right, self._job.flight, entry)
+            reached(Place.ENTRY_WRITTEN)
+            return heard
+
+        heard = self._asked(work)
+        reached(Place.ENTRY_COMMITTED)
         return self._noted(heard or Heard(stands=False))
 
     def heed(self) -> Heard:

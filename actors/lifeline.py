@@ -8,6 +8,7 @@ from collections.abc import Callable
 from threading import Event, Thread
 from uuid import UUID
 
+from actors.complaints import Complaints
 from actors.holdings import Holdings
 from actors.meter import Meter
 from jobs.errors import Unreachable
@@ -22,8 +23,9 @@ _LOG = logging.getLogger("sluice.worker")
 class Lifeline:
     """Renews the lease at a third of its length, and learns which claims were lost meanwhile.
 
-    A process that cannot renew stops its runs before the lease ends by the ledger's clock: it counts from
-    the moment it began its last successful beat, so it stops early rather than late. ``give_back`` returns claims
+    A process that cannot renew, for whatever reason, stops its runs before the lease ends by the ledger's clock: it
+    counts from the moment it began its last successful beat, so it stops early rather than late. It tries again as long
+    as it lives, for what it may claim depends on it. ``give_back`` returns claims
     that are this worker's by the ledger alone: they are as old as a lease and nobody here knows of them.
     """
 
@@ -50,6 +52,7 @@ class Lifeline:
         self._give_back = give_back
         self._meter = meter or Meter(ledger)
         self._trusted_until = 0.0
+        self._complaints = Complaints(_LOG, "a beat came to nothing")
         self._ended = Event()
         self._thread = Thread(target=self._live, name="lifeline", daemon=True)
 
@@ -77,10 +80,13 @@ class Lifeline:
         self._ended.set()
         self._thread.join()
         try:
-            self._meter.read()
             self._ledger.transact(lambda tx: workers.leave(tx, self.id))
+            self._meter.read()
         except Unreachable as error:
             _LOG.warning("left without saying so; the lease ends by itself: %s", error)
+        except Exception:
+            # Whoever ends the process has more to close.
+            _LOG.exception("left without saying all; the lease ends by itself")
 
     def _live(self) -> None:
         while not self._ended.wait(self._lease_s / 3):
@@ -89,6 +95,11 @@ class Lifeline:
             except Unreachable as error:
                 _LOG.warning("the lease could not be renewed: %s", error)
                 self._mistrust()
+            except Exception as error:
+                self._complaints.tell(error)
+                self._mistrust()
+            else:
+                self._complaints.forget()
 
     def _beat(self) -> None:
         began = time.monotonic()

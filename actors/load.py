@@ -22,6 +22,7 @@ HELD_UP_S = 0.3
 _LOOK_EVERY_S = 0.1
 
 _HELD_UP = Outcome(ending=Ending.NOT_BEGUN, error="a run before it in its thread took long")
+_HELD_BACK = Outcome(ending=Ending.NOT_BEGUN, error="the breaker of its app has opened")
 
 
 class Load:
@@ -59,6 +60,12 @@ class Load:
             outcomes.update((job.right, _HELD_UP) for job in self._ahead)
             self._ahead.clear()
             return outcomes
+
+    def hold_back(self) -> None:
+        """Give back what has not begun: it is not to be, for now."""
+        with self._lock:
+            self._outcomes.update((job.right, _HELD_BACK) for job in self._ahead)
+            self._ahead.clear()
 
     @property
     def waits(self) -> bool:

@@ -22,13 +22,18 @@ class _JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "pid": record.process,
-            "message": record.getMessage(),
+            "message": _written(record.getMessage()),
         }
         if subject := subject_of(record):
             line |= msgspec.to_builtins(subject)
         if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
+            line["error"] = _written(self.formatException(record.exc_info))
         return msgspec.json.encode(line).decode()
+
+
+def _written(text: str) -> str:
+    """Half of a surrogate pair, as in the name of a file that is no UTF-8, cannot be encoded; its escape can be."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class _Stderr:

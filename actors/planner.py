@@ -19,7 +19,9 @@ from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage
+from jobs.places import Place, reached
 from jobs.ref import JobName
+from jobs.retry_budget import RetryBudget
 from jobs.submission import COMPENSATION, NUL, Submission
 from ledger import counts, judging, splitting, submissions, unplanned
 from ledger.connection import Ledger, Tx
@@ -54,6 +56,7 @@ def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Messag
     for start in range(0, len(message.submissions), BATCH):
         ids = list(message.submissions[start : start + BATCH])
         apart, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids))
+        reached(Place.PLAN_COMMITTED)
         messages += sent
         for received, submission in apart:
             messages += _plan_apart(catalogue, submission)(ledger, catalogue, received, submission)
@@ -70,16 +73,20 @@ def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Me
             raise BadMessage("A cancel message names a submission, or an app and a key.")
         else:
             ended = submissions.cancel_job(tx, JobName(message.app, message.key))
-        return [*tell(ended), *announce(tx, [])]
+        messages = [*tell(ended), *announce(tx, [])]
+        reached(Place.CANCEL_WRITTEN)
+        return messages
 
-    return ledger.transact(work)
+    messages = ledger.transact(work)
+    reached(Place.CANCEL_COMMITTED)
+    return messages
 
 
 def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequence[Message]:
     """Judge, split, open the children's gates; then, in a transaction of its own, plan children nobody asked for."""
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
-        judged = judging.judge(tx, list(message.jobs), judge)
+        judged = judging.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
         halved = splitting.split(tx, judged.failed)
         ended = {**judged.ended, **halved.cancelled}
         ready = follow_turns(tx, catalogue, counts.tell(tx, list(ended)))
@@ -87,10 +94,18 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
         submissions.repay(tx, childless)
         submissions.settle_watchers(tx, childless)
         pushing = [job for job in ended if job not in childless]
-        return pushing, [*announce(tx, judged.ready + halved.ready + ready)]
+        messages: list[Message] = [*announce(tx, judged.ready + halved.ready + ready)]
+        reached(Place.JUDGE_WRITTEN)
+        return pushing, messages
 
     pushing, messages = ledger.transact(work)
+    reached(Place.JUDGE_COMMITTED)
     return messages + _push(ledger, catalogue, pushing)
+
+
+def _budget(catalogue: Catalogue, app: str) -> RetryBudget | None:
+    found = catalogue.get(app)
+    return found.retry_budget if found else None
 
 
 def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Message]:
@@ -101,15 +116,28 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
         counts.hold(tx, list(message.jobs))
         ended = [*message.jobs, *halved.cancelled]
         ready = follow_turns(tx, catalogue, counts.tell(tx, ended))
-        return ended, [*announce(tx, halved.ready + ready)]
+        messages: list[Message] = [*announce(tx, halved.ready + ready)]
+        reached(Place.ENDED_WRITTEN)
+        return ended, messages
 
     told, messages = ledger.transact(work)
+    reached(Place.ENDED_COMMITTED)
     return messages + _push(ledger, catalogue, told)
 
 
 def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Message]:
     """Apart from the judgement, which holds the parents' rows: planning takes rows in an order of its own."""
-    return ledger.transact(lambda tx: push_children(tx, catalogue, ended)) if ended else []
+
+    def work(tx: Tx) -> list[Message]:
+        messages = push_children(tx, catalogue, ended)
+        reached(Place.PUSH_WRITTEN)
+        return messages
+
+    if not ended:
+        return []
+    messages = ledger.transact(work)
+    reached(Place.PUSH_COMMITTED)
+    return messages
 
 
 def _take_in(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submission]:
@@ -121,7 +149,13 @@ def _take_in(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Su
         taken.append(submission)
         if reason:
             reasons[submission.require_id()] = reason
-    ledger.transact(lambda tx: submissions.receive(tx, taken, reasons))
+
+    def work(tx: Tx) -> None:
+        submissions.receive(tx, taken, reasons)
+        reached(Place.SUBMIT_WRITTEN)
+
+    ledger.transact(work)
+    reached(Place.SUBMIT_COMMITTED)
     return [row for row in taken if row.require_id() not in reasons]
 
 
@@ -194,7 +228,9 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     walked = [(each.number, read) for each, read in wanted if each.number not in numbers]
     planned, ready = plan_together(tx, catalogue, walked, refuse)
     submissions.settle(tx, planned)
-    return [(each, read) for each, read in apart if each.named], announce(tx, ready)
+    messages = announce(tx, ready)
+    reached(Place.PLAN_WRITTEN)
+    return [(each, read) for each, read in apart if each.named], messages
 
 
 def _plan_apart(catalogue: Catalogue, submission: Submission) -> PlanOne:

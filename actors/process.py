@@ -27,6 +27,7 @@ from broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, 
 from broker.service import Handler, Service, serve
 from jobs.catalogue import Catalogue
 from jobs.errors import Unreachable
+from jobs.places import Place, reached
 from ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.process")
@@ -203,6 +204,8 @@ class Process:
         if not messages:
             return
         try:
+            reached(Place.PUBLISH_BEGINS)
             self._broker.publish(messages)
+            reached(Place.PUBLISH_RETURNED)
         except Unreachable as error:
             _LOG.warning("%d hints were not sent, the groomer will repeat them: %s", len(messages), error)

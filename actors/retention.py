@@ -3,15 +3,17 @@
 import logging
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
 
 from jobs.blobs import BlobStore, BlobsUnavailable
+from jobs.places import Place, reached
 from jobs.runners.keeping import is_output
 from ledger import litter, pruning
 from ledger.connection import Ledger, Tx
-from ledger.pruning import START, Place, Removed, Stretch
+from ledger.pruning import START, Removed, Stretch
 from ledger.sql import LONGEST_S
 
 _LOG = logging.getLogger("sluice.retention")
@@ -44,13 +46,21 @@ class Retention:
         look-ups by key."""
         if (keep_s := self._keep_s) is None:
             return
-        removed = self._ledger.transact(lambda tx: pruning.sweep(tx, keep_s=keep_s, limit=LIMIT))
+        removed = self._ledger.transact(partial(_sweep, keep_s=keep_s))
         if removed != Removed():
+            reached(Place.SWEEP_COMMITTED)
             _LOG.info("the history of %d jobs was removed, and %d workers", removed.jobs, removed.workers)
         try:
             throw_away(self._ledger, self._blobs)
         except BlobsUnavailable as error:
             _LOG.warning("blobs of rounds that are gone are thrown away later: %s", error.what)
+
+
+def _sweep(tx: Tx, *, keep_s: float) -> Removed:
+    removed = pruning.sweep(tx, keep_s=keep_s, limit=LIMIT)
+    if removed != Removed():
+        reached(Place.SWEEP_WRITTEN)
+    return removed
 
 
 def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
@@ -60,6 +70,7 @@ def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
     try:
         for blob in taken:
             blobs.remove(blob)
+            reached(Place.BLOB_REMOVED)
             gone.append(blob)
     finally:
         if gone:
@@ -100,7 +111,7 @@ def _all(ledger: Ledger, step: Callable[..., Stretch], keep_s: float) -> Removed
     """Step by step, each a transaction of its own, up to whatever had ended by the last."""
     removed, place = Removed(), START
 
-    def work(tx: Tx, after: Place) -> Stretch:
+    def work(tx: Tx, after: pruning.Place) -> Stretch:
         return step(tx, keep_s=keep_s, after=after, limit=LIMIT)
 
     while True:

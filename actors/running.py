@@ -8,10 +8,11 @@ from uuid import UUID
 
 import msgspec
 
-from actors import executor
+from actors import breaking, executor
 from actors.acknowledging import Acknowledging
 from actors.assign import assign
 from actors.attaching import Attaching
+from actors.breaking import has_failed
 from actors.executor import Appetite
 from actors.holdings import Holdings
 from actors.journaling import Journaling
@@ -27,6 +28,7 @@ from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest, SluiceError, Unreachable
 from jobs.job import Acknowledge, Assignment
 from jobs.outcome import Ending, Outcome
+from jobs.places import Place, reached
 from jobs.ref import Claim
 from jobs.runners import Runner, runner_for
 from jobs.runners.stores import Stores
@@ -102,6 +104,7 @@ class Running:
             self._ledger, catalogue, message, self._worker, at_once=self._paces.at_once(message.app)
         )
         delivery.acknowledge()
+        reached(Place.CLAIM_ACKNOWLEDGED)
         self._send(messages)
         self._run_on(catalogue, claimed)
 
@@ -132,6 +135,8 @@ class Running:
                 goes_on = time.monotonic() < over_at and not self._holdings.draining
                 catalogue = self._catalogue()
                 claimed = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
+                if claimed:
+                    reached(Place.HAND_OFF_BEGINS)
             finally:
                 self._holdings.forget(stops)
                 self._witness.forget(stops)
@@ -153,16 +158,35 @@ class Running:
                     self._settle(self._catalogue(), load.outcomes())
                     recorded_at = time.monotonic()
                 with self._witness.at(job.right, self._holdings.subject_of(job.right)) as scene:
+                    reached(Place.RUN_BEGINS)
                     outcome = self._run(catalogue, job, stops[job.right], scene)
+                    reached(Place.RUN_ENDED)
                     scene.outcome = outcome
                 self._holdings.release([job.right])
                 if outcome is None:
                     self._send([Executed(jobs=(job.id,))])
                 elif outcome.ending is not Ending.GOES_ON:
                     load.note(job.right, outcome)
+                    if has_failed(outcome) and self._breaks(load):
+                        load.hold_back()
         finally:
             self._relief.forget(load)
         return load.outcomes()
+
+    def _breaks(self, load: Load) -> bool:
+        """Write down at once what has failed, where the app has a breaker; whether that is open now."""
+        catalogue = self._catalogue()
+        app = catalogue.get(load.app)
+        if not (app and app.breaker):
+            return False
+        self._settle(catalogue, load.outcomes())
+        try:
+            broken = breaking.mind(self._ledger, load.app)
+        except Unreachable as error:
+            _LOG.warning("the breaker of %s is left to the groomer: %s", load.app, error)
+            return False
+        self._send(broken.messages)
+        return broken.is_open
 
     def _relieve(self, app: str, outcomes: dict[Claim, Outcome]) -> None:
         self._paces.suppose(app, HELD_UP_S)

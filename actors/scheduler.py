@@ -13,6 +13,7 @@ from actors.announce import announce, tell
 from broker.messages import Look, Message, Plan
 from jobs.catalogue import Catalogue
 from jobs.firing import Standing
+from jobs.places import Place, reached
 from jobs.submission import Submission
 from ledger import schedules, submissions
 from ledger.connection import Ledger, Tx
@@ -38,6 +39,7 @@ def look(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Messag
         if not sight.stirring:
             break
         is_left, sent = ledger.transact(partial(_see_to, catalogue=catalogue, ids=sight.stirring))
+        reached(Place.LOOK_COMMITTED)
         messages += sent
         if not is_left:
             break
@@ -61,6 +63,7 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
         submissions.receive(tx, asked)
         messages.append(Plan(submissions=tuple(wanted.require_id() for wanted in asked)))
     messages += announce(tx, [])
+    reached(Place.LOOK_WRITTEN)
     return any(each.more for each in settled) or len(ids) == BATCH, messages
 
 

@@ -11,9 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from actors import found as places
+from actors import secret_files
 from actors.code_version import commit_of
 from actors.found import PREFIX, Found
+from broker.keyring import NO_KEYS, Keyring, parse_keys
 from jobs.durations import parse_duration_s
+from jobs.fence import Fence, Level
+from jobs.places import Crash, read_crash
 from jobs.programs import Rules
 from jobs.sizes import parse_size_bytes
 
@@ -33,6 +37,7 @@ class LineageServer(Struct, frozen=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it.
     Blobs and ``programs`` are under ``home`` too where nothing else is said. ``keep_history_s`` None is for ever.
+    ``crash_at`` is where the process that is told so kills itself, for tests.
     ``traceparent`` is the span that this process was started in, where whoever started it says so.
     """
 
@@ -52,12 +57,16 @@ class Settings(Struct, frozen=True, kw_only=True):
     code_version: str | None = None
     queue_type: str = "quorum"
     broker_namespace: str = _NAMESPACE
+    plain_text: str = "warn"
+    message_keys: Keyring = NO_KEYS
     blobs_url: str | None = None
     keep_history_s: float | None = 90 * 86400.0
     console_token: str | None = None
     console_view_token: str | None = None
     programs: Path | None = None
     program_rules: Rules = Rules()
+    fence: Fence = Fence()
+    crash_at: Crash | None = None
 
 
 def read_settings(
@@ -80,8 +89,9 @@ def settings_of(
     """The settings that were found. All that there are have been taken then."""
     defaults = Settings()
     take = found.take
+    apps = apps or take("APPS", _sources, (), "apps.json,acme.pipelines")
     return Settings(
-        apps=apps or take("APPS", _sources, (), "apps.json,acme.pipelines"),
+        apps=apps,
         ledger_url=take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
         broker_url=take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
         home=take("HOME", Path, defaults.home, ".sluice"),
@@ -97,12 +107,16 @@ def settings_of(
         code_version=take("CODE_VERSION", str, commit_of(folder), "3f2a9c1"),
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
         broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, _NAMESPACE),
+        plain_text=take("PLAIN_TEXT", _one_of("warn", "refuse", "allow"), defaults.plain_text, "refuse"),
+        message_keys=take("MESSAGE_KEYS", _keys, NO_KEYS, "file:/run/secrets/message-keys"),
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
         keep_history_s=take("KEEP_HISTORY", keep_s, defaults.keep_history_s, "30d"),
         console_token=take("CONSOLE_TOKEN", str, None, "a long word that nobody guesses"),
         console_view_token=take("CONSOLE_VIEW_TOKEN", str, None, "another long word"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
+        fence=_fence(found, folder, apps),
+        crash_at=take("CRASH_AT", read_crash, None, "claim.committed@3"),
     )
 
 
@@ -144,6 +158,28 @@ def _rules(found: Found, usual: Rules) -> Rules:
     )
 
 
+def _fence(found: Found, folder: Path, apps: tuple[str, ...]) -> Fence:
+    """What is around jobs' processes. None of them is shown where these very settings are, nor a secret that they
+    name by its file."""
+    usual = Fence()
+    ours = (places.DOTENV, places.TOML, *secret_files.named(found.texts, apps))
+    hidden = found.take("SANDBOX_HIDE", _paths, usual.hidden, "/etc/secrets,/home/sluice")
+    return Fence(
+        level=Level(found.take("SANDBOX", _one_of(*Level), str(usual.level), str(Level.BUBBLEWRAP))),
+        network=found.take("SANDBOX_NETWORK", _one_of("on", "off"), "off", "on") == "on",
+        writable=found.take("SANDBOX_WRITE", _paths, usual.writable, "/data/out,/scratch"),
+        hidden=(*hidden, *(str((folder / name).absolute()) for name in ours)),
+    )
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    found = _sources(text)
+    for each in found:
+        if not each.startswith("/"):
+            raise ValueError(f"{each!r} does not begin with a slash")
+    return found
+
+
 def _sources(text: str) -> tuple[str, ...]:
     return tuple(filter(None, (part.strip() for part in text.split(","))))
 
@@ -159,6 +195,19 @@ def _broker_url(text: str) -> str:
     if not text.startswith(schemes):
         raise ValueError(f"{text.partition(':')[0]!r} is none of {', '.join(schemes)}")
     return text
+
+
+def _keys(text: str) -> Keyring:
+    """Keys as they are written, or in a file; no error shows any of it."""
+    path = secret_files.of_keys(text)
+    if path is None:
+        return parse_keys(text)
+    try:
+        return parse_keys(Path(path).read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"the file {path} cannot be read: {getattr(error, 'strerror', 'it is no text')}"
+        ) from None
 
 
 def _http_url(text: str) -> str | None:

@@ -2,17 +2,20 @@
 counts what has happened.
 
 Where nothing stirs in the ledger it sends nothing for a while: two messages a second, taken up by two processes, would
-be most of what an idle installation does.
+be most of what an idle installation does. Each of the two has a calm of its own: a groomer that always finds something
+must not keep new schedules from being found.
 """
 
 import logging
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from threading import Event, Thread
+from time import monotonic
 from uuid import UUID
 
+from actors.complaints import Complaints
 from broker.messages import SCHEDULER, Look, Message, Tick
 from jobs.errors import Unreachable
+from jobs.places import Place, reached
 from ledger import grooming, pruning, schedules, tallies, workers
 from ledger.connection import Ledger, Tx
 from scheduler.ticks import Ticks
@@ -21,8 +24,8 @@ _LOG = logging.getLogger("sluice.scheduler")
 
 #: A leader that was not heard of for so many periods is replaced.
 TERM_PERIODS = 3
-#: After so many periods in which nothing stirred both are sent all the same: that definitions have changed shows in
-#: the processes alone that have loaded them.
+#: After so many periods in which one was not sent it is sent all the same: that definitions have changed shows in the
+#: processes alone that have loaded them.
 CALM_PERIODS = 5
 
 
@@ -35,8 +38,9 @@ class Ticker:
         self._ledger = ledger
         self._holder = holder
         self._send = send
-        self._ticks = Ticks(period_s, _now())
-        self._calm = 0
+        self._ticks = Ticks(period_s, monotonic())
+        self._calm: dict[type[Message], int] = {Tick: 0, Look: 0}
+        self._complaints = Complaints(_LOG, "no tick")
         self._ended = Event()
         self._thread = Thread(target=self._live, name="ticker", daemon=True)
 
@@ -51,27 +55,33 @@ class Ticker:
         """What a period's end brings."""
         term_s = self._ticks.period_s * TERM_PERIODS
         if self._ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
+            reached(Place.TICK_LED)
             messages = self._ledger.transact(self._due)
-            self._calm = 0 if messages else self._calm + 1
+            sent = {type(message) for message in messages}
+            self._calm = {kind: 0 if kind in sent else calm + 1 for kind, calm in self._calm.items()}
             self._send(messages)
+            reached(Place.TICK_SENT)
             self._ledger.transact(tallies.count)
 
     def _live(self) -> None:
         while True:
-            due = self._ticks.after(_now())
-            if self._ended.wait((due - _now()).total_seconds()):
+            now_s = monotonic()
+            if self._ended.wait(self._ticks.after(now_s) - now_s):
                 return
             try:
                 self.tick()
             except Unreachable as error:
                 _LOG.warning("no tick: %s", error)
+            except Exception as error:
+                # Without ticks nothing is mended, and nobody takes over from a process that lives.
+                self._complaints.tell(error)
+            else:
+                self._complaints.forget()
 
     def _due(self, tx: Tx) -> list[Message]:
-        anyway = self._calm >= CALM_PERIODS
-        tick = anyway or grooming.due(tx) or pruning.is_due(tx)
-        look = anyway or schedules.any_due(tx)
+        tick = self._is_overdue(Tick) or grooming.is_due(tx) or pruning.is_due(tx)
+        look = self._is_overdue(Look) or schedules.any_due(tx)
         return [*([Tick()] if tick else []), *([Look()] if look else [])]
 
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+    def _is_overdue(self, kind: type[Message]) -> bool:
+        return self._calm[kind] >= CALM_PERIODS

@@ -7,6 +7,7 @@ from actors.announce import announce
 from broker.messages import Message
 from jobs.errors import SluiceError
 from jobs.outcome import Ending, Outcome
+from jobs.places import Place, reached
 from jobs.ref import Claim
 from jobs.states import By
 from ledger import recording
@@ -38,4 +39,6 @@ class Transacting:
             if recording.record(tx, {self._right: Outcome(ending=Ending.DONE)}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
             self.messages = announce(tx, [], By.EXECUTOR)
+            reached(Place.USER_WRITTEN)
+        reached(Place.USER_COMMITTED)
         self.committed = True

@@ -127,9 +127,9 @@ class Witness:
         if not self._onlookers:
             found = self._ledger.transact(lambda tx: origins.origins(tx, claims))
             return [Sight(job=job, origin=found.get(job.right), parcel=len(jobs)) for job in jobs]
-        before = [Claim(job.id, job.claim - 1) for job in jobs if job.claim > 1]
-        if before:
-            self._tell(lambda tx: origins.lost(tx, before), _lost)
+        again = [job.right for job in jobs if job.claim > 1]
+        if again:
+            self._tell(lambda tx: origins.lost(tx, origins.claims_before(tx, again)), _lost)
         after = self._ledger.transact(lambda tx: origins.parents(tx, [job.id for job in jobs]))
         named = {*claims, *(parent for parents in after.values() for parent in parents)}
         found = self._ledger.transact(lambda tx: origins.origins(tx, named))

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+from actors import transport
 from actors.assembly import connect_broker, open_ledger
 from actors.definitions import Definitions
 from actors.lines import whole_lines
@@ -19,6 +20,7 @@ from broker.messages import CONTROL
 from broker.processes import supervise
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest, BadSetting, SluiceError
+from jobs.places import arm
 
 #: What the parent's command line said, for the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
@@ -34,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
         )
         set_up_logs(settings.log, verbose=True)
+        transport.warn(settings)
         _check(settings, _queues(options.queues))
     except SluiceError as error:
         _complain(error)
@@ -53,6 +56,7 @@ def boot() -> None:
 
 def _boot() -> None:
     settings = process_settings()
+    arm(settings.crash_at)
     set_up_logs(settings.log, verbose=True)
     threads = int(os.environ[_THREADS])
     kept = ExitStack()

@@ -16,6 +16,7 @@ What holds:
 - When a handler fails, news (``Message.news``) is given back after a growing pause, a ``BadMessage``
   goes to the dead letters, and a hint is dropped.
 - Nothing is delayed by the broker, retried by dramatiq, or pickled. Options from outside are ignored.
+- Where there are keys (``keyring``), a message that none of them has signed is rejected unread.
 
 The way of a message: ``intake`` (one thread a process) takes a slot and a message → ``reception`` reads
 it and puts it into its queue's mailbox → dramatiq's consumer and worker threads → ``service`` runs the

@@ -5,6 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
 
+from broker.proof import Proof
+from jobs.address import is_here
 from jobs.errors import BadSetting
 
 SCHEMES = ("memory", "amqp", "amqps", "redis", "rediss")
@@ -23,6 +25,38 @@ class Address(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self.place}"
+
+
+def weakness(url: str) -> str:
+    """Why what is said to this broker can be read, or changed, by whoever is on the way; empty where it cannot,
+    or where it never leaves this machine.
+
+    Of options the client itself says what they come to: it has several words for no, and more than one way to it.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""  # Whoever connects says what is wrong with it, and does not.
+    if parts.scheme == "memory" or is_here(parts.hostname or ""):
+        return ""
+    if parts.scheme in ("amqp", "redis"):
+        return f"{parts.scheme}:// is plain text"
+    proof = _asked(parts.scheme, url)
+    if proof is None:
+        return "its options cannot be used, so nobody knows what proof they ask for"
+    if not proof.vouched:
+        return "its options ask for no proof of who answers"
+    return "" if proof.named else "its options take the certificate of any host"
+
+
+def _asked(scheme: str, url: str) -> Proof | None:
+    if scheme == "rediss":
+        from broker.redis import proof as redis  # noqa: PLC0415 - a driver is imported for who has its broker
+
+        return redis.asked(url)
+    from broker.rabbitmq import proof as rabbitmq  # noqa: PLC0415 - as it is above
+
+    return rabbitmq.asked(url)
 
 
 def parse_address(url: str, *, setting: str) -> Address:

@@ -5,9 +5,10 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 import dramatiq
-from dramatiq import Consumer
+from dramatiq import Consumer, Encoder
 from dramatiq import Message as Envelope
 
+from broker.codec import PLAIN
 from broker.intake import Intake
 from broker.messages import Message
 from broker.reception import Reception
@@ -41,6 +42,8 @@ class Broker(Protocol):
 class Carrier(dramatiq.Broker):
     """A dramatiq broker whose worker is fed by an intake, without dramatiq's delay queues and middleware."""
 
+    #: How its messages are written, and which are read. What never leaves a process need not be signed.
+    encoder: Encoder = PLAIN
     _reception: Reception | None = None
 
     @abstractmethod

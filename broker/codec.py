@@ -3,7 +3,7 @@
 The envelope's ``kwargs`` are a message's fields, kept as raw JSON until the message's own type is known.
 What comes from outside is checked here once: size, shape, actor, fields. Options from outside are
 dropped, all but the id under which Redis keeps the message: whoever can publish must not be able to ask
-for retries, callbacks or delays.
+for retries, callbacks or delays. Where there are keys, what is not signed by one is refused unread (``keyring``).
 """
 
 import uuid
@@ -15,6 +15,7 @@ from dramatiq import Message as Envelope
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
+from broker.keyring import NO_KEYS, Keyring
 from broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
 from jobs.errors import BadMessage
 from jobs.submission import NUL
@@ -39,12 +40,19 @@ class Letter(NamedTuple):
 class JsonEncoder(Encoder):
     """dramatiq's encoder. ``decode`` gives the seven fields of an envelope and nothing else."""
 
+    def __init__(self, keys: Keyring = NO_KEYS) -> None:
+        self._keys = keys
+
     def encode(self, data: dict[str, Any]) -> bytes:
-        return msgspec.json.encode(data)
+        return self._keys.sign(msgspec.json.encode(data))
 
     def decode(self, data: bytes) -> dict[str, Any]:
         if len(data) > MESSAGE_BYTES_MAX:
             raise DecodeError(oversize(len(data)), b"", None)
+        try:
+            data = self._keys.open(data)
+        except BadMessage as error:
+            raise DecodeError(error.what, b"", error) from None
         try:
             data.decode()  # Raw fields would carry broken UTF-8 further in.
             fields = _ENVELOPE.decode(data)
@@ -61,6 +69,10 @@ class JsonEncoder(Encoder):
             "message_id": fields.message_id,
             "message_timestamp": int(fields.message_timestamp),
         }
+
+
+#: Neither signs nor asks for signatures.
+PLAIN = JsonEncoder()
 
 
 def oversize(size: int) -> str:
@@ -84,10 +96,10 @@ def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelo
     )
 
 
-def seal(message: Message, *, options: dict[str, str] | None = None) -> Letter:
+def seal(message: Message, encoder: Encoder = PLAIN, *, options: dict[str, str] | None = None) -> Letter:
     """A message as bytes; BadMessage if it is larger than its receiver would accept."""
     envelope = encode(message, options=options)
-    body = _ENCODER.encode(envelope.asdict())
+    body = encoder.encode(envelope.asdict())
     if len(body) > MESSAGE_BYTES_MAX:
         raise BadMessage(
             f"A {message.actor} message cannot be sent: {oversize(len(body))}.",
@@ -96,13 +108,13 @@ def seal(message: Message, *, options: dict[str, str] | None = None) -> Letter:
     return Letter(envelope.queue_name, envelope.message_id, body, message.news)
 
 
-def unseal(queue: str, body: bytes) -> tuple[Envelope[Any], Message]:
+def unseal(queue: str, body: bytes, encoder: Encoder = PLAIN) -> tuple[Envelope[Any], Message]:
     """What came off ``queue``; BadMessage, in one line, where no retry would make it understandable.
 
     The envelope's own ``queue_name`` is the sender's claim and is replaced: dramatiq settles by it.
     """
     try:
-        envelope: Envelope[Any] = Envelope(**{**_ENCODER.decode(body), "queue_name": queue})
+        envelope: Envelope[Any] = Envelope(**{**encoder.decode(body), "queue_name": queue})
     except DecodeError as error:
         raise BadMessage(str(error)) from None
     message = decode(envelope)
@@ -125,9 +137,9 @@ def decode(envelope: Envelope[Any]) -> Message:
 
 
 def id_of(body: bytes) -> str | None:
-    """The id of a message that may be unreadable otherwise, for the log."""
+    """The id of a message that may be unreadable otherwise, for the log. Whoever sent it may have made it up."""
     try:
-        return _ID.decode(body).message_id
+        return _ID.decode(NO_KEYS.open(body)).message_id
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -177,6 +189,5 @@ class _Id(Struct):
     message_id: Annotated[str, Meta(min_length=1, max_length=ID_LENGTH_MAX)]
 
 
-_ENCODER = JsonEncoder()
 _ENVELOPE = msgspec.json.Decoder(_Fields)
 _ID = msgspec.json.Decoder(_Id)

@@ -7,6 +7,7 @@ from dramatiq import set_encoder
 from broker.address import parse_address
 from broker.carrier import Broker
 from broker.codec import JsonEncoder
+from broker.keyring import NO_KEYS, Keyring
 from broker.memory import MemoryBroker
 from jobs.errors import BadSetting
 
@@ -22,24 +23,29 @@ def connect(
     namespace: str = NAMESPACE,
     queue_type: str = "quorum",
     heartbeat_timeout_s: float = 15.0,
+    keys: Keyring = NO_KEYS,
 ) -> Broker:
     """The broker at ``url``. Nothing is sent yet: one that is down shows at the first use, as Unreachable.
 
     ``setting`` is what a complaint about the URL names. ``namespace`` begins every key in Redis, where a
-    worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ.
+    worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ. With
+    ``keys`` what is published is signed, and nothing else is read.
     """
     address = parse_address(url, setting=setting)
-    set_encoder(JsonEncoder())
+    encoder = JsonEncoder(keys)
+    set_encoder(encoder)
     if address.scheme == "memory":
         return MemoryBroker()
     if address.scheme in ("redis", "rediss"):
         from broker.redis.broker import RedisBroker  # noqa: PLC0415  # A sixth of a worker's start, for some.
 
-        return RedisBroker(address, namespace=namespace, heartbeat_timeout_s=heartbeat_timeout_s)
+        return RedisBroker(
+            address, namespace=namespace, heartbeat_timeout_s=heartbeat_timeout_s, encoder=encoder
+        )
     if queue_type not in QUEUE_TYPES:
         raise BadSetting(f"The queue type {queue_type!r} is not one of {', '.join(QUEUE_TYPES)}.")
     from broker.rabbitmq.broker import RabbitmqBroker  # noqa: PLC0415  # As above, for others.
 
     # pika writes a traceback for every refused connection; what matters of it is in our own lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)
-    return RabbitmqBroker(address, queue_type=queue_type)
+    return RabbitmqBroker(address, queue_type=queue_type, encoder=encoder)

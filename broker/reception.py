@@ -5,7 +5,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock
 from typing import Any, NamedTuple
 
-from dramatiq import Consumer, MessageProxy
+from dramatiq import Consumer, Encoder, MessageProxy
 from dramatiq import Message as Envelope
 
 from broker import codec
@@ -32,11 +32,14 @@ class Reception:
     Mailboxes stay short: what is in one has its slot already.
     """
 
-    def __init__(self, queues: Collection[str], actors: Collection[str], slots: Slots) -> None:
+    def __init__(
+        self, queues: Collection[str], actors: Collection[str], slots: Slots, encoder: Encoder = codec.PLAIN
+    ) -> None:
         self.queues = tuple(queues)
         self.slots = slots
         self.parking = Parking()
         self._actors = frozenset(actors)
+        self._encoder = encoder
         self._mailboxes: dict[str, SimpleQueue[Delivery | None]] = {queue: SimpleQueue() for queue in queues}
         self.closed = Event()
         #: Held by who adds queues, and by who closes: not both at once.
@@ -47,16 +50,21 @@ class Reception:
         self._mailboxes[queue] = SimpleQueue()
         self.queues = (*self.queues, queue)
 
-    def read(self, queue: str, body: bytes, size: int | None = None) -> Read | None:
+    def read(
+        self, queue: str, body: bytes, size: int | None = None, *, only: Collection[str] | None = None
+    ) -> Read | None:
         """The message, or None, with one line in the log, where it must go to the dead letters.
 
-        ``size`` is for a body that was left where it is because it is too large.
+        ``size`` is for a body that was left where it is because it is too large. ``only`` are the actors that may be
+        called by the way on which it came, where those are not all.
         """
         size = len(body) if size is None else size
         try:
             if size > codec.MESSAGE_BYTES_MAX:
                 raise BadMessage(codec.oversize(size))
-            read = Read(*codec.unseal(queue, body))
+            read = Read(*codec.unseal(queue, body, self._encoder))
+            if only is not None and read.message.actor not in only:
+                raise BadMessage(f"it came from where {read.message.actor!r} may not be asked for")
             if read.message.actor not in self._actors:
                 raise BadMessage(f"no handler for {read.message.actor!r} is registered here")
         except BadMessage as error:

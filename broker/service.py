@@ -82,7 +82,7 @@ class Service:
         self.slots = slots
         self._broker = broker
         self._handlers = dict(handlers)
-        self._reception = Reception(queues, self._handlers, slots)
+        self._reception = Reception(queues, self._handlers, slots, broker.encoder)
         self._intake = broker.intake(self._reception)
         self._worker: Worker | None = None
         broker.receive_into(self._reception)

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from jobs.breaker import Breaker
 from jobs.chunking import Chunking
 from jobs.errors import BadKey
 from jobs.gate import When
@@ -12,6 +13,7 @@ from jobs.identifiers import Identifier, Text, Value
 from jobs.partitioning import Partitioning
 from jobs.policy import Policy
 from jobs.program import Program
+from jobs.retry_budget import RetryBudget
 from jobs.sagas.saga import Saga
 from jobs.spark import Spark
 from jobs.submission import JSON
@@ -71,10 +73,12 @@ class App(Struct, frozen=True, kw_only=True):
     keyed by chunk, one with ``partitioning`` by partition: neither has identifiers, their templates take any key, and
     their groups are empty. Work that is ``unbounded`` never ends by itself.
     ``compensate`` names the app whose jobs undo what its jobs have done, or says that none does; None where there is
-    nothing to undo. ``digest`` changes with what the app does, not with how often it is tried, how long it may take,
-    or when; ``version``, of one that is keyed by partition, also with what all those do whose tables it reads. Its
-    ``words`` are its definition as any process can read it again, where that is possible; ``code`` is a digest of what
-    they leave to a function, which has to be there too.
+    nothing to undo. ``breaker`` says when none of its jobs is begun for a while,
+    ``retry_budget`` how many failed rounds are tried again in what time. ``digest`` changes with what the app
+    does, not with how often it is tried, how long it may take, or when; ``version``, of one that is keyed by
+    partition, also with what all those do whose tables it reads. Its ``words`` are its definition as any process can
+    read it again, where that is possible; ``code`` is a digest of what they leave to a function, which has to be there
+    too.
     """
 
     name: str
@@ -98,6 +102,8 @@ class App(Struct, frozen=True, kw_only=True):
     partitioning: Partitioning | None = None
     unbounded: bool = False
     compensate: str | None = None
+    breaker: Breaker | None = None
+    retry_budget: RetryBudget | None = None
     digest: str = ""
     code: str = ""
     version: str = ""

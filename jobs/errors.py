@@ -8,7 +8,8 @@
     ├── BadSetting          a variable or option has a wrong value
     ├── BadMessage          a message that cannot be understood; it goes to the dead letters
     ├── Unreachable         the ledger or the broker does not answer; trying again may help
-    └── SchemaMismatch      the ledger's schema is older or newer than this code
+    ├── SchemaMismatch      the ledger's schema is older or newer than this code can work on
+    └── LedgerBusy          others hold what is to be changed; nothing is half done, and trying again helps
 
 Expected outcomes (a refused transition, a failed job) are values, not errors.
 """
@@ -80,5 +81,11 @@ class Unreachable(SluiceError):
 
 class SchemaMismatch(SluiceError):
     """Code and ledger do not fit each other."""
+
+    exit_code = 3
+
+
+class LedgerBusy(SluiceError):
+    """Others hold what is to be changed, or work where nobody may; nothing is half done."""
 
     exit_code = 3

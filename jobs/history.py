@@ -16,7 +16,7 @@ class Lost(StrEnum):
 class Round(Struct, frozen=True):
     """One claim of the job. A round that was handed back has several. ``digest`` is of the definition that ran,
     ``code`` the version of the users' code that its worker had. The blobs have the whole of what ``output`` and
-    ``stderr`` have the ends of; ``log`` is what the runner had to say."""
+    ``stderr`` have the ends of, which are so many bytes, read or not. ``log`` is what the runner had to say."""
 
     round: int
     claim: int
@@ -34,6 +34,16 @@ class Round(Struct, frozen=True):
     output_blob: str | None = None
     stderr_blob: str | None = None
     log: str | None = None
+    output_bytes: int = 0
+    stderr_bytes: int = 0
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether what it printed stands here, if it printed anything."""
+        return all(
+            text is not None or not length
+            for text, length in ((self.output, self.output_bytes), (self.stderr, self.stderr_bytes))
+        )
 
 
 class Transition(Struct, frozen=True):

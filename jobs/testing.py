@@ -26,6 +26,17 @@ Whatever goes wrong, a flight that is undone has to leave behind what it found, 
 leaves when no worker dies. ``left_behind`` tells what there is, as any value that can be copied and compared. A flight
 that has succeeded is then taken back, so that the next one finds the world as it was; ``reset`` is called before each
 flight, for a world that needs more than that.
+
+Whole pipelines run in virtual time, with the pytest fixture ``pipeline``. ``Faults`` are what goes wrong there, and
+``Took`` is what a run of a job takes and comes to::
+
+    from jobs.testing import Faults, Took
+
+    def test_the_report_survives_a_bad_night(pipeline):
+        run = pipeline("pipeline.py", work={"fetch": Took(90)}, faults=Faults(lose=0.2, kill_worker_every_s=120))
+        run.submit("report", "2026-11-20")
+        run.until_quiet()
+        assert run.state("report", "2026-11-20") == "succeeded"
 """
 
 import logging
@@ -40,11 +51,13 @@ from msgspec.structs import replace
 from jobs.api import Build, Definition
 from jobs.app import App
 from jobs.blobs import BlobStore
+from jobs.catalogue import faults as definition_faults
 from jobs.catalogue import load
 from jobs.catalogue.draft import Entry
-from jobs.catalogue.faults import At, Faults
+from jobs.catalogue.faults import At
 from jobs.catalogue.sagas import read_saga
 from jobs.errors import BadRequest
+from jobs.fence import Fence
 from jobs.job import Assignment, Claimed, idempotency_token
 from jobs.outcome import Outcome
 from jobs.programs import ProgramStore, Rules
@@ -53,15 +66,17 @@ from jobs.runners import runner_for
 from jobs.runners.blame import blame
 from jobs.runners.joblog import job_log, worker_log
 from jobs.runners.saga import call
+from jobs.runners.sandbox import Sandbox
 from jobs.runners.stores import Stores
 from jobs.sagas.debug import Debug
 from jobs.sagas.everywhere import Everywhere, Flown, Report, flown_in
 from jobs.sagas.rehearsal import Rehearsal, Trouble
 from jobs.sagas.saga import Saga
+from jobs.simulated import Faults, Took
 from jobs.submission import JSON
 from jobs.work_ids import WorkId, parse_work_ids, text_of
 
-__all__ = ["Debug", "Flown", "Outcome", "Report", "fly", "fly_everywhere", "run"]
+__all__ = ["Debug", "Faults", "Flown", "Outcome", "Report", "Took", "fly", "fly_everywhere", "run"]
 
 
 def run(source: str, app: str, key: str, **kwargs: JSON) -> Outcome:
@@ -75,7 +90,9 @@ def run(source: str, app: str, key: str, **kwargs: JSON) -> Outcome:
     assignment = _assigned(found, key, kwargs)
     with tempfile.TemporaryDirectory() as folder:
         stores = Stores(
-            programs=ProgramStore(Path(folder) / "programs", Rules()), blobs=BlobStore(f"{folder}/blobs")
+            programs=ProgramStore(Path(folder) / "programs", Rules()),
+            blobs=BlobStore(f"{folder}/blobs"),
+            sandbox=Sandbox(Fence()),
         )
         return runner_for(found, stores).run(assignment, stop=threading.Event(), report=_unheard)
 
@@ -179,7 +196,7 @@ def _saga_of(definition: Definition[..., Any] | Build) -> Saga:
     """As the catalogue reads it; DefinitionError with all that is wrong with it. A plain function only makes steps."""
     if not isinstance(definition, Definition):
         return Saga(build=definition)
-    faults = Faults()
+    faults = definition_faults.Faults()
     at = At(faults, "jobs.testing", definition.name)
     words = definition.words
     entry = Entry(origin=at.source, name=definition.name, words=words, function=definition.function)

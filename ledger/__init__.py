@@ -21,6 +21,7 @@ What holds:
     workers                     leases                       schedules   due times, and what became of them
     pruning, litter             what is not kept any longer
     tallies                     what all of it comes to        app_pauses  apps that stand still
+    breakers, breaker_news      apps that keep failing stop for a while
     audit                       who asked for what             crowd       a history made at once, to measure with
     connection, driver          the way to the database      reads/      what people ask
 

@@ -24,8 +24,12 @@ from ledger.connection import Tx, arrays
 from ledger.release import ALONE, READY_COLUMNS, UNEXPIRED, Ready
 from ledger.sql import IN_TURN, guard
 
+# The one that a breaker lets through alone: no other may take its place.
+_IS_TRIAL = "EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app AND app_pause.trial = job.id)"
+_COLUMNS_OF_NAMED = READY_COLUMNS.replace(ALONE, f"({ALONE} OR {_IS_TRIAL})")
 _HOLD = f"""
-SELECT {READY_COLUMNS} FROM job JOIN unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, turn) USING (id)
+SELECT {_COLUMNS_OF_NAMED} FROM job
+JOIN unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, turn) USING (id)
 WHERE {guard(CLAIM)} AND job.round = given.turn AND {UNEXPIRED}
 ORDER BY job.id FOR UPDATE OF job
 """

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from jobs.ref import Claim, JobName
 from jobs.states import CLAIM, RELEASE, By
 from jobs.submission import JSON
+from ledger.above import ABOVE
 from ledger.app_pauses import IS_PAUSED
 from ledger.choosing import choose, hold
 from ledger.connection import Tx, arrays
@@ -25,9 +26,11 @@ _TO_BE_HAD = f"""
 job.round = given.round AND {UNEXPIRED} AND NOT {IS_PAUSED} AND EXISTS (
     SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})
 """
+# What was handed out before the ledger was restored to an earlier moment is not handed out again (``restoring``).
+_NEXT = f"greatest(job.claim, {ABOVE}) + 1"
 _IS_OURS = f"""
-claim = job.claim + 1, worker = %(worker)s, unbounded = %(unbounded)s, flying = job.flying OR %(saga)s,
-took_off = CASE WHEN job.flying THEN job.took_off WHEN %(saga)s THEN job.claim + 1 END,
+claim = {_NEXT}, worker = %(worker)s, unbounded = %(unbounded)s, flying = job.flying OR %(saga)s,
+took_off = CASE WHEN job.flying THEN job.took_off WHEN %(saga)s THEN {_NEXT} END,
 deadline = CASE WHEN NOT (job.flying OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END
 """
 _CLAIMED = f"""

@@ -15,7 +15,8 @@ from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from jobs.address import without_password
-from jobs.errors import Unreachable
+from jobs.errors import BadSetting, Unreachable
+from jobs.places import Place, reached
 from ledger.driver import Plain, Row, Swift
 
 T = TypeVar("T")
@@ -55,6 +56,8 @@ _BROKEN = (
     psycopg.InterfaceError,
     psycopg.errors.IdleInTransactionSessionTimeout,
 )
+#: The role that the address names may not do it; no repetition helps.
+_FORBIDDEN = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
 
 
 class Tx(Struct, frozen=True):
@@ -153,10 +156,14 @@ class Ledger:
                     found = work(tx)
                     if self._also is not None:
                         self._also(tx, found)
-                    return found
+                    reached(Place.COMMIT_BEGINS)
+                reached(Place.COMMIT_RETURNED)
+                return found
             except _ONCE_MORE:
                 if last:
                     raise
+            except _FORBIDDEN as error:
+                raise self._forbidden(error) from error
             except _BROKEN as error:
                 if last or isinstance(error, PoolTimeout):
                     raise self._unreachable(error) from error
@@ -200,6 +207,13 @@ class Ledger:
 
     def _tx(self, connection: Plain) -> Tx:
         return Tx(connection, self._clock() if self._clock else None)
+
+    def _forbidden(self, error: Exception) -> BadSetting:
+        return BadSetting(
+            "The ledger does not let this role do it: " + " ".join(str(error).split()),
+            where=without_password(self.url),
+            advice="Use the address of a role that may; after an upgrade, run what `sluice db roles` prints once more.",
+        )
 
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(

@@ -51,6 +51,7 @@ VERDICT = (
 _HOLD_PARENTS = """
 SELECT id FROM job WHERE id IN (SELECT parent FROM need WHERE child = ANY(%(jobs)s)) ORDER BY id FOR SHARE
 """
+_HOLD_NEEDS = "SELECT child FROM need WHERE child = ANY(%(jobs)s) ORDER BY child, gate, parent FOR UPDATE"
 _HOLD_GATES = "SELECT child FROM gate WHERE child = ANY(%(jobs)s) ORDER BY child, gate FOR UPDATE"
 _SETTLE_FOR_CHILDREN = f"""
 UPDATE need SET settled = {VERDICT}
@@ -67,13 +68,15 @@ FROM (
 ) counted
 WHERE gate.child = counted.child AND gate.gate = counted.gate
 """
+# As a CASE for the reason that ``sql.guard`` has: else each of ten thousand is looked for among all that wait.
 _OPEN = f"""
 UPDATE job SET open = counted.open, queued = job.queued AND counted.open
 FROM (
     SELECT child, coalesce(bool_or(gate.unmet = 0), true) AS open
     FROM unnest(%(jobs)s::bigint[]) AS given (child) LEFT JOIN gate USING (child) GROUP BY child
 ) counted
-WHERE job.id = counted.child AND job.open <> counted.open AND job.state = '{State.WAITING}' AND NOT job.flying
+WHERE job.id = counted.child
+  AND CASE WHEN job.state = '{State.WAITING}' THEN job.open <> counted.open AND NOT job.flying END
 """
 
 # The parents' rows are held, so nothing that this reads of them is older than what it waited for. Needs, then gates,
@@ -101,6 +104,15 @@ UPDATE gate SET unmet = gate.unmet - held.met, dead = gate.dead + held.died
 FROM held_gate held JOIN job ON job.id = held.child
 WHERE gate.child = held.child AND gate.gate = held.gate
 RETURNING gate.unmet = 0, held.died > 0, {MAY_BEGIN}, {READY_COLUMNS}
+"""
+# A need for what runs is met by no end, and whoever has begun is told by nobody who ends.
+_UNTELL = """
+UPDATE need SET settled = NULL FROM job child
+WHERE need.child = ANY(%(jobs)s) AND child.id = need.child AND NOT child.flying AND need.condition <> 'running'
+"""
+_STILL_TO_TELL = f"""
+SELECT DISTINCT parent.id FROM need JOIN job parent ON parent.id = need.parent
+WHERE need.child = ANY(%(jobs)s) AND need.settled IS NULL AND {VERDICT} IS NOT NULL
 """
 _HOLD_ENDED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 _HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
@@ -143,6 +155,17 @@ def recount(tx: Tx, children: list[int]) -> None:
     tx.write(_SETTLE_FOR_CHILDREN, jobs=children)
     tx.write(_COUNT, jobs=children)
     tx.write(_OPEN, jobs=children)
+
+
+def untell(tx: Tx, children: list[int]) -> list[int]:
+    """Count the gates of these jobs anew, those that wait as if nobody had told them anything; who is to tell them."""
+    tx.rows(_HOLD_PARENTS, jobs=children)
+    tx.rows(_HOLD_NEEDS, jobs=children)
+    tx.rows(_HOLD_GATES, jobs=children)
+    tx.write(_UNTELL, jobs=tx.column(_HOLD_WAITING, jobs=children))
+    tx.write(_COUNT, jobs=children)
+    tx.write(_OPEN, jobs=children)
+    return tx.column(_STILL_TO_TELL, jobs=children)
 
 
 def waiting(tx: Tx, children: list[int]) -> list[int]:

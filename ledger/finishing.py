@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.states import RECORD, SUCCEED, By
+from ledger.breaker_news import SUCCEEDED, telling
 from ledger.connection import Tx
 from ledger.recording import HELD
 from ledger.rounds import ENDED, close_rounds, of_rounds
@@ -24,6 +25,7 @@ _UNCONTESTED = """
 job.end_before IS NULL AND job.work_ids IS NULL AND job.place IS NULL AND job.undoes IS NULL
 AND NOT job.flying AND NOT job.unbounded
 """
+_SUCCEEDED = f"SELECT app, '{SUCCEEDED}' AS ending, NULL AS error, turn_back FROM moved"
 _FINISH = move(
     RECORD,
     By.EXECUTOR,
@@ -33,7 +35,7 @@ _FINISH = move(
     forgets_work=True,
     returning="id, app, pool",
     then=Step(SUCCEED, By.PLANNER),
-    also=f"closed AS ({close_rounds('held AS given')})",
+    also=f"closed AS ({close_rounds('held AS given')}), told AS ({telling(_SUCCEEDED)})",
 )
 
 

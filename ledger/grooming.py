@@ -11,6 +11,7 @@ from jobs.history import Lost
 from jobs.sagas.turn_back import TurnBack
 from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from jobs.submission import SubmissionState
+from ledger import breakers
 from ledger.connection import Tx
 from ledger.events import KEPT_EARLY
 from ledger.journal import CRASHES
@@ -32,6 +33,8 @@ RETAKE_S = 5.0
 RETAKE_S_MAX = 600.0
 #: What has just been promised a message of its own is left alone for this long.
 GRACE_S = 2.0
+#: What is owed is not put off by more.
+PUT_OFF_S_MAX = PATIENCE_S * 2**PATIENCE_DOUBLINGS_MAX
 
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
@@ -117,6 +120,15 @@ _ANNOUNCE = {
 _OWED = f"""
 SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDER BY since LIMIT %(limit)s
 """
+# Each time it is put off by as long as it has been owed by then. A planner that is behind would else get all that it is
+# behind with once more in every tick, and never catch up.
+_TELL_AGAIN = f"""
+UPDATE owed SET since = {NOW} + least({NOW} - job.changed_at, make_interval(secs => {PUT_OFF_S_MAX}))
+FROM job WHERE job.id = owed.job AND owed.job IN (
+    SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S})
+    ORDER BY since LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING owed.job
+"""
 _UNPLANNED = f"""
 SELECT id FROM submission
 WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
@@ -141,6 +153,7 @@ class Chore(StrEnum):
     ANNOUNCE_READY = "announce_ready"
     ANNOUNCE_EXECUTED = "announce_executed"
     WATCH = "watch"
+    BREAK = "break"
     SETTLE = "settle"
 
 
@@ -156,16 +169,25 @@ _SIGNS = {
     Chore.ADMIT: FREE,
     Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
     Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
+    Chore.BREAK: breakers.IS_DUE,
     Chore.WATCH: f"SELECT 1 FROM job WHERE watch_at <= {NOW}",
     Chore.SETTLE: UNWATCHED,
 }
-_LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
+_IS_DUE = "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
+# Whoever grooms has the definitions, which may say something else of a breaker by now than the ledger does.
+_LOOKED_FOR = _SIGNS | {Chore.BREAK: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_news"}
+_LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _LOOKED_FOR.values())
+
+
+def is_due(tx: Tx) -> bool:
+    """Whether there is anything to do that is worth a tick."""
+    return bool(tx.column(_IS_DUE, limit=1, before=None)[0])
 
 
 def due(tx: Tx) -> set[Chore]:
-    """What there is to do, by one look: a tick that finds nothing costs one statement."""
+    """What a tick is to look after, by one look: one that finds nothing costs one statement."""
     found = tx.rows(_LOOK, limit=1, before=None)[0]
-    return {chore for chore, is_due in zip(_SIGNS, found, strict=True) if is_due}
+    return {chore for chore, is_due in zip(_LOOKED_FOR, found, strict=True) if is_due}
 
 
 def expire(tx: Tx, limit: int) -> list[int]:
@@ -211,8 +233,9 @@ def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> 
 
 
 def owed(tx: Tx, limit: int) -> list[int]:
-    """Ended jobs whose children have waited for the news for longer than it takes."""
-    return tx.column(_OWED, limit=limit)
+    """Ended jobs whose children have waited for the news for longer than it takes; they are told again the later, the
+    longer they have waited."""
+    return sorted(tx.column(_TELL_AGAIN, limit=limit))
 
 
 def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str]:

@@ -7,6 +7,7 @@ children were not told, and the groomer has them told.
 """
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 
 import msgspec
 
@@ -16,6 +17,7 @@ from jobs.verdict import Case, Verdict
 from ledger import counts, freshness, paces, partitions, undoing
 from ledger.connection import Tx, arrays
 from ledger.release import Ready, release
+from ledger.retry_budgets import BudgetOf, put_off
 from ledger.sql import NOW, guard, move
 from ledger.submissions import cancel_unwanted, owe
 from ledger.wishes import UNWANTED
@@ -67,7 +69,9 @@ class Judged(msgspec.Struct, frozen=True):
     ready: list[Ready]
 
 
-def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judged:
+def judge(
+    tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict], budget_of: BudgetOf = lambda _: None
+) -> Judged:
     """Judge those of the jobs that are executed."""
     cases = _cases(tx, jobs)
     verdicts = [judge_one(case) for case in cases]
@@ -84,8 +88,7 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
         partitions.made(tx, there)
     compensations = {case.id for case in cases if case.is_compensation}
     stranded = undoing.undo(tx, [job for job in moved.get(SUCCEED, []) if job in compensations])
-    again = [(each.id, each.not_before, each.failing) for each in verdicts if each.verb is RETRY]
-    waiting = tx.column(_TRY_AGAIN, **arrays(again, "jobs", "not_before", "failing")) if again else []
+    waiting = _try_again(tx, cases, {each.id: each for each in verdicts if each.verb is RETRY}, budget_of)
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
     flew = {case.id for case in cases if case.flying}
     stranded = {**stranded, **counts.shut(tx, [job for job in waiting + anew if job in flew])}
@@ -96,6 +99,18 @@ def judge(tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict]) -> Judg
     return Judged(
         {**stranded, **{job: apps[job] for job in [*ended, *cancelled]}}, moved.get(FAIL, []), ready
     )
+
+
+def _try_again(tx: Tx, cases: list[Case], verdicts: Mapping[int, Verdict], budget_of: BudgetOf) -> list[int]:
+    """Those of them that wait for another round."""
+    if not verdicts:
+        return []
+    later = put_off(tx, [case for case in cases if case.id in verdicts], budget_of)
+    rows = [
+        (each.id, each.not_before and each.not_before + later.get(each.id, timedelta()), each.failing)
+        for each in verdicts.values()
+    ]
+    return tx.column(_TRY_AGAIN, **arrays(rows, "jobs", "not_before", "failing"))
 
 
 def _cases(tx: Tx, jobs: list[int]) -> list[Case]:

@@ -15,11 +15,13 @@ from msgspec.structs import replace
 from jobs.errors import BadRequest
 from jobs.submission import Submission
 from ledger import submissions
+from ledger.above import ABOVE
 from ledger.connection import Tx
 
 _STANDING = "SELECT id, request FROM submission WHERE id = ANY(%(ids)s)"
-_HOLD_COUNTER = """
-INSERT INTO counter (app, last) VALUES (%(app)s, 0) ON CONFLICT (app) DO UPDATE SET last = counter.last RETURNING last
+_HOLD_COUNTER = f"""
+INSERT INTO counter (app, last) VALUES (%(app)s, 0) ON CONFLICT (app) DO UPDATE SET last = counter.last
+RETURNING greatest(last, {ABOVE})
 """
 # The series ends with the number that fills the page, and OFFSET keeps the look-up one by the index, key by key.
 _FREE = """

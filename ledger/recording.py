@@ -11,7 +11,7 @@ from jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, B
 from ledger.connection import Tx, arrays
 from ledger.journal import LAST
 from ledger.release import READY_COLUMNS, Ready
-from ledger.rounds import close_rounds, of_rounds
+from ledger.rounds import close_and_tell, of_rounds
 from ledger.slots import move_out
 from ledger.sql import NOW, interval, move
 from ledger.submissions import owe
@@ -86,7 +86,7 @@ _TIME_OUT = move(
     sets="timeouts = job.timeouts + 1",
     forgets_work=True,
 )
-_CLOSE_ROUNDS = close_rounds()
+_CLOSE_ROUNDS = close_and_tell()
 
 
 class Recorded(Struct, frozen=True):

@@ -7,12 +7,17 @@ from jobs.history import Lost
 from jobs.outcome import Outcome
 from jobs.ref import Claim
 from jobs.states import State
+from ledger.breaker_news import telling
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW
 
 _CUT_SHORT = f"""
-UPDATE round SET executed_at = {NOW}, ending = %(ending)s, error = %(ending)s
-FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
+WITH closed AS (
+    UPDATE round SET executed_at = {NOW}, ending = %(ending)s, error = %(ending)s
+    FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
+    RETURNING job.app, round.ending, round.error, job.turn_back
+)
+{telling("SELECT * FROM closed")}
 """
 #: What a worker tells of its claims that have ended, as ``of_rounds`` sends it.
 ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
@@ -26,14 +31,21 @@ _OF_ROUNDS = (
 
 
 def close_rounds(given: str = ENDED) -> str:
-    """The statement that ends the rounds of these claims."""
+    """The statement that ends the rounds of these claims; of each its job, how it ended, and its error."""
     return f"""
     UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
                      exit_code = given.exit_code, error = given.error, stderr = given.stderr,
                      output = concat(round.output, given.output), log = given.log,
                      output_blob = given.output_blob, stderr_blob = given.stderr_blob
     FROM {given} WHERE round.job = given.id AND round.claim = given.claim AND round.ending IS NULL
+    RETURNING round.job, round.ending, round.error
     """
+
+
+def close_and_tell() -> str:
+    """The same, and the breakers of their apps are told."""
+    ended = "SELECT job.app, closed.ending, closed.error, job.turn_back FROM closed JOIN job ON job.id = closed.job"
+    return f"WITH closed AS ({close_rounds()}) {telling(ended)}"
 
 
 def cut_short(tx: Tx, jobs: list[int], ending: Lost | State) -> None:

@@ -105,9 +105,10 @@ _RECORD_ALONE = _RECORD.format(
 )
 _RECORD_BY_HAND = _RECORD.format(guard=f"known.outcome <> '{FiringOutcome.FIRED}'")
 
-_PAUSE = (
-    f"UPDATE schedule SET paused_at = coalesce(paused_at, {NOW}) WHERE id = ANY(%(ids)s::text[]) RETURNING id"
-)
+# One that is paused stays paused since when it was.
+_PAUSE = f"""
+UPDATE schedule SET paused_at = {NOW} WHERE id = ANY(%(ids)s::text[]) AND paused_at IS NULL RETURNING id
+"""
 _RESUME = f"""
 UPDATE schedule SET paused_at = NULL, resumed_at = {NOW}
 WHERE id = ANY(%(ids)s::text[]) AND paused_at IS NOT NULL RETURNING id
@@ -193,7 +194,7 @@ def record(tx: Tx, firings: Sequence[Firing], *, by_hand: bool = False) -> set[s
 
 
 def pause(tx: Tx, ids: Sequence[str]) -> list[str]:
-    """What is due from now on is passed over; those of them that are there."""
+    """What is due from now on is passed over; those of them that were not paused before."""
     return tx.column(_PAUSE, ids=list(ids))
 
 

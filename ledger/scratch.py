@@ -76,12 +76,14 @@ class Size(Struct, frozen=True):
 
 
 @contextmanager
-def scratch_ledger(url: str) -> Iterator[str]:
-    """The address of an empty ledger on the same server, for as long as the block lasts."""
+def scratch_ledger(url: str, *, is_copy: bool = False) -> Iterator[str]:
+    """The address of an empty ledger on the same server, for as long as the block lasts. A copy of one that is empty,
+    and that nobody is connected to, takes a tenth of the time."""
     name = f"sluice_scratch_{uuid4().hex}"
     try:
         with psycopg.connect(url, autocommit=True) as server:
-            server.execute(f"CREATE DATABASE {name}".encode())
+            template = f"TEMPLATE {server.info.dbname}" if is_copy else ""
+            server.execute(f"CREATE DATABASE {name} {template}".encode())
     except psycopg.Error as error:
         raise Unreachable(
             f"No database can be made for a while: {' '.join(str(error).split())}",

@@ -29,6 +29,8 @@ EVERY_S = 2.0
 LIMIT = 20_000
 #: So long it is told by the minute what happened.
 MINUTES_KEPT_S = 90_000.0
+#: What gives out the ids of transitions. Whoever counts has to be allowed to look at it (``ledger.roles``).
+SEQUENCE = "transition_id_seq"
 #: The lengths of stays, as a histogram has them.
 BUCKETS_S = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
@@ -43,7 +45,8 @@ SELECT 1 FROM tally_place WHERE counted < {_NEWEST}
   AND (at < {NOW} - make_interval(secs => {EVERY_S}) OR counted < {_NEWEST} - {LIMIT})
 """
 _HOLD = "SELECT counted, settled, mark, mark_xid FROM tally_place FOR UPDATE SKIP LOCKED"
-_GIVEN_OUT = "SELECT coalesce(pg_sequence_last_value('transition_id_seq'), 0)"
+# Null before the first; and from Postgres 18 on for a role that may not look, where older ones refuse it.
+_GIVEN_OUT = f"SELECT coalesce(pg_sequence_last_value('{SEQUENCE}'), 0)"
 # In snapshots of their own: whoever is not under way in this one is seen by whatever is read later.
 _NUMBERS = """
 SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
@@ -153,3 +156,19 @@ def count_of(tx: Tx, jobs: list[int]) -> None:
     if not tx.rows(_IS_UNCOUNTED, jobs=jobs):
         return
     tx.write(_COUNT_OF, jobs=jobs, counted=tx.column(_HOLD_FOR_US)[0], bounds=_BOUNDS)
+
+
+def hold(tx: Tx) -> None:
+    """Until this transaction ends nobody counts."""
+    tx.rows(_HOLD_FOR_US)
+
+
+def go_on_from(tx: Tx, place: int) -> None:
+    """Count all there is, and say that it was counted up to this id, which is beyond all that were given out. For
+    whoever keeps all others from moving jobs. The number of a transaction that is kept may be of a server that is no
+    more."""
+    counted = tx.column(_HOLD_FOR_US)[0]
+    newest = tx.column(f"SELECT coalesce({_NEWEST}, 0)")[0]
+    if newest > counted:
+        tx.write(_COUNT, counted=counted, upto=newest, bounds=_BOUNDS)
+    tx.write(_PLACE, counted=place, settled=place, mark=place, mark_xid=0)

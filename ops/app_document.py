@@ -32,6 +32,8 @@ def as_document(catalogue: Catalogue, app: App) -> dict[str, object]:
         "parents": [{"group": name, "apps": apps} for name, apps in parents_of(app).items()],
         "children": children_of(catalogue, app),
         "policy": policy_document(app.policy),
+        "breaker": app.breaker and asdict(app.breaker),
+        "retry_budget": app.retry_budget and asdict(app.retry_budget),
         "runs": runs_of(app),
         "program": app.program and program_document(app.program),
         "saga": app.saga and _of_saga(app.saga),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import asdict
+
 from jobs.calendar import Calendar
 from jobs.history import Round, Transition
 from jobs.masking import masked, masked_kwargs, masked_value
@@ -14,7 +16,8 @@ from ops import saga_document
 
 def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> dict[str, Any]:
     """Plain data for JSON; field names are a contract. The calendar is that of a step, where the definitions that have
-    it are at hand; only sagas have flights."""
+    it are at hand; only sagas have flights. The record and the log are of the whole, and left out where that was not
+    read."""
     job = found.job
     return {
         "app": job.app,
@@ -42,11 +45,11 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         **({} if job.span is None else {"span": job.span}),
         **({} if job.span is None or calendar is None else {"done": done(found, calendar)}),
         **({"saga": saga_document.as_document(found.flight, whole=False)} if is_saga else {}),
+        "counts": asdict(found.counts),
         "submissions": found.submissions,
         "rounds": [round_document(each) for each in found.rounds],
         "history": [_step(each) for each in found.history],
-        "record": dict(record_of(found.history, found.rounds, archived_at=job.archived_at)),
-        "log": log_of(job.name, found.history, found.rounds, archived_at=job.archived_at),
+        **(_record(found) if found.is_told_whole else {}),
         "parents": list(dict.fromkeys((each.app, each.key, each.state) for each in found.parents)),
         "children": [[each.app, each.key, each.state] for each in found.children],
         "half_of": found.half_of and [found.half_of.app, found.half_of.key, found.half_of.state],
@@ -78,8 +81,18 @@ def round_document(each: Round) -> dict[str, Any]:
         "output_blob": each.output_blob,
         "stderr": each.stderr,
         "stderr_blob": each.stderr_blob,
+        "output_bytes": each.output_bytes,
+        "stderr_bytes": each.stderr_bytes,
         "error": each.error,
         "log": each.log,
+    }
+
+
+def _record(found: Dossier) -> dict[str, Any]:
+    job = found.job
+    return {
+        "record": dict(record_of(found.history, found.rounds, archived_at=job.archived_at)),
+        "log": log_of(job.name, found.history, found.rounds, archived_at=job.archived_at),
     }
 
 

@@ -1,18 +1,19 @@
 """The groomer's ticks."""
 
-from datetime import UTC, datetime
+import math
 
-from apscheduler.triggers.interval import IntervalTrigger
+from msgspec import Struct
 
 
-class Ticks:
-    """A tick every period. Ticks that were missed are not made up for: one groomer pass sees to all."""
+class Ticks(Struct, frozen=True):
+    """A tick every period, by a clock that only goes forward: one that is set back by an hour would have the next tick
+    wait for as long. Ticks that were missed are not made up for: one groomer pass sees to all."""
 
-    def __init__(self, period_s: float, start: datetime) -> None:
-        self.period_s = period_s
-        self._trigger = IntervalTrigger(seconds=period_s, start_date=start, timezone=UTC)
+    period_s: float
+    start_s: float
 
-    def after(self, now: datetime) -> datetime:
+    def after(self, now_s: float) -> float:
         """The first tick later than now."""
-        due: datetime = self._trigger.get_next_fire_time(None, now)
-        return due if due > now else self._trigger.get_next_fire_time(due, now)
+        passed = math.floor((now_s - self.start_s) / self.period_s)
+        due_s = self.start_s + (passed + 1) * self.period_s
+        return due_s if due_s > now_s else due_s + self.period_s

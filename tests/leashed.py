@@ -7,23 +7,29 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+#: Where the code is that runs here, and the tests.
+ROOT = Path(__file__).parents[1]
+
 
 class Program:
     """A program in a session of its own, so that its group is it and what it started, and nobody else.
 
-    It works in ``folder/data`` and says what it says in ``folder/output.log``. A *leash* kills it,
+    It works in ``folder/data`` and says what it says in ``log``, mostly ``folder/output.log``. A *leash* kills it,
     and removes the folder, when this process dies without a chance to do so.
     """
 
-    def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path | None = None
+    ) -> None:
         self._command, self._folder, self._environment = command, folder, environment
+        self._log = log or folder / "output.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._leash: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         data = self._folder / "data"
         data.mkdir(exist_ok=True)
-        with (self._folder / "output.log").open("ab") as log:
+        with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=data,
@@ -49,6 +55,33 @@ class Program:
             start_new_session=True,
         )
 
+    @property
+    def pid(self) -> int:
+        """Of the process that was started last, which leads its session; for a program that was not killed since."""
+        if self._process is None:
+            raise RuntimeError(f"{self._command[0]} has not been started")
+        return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """Of one that has ended by itself; None while it runs, and after a ``kill``."""
+        return None if self._process is None else self._process.poll()
+
+    def stop(self) -> None:
+        """SIGSTOP to it and all that it started: they stand still until ``go_on``, or until they are killed."""
+        os.killpg(self.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        os.killpg(self.pid, signal.SIGCONT)
+
+    def tell_to_end(self) -> None:
+        """SIGTERM to it alone; it tells what it has started."""
+        os.kill(self.pid, signal.SIGTERM)
+
     def kill(self) -> None:
         """SIGKILL to it and all that it started."""
         if self._leash is not None:
@@ -69,5 +102,5 @@ class Program:
         """Why it is not running although it was started, in its own words; None while it runs."""
         if self._process is None or self._process.poll() is None:
             return None
-        said = (self._folder / "output.log").read_text(errors="replace")[-2000:]
+        said = self._log.read_text(errors="replace")[-2000:]
         return f"{self._command[0]} left with {self._process.returncode}. It said:\n{said}"

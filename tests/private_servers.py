@@ -28,7 +28,7 @@ from tests.leashed import Program
 if TYPE_CHECKING:
     from testcontainers.core.container import DockerContainer
 
-START_S_MAX = 60.0
+START_S_MAX = 180.0
 #: Debian's program of this name in the PATH becomes another user first, who may not read our folder.
 DEBIAN_RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 #: RabbitMQ is where not every user's PATH leads.
@@ -135,10 +135,15 @@ def rabbitmq(*advice: str, conf: Sequence[str] = (), plugins: Sequence[str] = ()
 
 
 @contextmanager
-def redis(*advice: str) -> Iterator[PrivateServer]:
-    """A Redis of this test's own, which writes every change to disk before it confirms it."""
+def redis(*advice: str, conf: Sequence[str] = ()) -> Iterator[PrivateServer]:
+    """A Redis of this test's own, which writes every change to disk before it confirms it. What is set by ``conf``, in
+    words of its command line, is had of the program alone."""
     with ExitStack() as stack:
-        yield _up(REDIS, stack, _local_redis, advice)
+        yield _up(REDIS, stack, partial(_local_redis, conf=conf), advice, also_in_docker=not conf)
+
+
+#: By the words of whoever may choose.
+SERVERS = {"rabbit": rabbitmq, "redis": redis}
 
 
 def _up(
@@ -197,11 +202,11 @@ def _local_rabbitmq(
     return Program([server], folder, environment)
 
 
-def _local_redis(port: int, stack: ExitStack) -> Body | None:
+def _local_redis(port: int, stack: ExitStack, *, conf: Sequence[str] = ()) -> Body | None:
     server = shutil.which("redis-server", path=PATH)
     if server is None:
         return None
-    command = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    command = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *conf]
     return Program(
         [*command, "--appendonly", "yes", "--appendfsync", "always"], _folder(stack), _environment()
     )

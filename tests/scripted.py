@@ -26,6 +26,7 @@ from jobs import Fatal, Rerun, Retry, Step, Stop, Success, Wait, saga
 from jobs.retry import Pauses, Rule, fixed, none
 from jobs.sagas.answers import Answer
 from jobs.sagas.flight import Flight
+from tests.appending import append
 
 STEPS = 3
 _LOOK_EVERY_S = 0.02
@@ -41,12 +42,12 @@ class Place:
 
     def note(self, call: str) -> int:
         """Write down a call; how often there has been one of this kind."""
-        _append(self._lines, f"{self._owner} {call}")
+        append(self._lines, f"{self._owner} {call}")
         return self._lines.read_text().splitlines().count(f"{self._owner} {call}")
 
     def find(self, **found: Any) -> None:
         """Write down what a call has found when it began."""
-        _append(Path(f"{self._mine}.found"), json.dumps(found))
+        append(Path(f"{self._mine}.found"), json.dumps(found))
 
     def make(self, step: int) -> None:
         Path(f"{self._mine}.made.{step}").touch()
@@ -65,14 +66,6 @@ class Place:
     @property
     def is_over(self) -> bool:
         return self._lines.with_name("over").exists()
-
-
-def _append(file: Path, line: str) -> None:
-    opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
-        os.write(opened, f"{line}\n".encode())
-    finally:
-        os.close(opened)
 
 
 def die_at(flight: Flight, point: str) -> None:

@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -25,58 +25,12 @@ from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger import planning, workers
 from ledger.claims import Claimed
-from ledger.connection import Ledger, Tx
+from ledger.connection import Ledger
+from ledger.emptying import empty
 from ledger.reads import progress
 from ledger.reads.check import breaches
 
 LEASE_S = 15.0
-_TABLES = (
-    *(
-        "submission",
-        "job",
-        "wants",
-        "need",
-        "gate",
-        "round",
-        "transition",
-        "owed",
-        "freshness",
-        "worker",
-        "pace",
-    ),
-    *("pulse", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "counter"),
-    *("step", "event", "early", "meter", "sweep", "litter", "app_pause", "audit"),
-    *("tally", "tally_minute", "tally_stay", "tally_verb", "happening"),
-)
-#: Where ids begin anew, so does the counting.
-_COUNT_ANEW = "UPDATE tally_place SET counted = 0, settled = 0, mark = 0, mark_xid = 0, at = '-infinity'"
-#: To cut tables off takes ten times as long as to sweep them, unless much lies in them, dead or alive.
-_SWEPT_BYTES_MAX = 2 * 1024 * 1024
-_CUT_OFF = f"TRUNCATE {', '.join(_TABLES)} RESTART IDENTITY"
-_EMPTY = f"""
-DO $$ BEGIN
-    IF (SELECT sum(pg_relation_size(name::regclass)) FROM unnest('{{{",".join(_TABLES)}}}'::text[]) AS each (name))
-       > {_SWEPT_BYTES_MAX} THEN
-        {_CUT_OFF};
-    ELSE
-        {" ".join(f"DELETE FROM {name};" for name in _TABLES)}
-        PERFORM setval(quote_ident(sequencename)::regclass, 1, false) FROM pg_sequences
-        WHERE schemaname = current_schema();
-    END IF;
-    {_COUNT_ANEW};
-END $$
-"""
-
-
-def empty(tx: Tx) -> None:
-    """Make the ledger what it was before anybody used it."""
-    tx.write(_EMPTY)
-
-
-def cut_off(tx: Tx) -> None:
-    """The same, and nothing dead lies in it either."""
-    tx.write(_CUT_OFF)
-    tx.write(_COUNT_ANEW)
 
 
 def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:
@@ -95,14 +49,28 @@ def taken_in(ledger: Ledger, catalogue: Catalogue, message: Submit) -> list[Mess
     return rest + [each for plan in plans for each in handle(ledger, catalogue, plan)]
 
 
+class KeptLedger(Ledger):
+    """One for many worlds after each other, by the clock of each: to connect, and to plan each statement for the first
+    time, takes longer than most of what happens in one."""
+
+    def __init__(self, url: str, connections: int) -> None:
+        self.time: Callable[[], datetime] = datetime.now
+        super().__init__(url, connections=connections, steady=True, clock=self._time)
+
+    def _time(self) -> datetime:
+        return self.time()
+
+
 class World:
     """Messages wait in ``queue`` until ``deliver``; executions wait in ``offered`` until somebody claims them, and
     hints that work elsewhere is to be looked at in ``looks``. Its ledger is asked as workers ask."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, ledger: KeptLedger | None = None) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
         self.url = url
-        self.ledger = Ledger(url, connections=2, steady=True, clock=lambda: self.now)
+        self._is_kept = ledger is not None
+        self.ledger = ledger or KeptLedger(url, connections=2)
+        self.ledger.time = lambda: self.now
         self.ledger.transact(empty)
         self.catalogue = catalogue_of({})
         self.queue: deque[Message] = deque()
@@ -118,7 +86,8 @@ class World:
     ) -> None:
         if kind is None:
             assert self.ledger.transact(breaches) == []
-        self.ledger.close()
+        if not self._is_kept:
+            self.ledger.close()
 
     def apps(self, text: str, **words: Any) -> None:
         """``"a -> c, b -> c"``: apps keyed by ``{x}``, and who needs whom. ``words`` go to every app, or by name."""

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pika
+from dramatiq import Encoder
 from dramatiq.brokers.rabbitmq import RabbitmqBroker as DramatiqRabbitmqBroker
 from dramatiq.common import xq_name
 from pika.adapters.blocking_connection import BlockingChannel
@@ -44,7 +45,10 @@ T = TypeVar("T")
 class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
     """``queue_type`` is ``quorum`` or ``classic``; a queue that exists must have it."""
 
-    def __init__(self, address: Address, *, queue_type: str = "quorum") -> None:
+    def __init__(
+        self, address: Address, *, queue_type: str = "quorum", encoder: Encoder = codec.PLAIN
+    ) -> None:
+        self.encoder = encoder
         try:
             DramatiqRabbitmqBroker.__init__(self, url=address.url, middleware=[], confirm_delivery=True)
         except ValueError as error:
@@ -58,7 +62,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self.state = SimpleNamespace()  # type: ignore[assignment]  # in place of a thread-local one
 
     def publish(self, messages: Sequence[Message]) -> None:
-        letters = [codec.seal(message) for message in messages]
+        letters = [codec.seal(message, self.encoder) for message in messages]
         for start in range(0, len(letters), BATCH_MAX):
             self._send(letters[start : start + BATCH_MAX])
 

@@ -103,14 +103,15 @@ def _dead(connection: BlockingConnection, queue: str) -> int:
 
 
 def _difference(connection: BlockingConnection, queue: str, queue_type: str) -> str:
-    """Declared once more as ours are, a queue that is there is left as it is, or refused."""
+    """Declared once more as ours are, a queue that is there is left as it is, or refused. A user who may not declare
+    cannot tell."""
     try:
         with _channel(connection) as channel:
             arguments = ours.arguments(queue, queue_type)
             channel.queue_declare(queue, durable=True, arguments=arguments)
             return ""
     except ChannelClosedByBroker as refused:
-        return one_line(refused.reply_text)
+        return "" if refused.reply_code == ours.ACCESS_REFUSED else one_line(refused.reply_text)
 
 
 def _blocked(connection: BlockingConnection) -> str:

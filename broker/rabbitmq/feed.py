@@ -219,7 +219,8 @@ class Feed:
             self._counts.popleft()(0, 1)
 
     def _read(self, channel: Channel, method: Any, lane: str | None, body: bytes) -> Delivery | None:
-        read = self._reception.read(self.queue, body)
+        only = queues.SUBMITS if method.exchange == queues.SUBMIT_EXCHANGE else None
+        read = self._reception.read(self.queue, body, only=only)
         if read is None:
             channel.basic_nack(method.delivery_tag, requeue=False)
             return None

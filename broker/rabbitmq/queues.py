@@ -1,4 +1,8 @@
-"""How queues look in RabbitMQ: durable, quorum by default, each with a queue for its dead letters."""
+"""How queues look in RabbitMQ: durable, quorum by default, each with a queue for its dead letters.
+
+The planner's can also be reached by an exchange of its own, so that whoever may submit need not be given the default
+exchange, which reaches every queue. What comes by that is news of one kind: a submission.
+"""
 
 from typing import Any
 
@@ -9,6 +13,7 @@ from pika.channel import Channel
 from pika.exceptions import ChannelClosedByBroker
 
 from broker.log import one_line
+from broker.messages import PLANNER, Submit, SubmitMany
 from jobs.errors import BadSetting
 
 #: Our ledger judges poison jobs; RabbitMQ must not throw a message out because it was given back often.
@@ -19,6 +24,12 @@ DELIVERY_LIMIT = 1_000_000
 #: feed them, or drops what it would feed them as seen before.
 ABSENCE_S = 0.25
 
+#: Direct, and bound to the planner's queue under that queue's name.
+SUBMIT_EXCHANGE = "sluice.submit"
+#: The actors that may be called by it.
+SUBMITS = frozenset({Submit.actor, SubmitMany.actor})
+
+ACCESS_REFUSED = 403
 NOT_FOUND = 404
 PRECONDITION_FAILED = 406
 
@@ -42,6 +53,9 @@ def declare(channel: BlockingChannel | Channel, queue: str, queue_type: str) -> 
     channel.queue_declare(queue, durable=True, arguments=arguments(queue, queue_type))
     dead = {"x-queue-type": queue_type, "x-message-ttl": DEAD_MESSAGE_TTL}
     channel.queue_declare(xq_name(queue), durable=True, arguments=dead)
+    if queue == PLANNER:
+        channel.exchange_declare(SUBMIT_EXCHANGE, "direct", durable=True)
+        channel.queue_bind(PLANNER, SUBMIT_EXCHANGE, routing_key=PLANNER)
 
 
 def refusal(where: str, error: ChannelClosedByBroker) -> BadSetting:

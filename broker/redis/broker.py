@@ -7,7 +7,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 import redis
-from dramatiq.brokers.redis import MAINTENANCE_SCALE
+from dramatiq import Encoder
 from dramatiq.brokers.redis import RedisBroker as DramatiqRedisBroker
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -36,7 +36,15 @@ T = TypeVar("T")
 class RedisBroker(Carrier, DramatiqRedisBroker):
     """The client repeats nothing by itself: dramatiq's own publish would double a message that way."""
 
-    def __init__(self, address: Address, *, namespace: str, heartbeat_timeout_s: float) -> None:
+    def __init__(
+        self,
+        address: Address,
+        *,
+        namespace: str,
+        heartbeat_timeout_s: float,
+        encoder: Encoder = codec.PLAIN,
+    ) -> None:
+        self.encoder = encoder
         try:
             client = redis.Redis.from_url(
                 address.url,
@@ -51,7 +59,6 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
             client=client,
             middleware=[],
             namespace=namespace,
-            maintenance_chance=MAINTENANCE_SCALE,
             heartbeat_timeout=int(heartbeat_timeout_s * 1000),
         )
         self._address = address
@@ -64,7 +71,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         for message in messages:
             # An id of its own, since the same submission may be sent again while the first still waits.
             redis_id = str(uuid4())
-            letter = codec.seal(message, options={"redis_message_id": redis_id})
+            letter = codec.seal(message, self.encoder, options={"redis_message_id": redis_id})
             by_queue[letter.queue] += [redis_id, letter.body]
         for queue, pairs in by_queue.items():
             for start in range(0, len(pairs), 2 * BATCH_MAX):

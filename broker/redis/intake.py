@@ -1,13 +1,13 @@
 """The thread that takes messages off Redis, and those that hear of new ones."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from threading import Event, Thread
 from time import monotonic
 from typing import Any, cast
 
 import redis
 from dramatiq.brokers.redis import RedisBroker
-from dramatiq.common import current_millis
 
 from broker import codec
 from broker.delivery import Delivery, Verdict
@@ -37,11 +37,15 @@ class RedisIntake(Intake):
 
     def __init__(self, name: str, broker: RedisBroker, keys: Keys, reception: Reception) -> None:
         super().__init__(name, reception)
-        self._broker = broker
         self._client: Any = broker.client
         self._keys = keys
         self._take = self._client.register_script(scripts.TAKE)
         self._acknowledge = self._client.register_script(scripts.ACKNOWLEDGE)
+        self._return = self._client.register_script(scripts.GIVE_BACK)
+        self._reject = self._client.register_script(scripts.REJECT)
+        self._leave = self._client.register_script(scripts.LEAVE)
+        self._look_around = self._client.register_script(scripts.LOOK)
+        self._patience_ms = [broker.heartbeat_timeout, broker.dead_message_ttl]
         self._held: defaultdict[str, set[bytes]] = defaultdict(set)
         self._missed: defaultdict[str, set[bytes]] = defaultdict(set)
         self._look_s = broker.heartbeat_timeout / 1000 / LOOKS
@@ -98,18 +102,22 @@ class RedisIntake(Intake):
             desk.pool.put_back(slots - started)
 
     def _take_off(self, queues: list[str], most: int) -> list[tuple[int, bytes, int, bytes]]:
-        keys = [self._keys.heartbeats]
+        args: list[int | str] = [most, codec.MESSAGE_BYTES_MAX, self._keys.worker]
+        return cast("list[tuple[int, bytes, int, bytes]]", self._take(keys=self._places(queues), args=args))
+
+    def _places(self, queues: Iterable[str]) -> list[str]:
+        """The heartbeats; then of each queue where messages wait, where they lie, and where it says what we hold."""
+        keys, names = self._keys, [self._keys.heartbeats]
         for queue in queues:
-            keys += [self._keys.waiting(queue), self._keys.bodies(queue), self._keys.held(queue)]
-        args: list[int | str] = [most, codec.MESSAGE_BYTES_MAX, current_millis(), self._keys.worker]
-        return cast("list[tuple[int, bytes, int, bytes]]", self._take(keys=keys, args=args))
+            names += [keys.waiting(queue), keys.bodies(queue), keys.held(queue)]
+        return names
 
     def _start(self, queue: str, redis_id: bytes, size: int, body: bytes) -> bool:
         """Whether a slot is needed: what cannot be read goes to the dead letters and needs none."""
         self._held[queue].add(redis_id)
         read = self._reception.read(queue, body, size)
         if read is None:
-            self._broker.do_nack(queue, redis_id)
+            self._put_aside(queue, [redis_id])
             self._held[queue].discard(redis_id)
             return False
         self._reception.hand_over(Delivery(*read, self, redis_id, redelivered=False))
@@ -135,32 +143,41 @@ class RedisIntake(Intake):
             if verdict is Verdict.ACKNOWLEDGED:
                 self._acknowledge(keys=[self._keys.held(queue), self._keys.bodies(queue)], args=ids)
             elif verdict is Verdict.REJECTED:
-                for redis_id in ids:
-                    self._broker.do_nack(queue, redis_id)
+                self._put_aside(queue, ids)
             else:
                 self._give_back(queue, ids)
 
-    def _give_back(self, queue: str, ids: list[bytes]) -> None:
-        self._broker.do_requeue(queue, *ids)
-        self._client.publish(self._keys.bell, queue)
+    def _put_aside(self, queue: str, ids: list[bytes]) -> None:
+        keys = self._keys
+        dead = [keys.dead(queue), keys.dead_bodies(queue)]
+        self._reject(keys=[keys.held(queue), keys.bodies(queue), *dead], args=ids)
+
+    def _give_back(self, queue: str, ids: Iterable[bytes]) -> None:
+        keys = self._keys
+        self._return(keys=[keys.held(queue), keys.bodies(queue), keys.waiting(queue)], args=[*ids])
+        self._client.publish(keys.bell, queue)
 
     def _look(self) -> None:
-        """Shows that we live, has dramatiq mend what dead workers left, and mends what we lost ourselves.
+        """Shows that we live, mends what dead workers left, and what we lost ourselves.
 
         An id that we do not hold is given back when it is seen for the second time: the script that
         took it may have been running still when its connection broke.
         """
-        pipeline, queues = self._client.pipeline(transaction=False), self._reception.queues
+        keys, queues = self._keys, self._reception.queues
+        names = [keys.heartbeats]
         for queue in queues:
-            pipeline.smembers(self._keys.held(queue))
+            names += [keys.waiting(queue), keys.bodies(queue), keys.dead(queue), keys.dead_bodies(queue)]
+        self._look_around(keys=names, args=[keys.worker, *self._patience_ms, keys.holding, *queues])
+        pipeline = self._client.pipeline(transaction=False)
+        for queue in queues:
+            pipeline.smembers(keys.held(queue))
         for queue, ids in zip(queues, pipeline.execute(), strict=True):
             strange = ids - self._held[queue]
             lost = strange & self._missed[queue]
             self._missed[queue] = strange - lost
             if lost:
                 LOG.warning("Queue %s: %d messages were lost on the way here; given back.", queue, len(lost))
-            # Maintenance comes with every dramatiq command; with no ids this one does nothing else.
-            self._broker.do_requeue(queue, *lost)
+                self._give_back(queue, lost)
         self._look_at = monotonic() + self._look_s
 
     def _listen(self) -> None:
@@ -191,12 +208,12 @@ class RedisIntake(Intake):
 
     def _disconnect(self) -> None:
         self._settle_all()
-        for queue, ids in self._held.items():
-            if ids:
-                self._give_back(queue, list(ids))
-        self._client.zrem(self._keys.heartbeats, self._keys.worker)
-        # Rings for nobody, so that the listener looks up and finds that it is to leave.
-        self._client.publish(self._keys.bell, "")
+        queues = self._reception.queues
+        self._leave(keys=self._places(queues), args=[self._keys.worker])
+        bells = self._client.pipeline(transaction=False)
+        for queue in queues:
+            bells.publish(self._keys.bell, queue)
+        bells.execute()  # Our own listener looks up, too, and finds that it is to leave.
         for ear in self._ears:
             ear.join(RETRY_S_MAX)
 

@@ -17,9 +17,17 @@ class Keys(Struct, frozen=True):
     def dead(self, queue: str) -> str:
         return f"{self.namespace}:{queue}.XQ"
 
+    def dead_bodies(self, queue: str) -> str:
+        return f"{self.namespace}:{queue}.XQ.msgs"
+
     def held(self, queue: str) -> str:
         """The ids that this worker has taken off a queue and not settled."""
-        return f"{self.namespace}:__acks__.{self.worker}.{queue}"
+        return f"{self.holding}{self.worker}.{queue}"
+
+    @property
+    def holding(self) -> str:
+        """How the names of all those sets begin."""
+        return f"{self.namespace}:__acks__."
 
     @property
     def heartbeats(self) -> str:

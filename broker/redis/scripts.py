@@ -1,7 +1,27 @@
-"""What is done inside Redis, in dramatiq's keys (see the top of its ``dispatch.lua``).
+"""What is done inside Redis, in the keys that dramatiq uses (see the top of its ``dispatch.lua``).
+
+Whatever time it is, is Redis's to say: scripts of dramatiq's take the caller's word for it, and one caller whose clock
+is wrong would have all others taken for dead, or himself never.
 
 Each script is safe to repeat after a lost answer, but for TAKE: what it took then stays in the worker's
 set of unacknowledged messages, and ``RedisIntake._look`` finds it there.
+"""
+
+_NOW = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+"""
+
+#: What somebody holds of a queue waits again, and is held no more; an id without a body was acknowledged before.
+_GIVE_BACK_ALL = """
+local function give_back_all(held, bodies, list)
+    for _, id in ipairs(redis.call('smembers', held)) do
+        if redis.call('hexists', bodies, id) == 1 then
+            redis.call('rpush', list, id)
+        end
+    end
+    redis.call('del', held)
+end
 """
 
 #: KEYS: list, bodies. ARGV: id, body, id, body … An id that is there already is not put on the list again.
@@ -13,12 +33,14 @@ for i = 1, #ARGV, 2 do
 end
 """
 
-#: KEYS: heartbeats, then list, bodies, unacknowledged for each queue. ARGV: most, largest body, now, worker.
+#: KEYS: heartbeats, then list, bodies, unacknowledged for each queue. ARGV: most, largest body, worker.
 #: One message of each queue in turn, until there are enough or all are empty. Answers with rows of queue
 #: number (from 0), id, size and body; the body is empty where it is larger than we read. An id without a
 #: body was acknowledged before and is dropped.
-TAKE = """
-redis.call('zadd', KEYS[1], ARGV[3], ARGV[4])
+TAKE = (
+    _NOW
+    + """
+redis.call('zadd', KEYS[1], now, ARGV[3])
 local taken, most, found = {}, tonumber(ARGV[1]), true
 while found and #taken < most do
     found = false
@@ -37,6 +59,7 @@ while found and #taken < most do
 end
 return taken
 """
+)
 
 #: KEYS: unacknowledged, bodies. ARGV: ids. A message that was given to somebody else meanwhile stays his.
 ACKNOWLEDGE = """
@@ -46,6 +69,70 @@ for i = 1, #ARGV do
     end
 end
 """
+
+#: KEYS: unacknowledged, bodies, list. ARGV: ids. They come last, and only those that were still held.
+GIVE_BACK = """
+for i = 1, #ARGV do
+    if redis.call('srem', KEYS[1], ARGV[i]) == 1 and redis.call('hexists', KEYS[2], ARGV[i]) == 1 then
+        redis.call('rpush', KEYS[3], ARGV[i])
+    end
+end
+"""
+
+#: KEYS: unacknowledged, bodies, dead letters, their bodies. ARGV: ids.
+REJECT = (
+    _NOW
+    + """
+for i = 1, #ARGV do
+    local body = redis.call('srem', KEYS[1], ARGV[i]) == 1 and redis.call('hget', KEYS[2], ARGV[i])
+    if body then
+        redis.call('zadd', KEYS[3], now, ARGV[i])
+        redis.call('hset', KEYS[4], ARGV[i], body)
+        redis.call('hdel', KEYS[2], ARGV[i])
+    end
+end
+"""
+)
+
+#: KEYS: heartbeats, then list, bodies, dead letters, their bodies for each queue. ARGV: worker, after how many ms
+#: without a sign of life one is dead, for how many ms dead letters are kept, how the keys begin of what workers hold,
+#: the queues. Gives back what the dead have held of these queues, and strikes off who holds nothing of any; drops what
+#: is among the dead letters for too long.
+LOOK = (
+    _NOW
+    + _GIVE_BACK_ALL
+    + """
+redis.call('zadd', KEYS[1], now, ARGV[1])
+local dead = redis.call('zrangebyscore', KEYS[1], '-inf', now - ARGV[2])
+for key = 2, #KEYS, 4 do
+    local queue = ARGV[5 + (key - 2) / 4]
+    for _, worker in ipairs(dead) do
+        give_back_all(ARGV[4] .. worker .. '.' .. queue, KEYS[key + 1], KEYS[key])
+    end
+    for _, id in ipairs(redis.call('zrangebyscore', KEYS[key + 2], '-inf', now - ARGV[3], 'LIMIT', 0, 1000)) do
+        redis.call('zrem', KEYS[key + 2], id)
+        redis.call('hdel', KEYS[key + 3], id)
+    end
+end
+for _, worker in ipairs(dead) do
+    if #redis.call('keys', ARGV[4] .. worker .. '.*') == 0 then
+        redis.call('zrem', KEYS[1], worker)
+    end
+end
+"""
+)
+
+#: KEYS: heartbeats, then list, bodies, unacknowledged for each queue. ARGV: worker. Gives back all that it holds, be it
+#: by an answer that was lost, and strikes it off. A TAKE that is late enters it again, and so it is found dead later.
+LEAVE = (
+    _GIVE_BACK_ALL
+    + """
+for key = 2, #KEYS, 3 do
+    give_back_all(KEYS[key + 2], KEYS[key + 1], KEYS[key])
+end
+redis.call('zrem', KEYS[1], ARGV[1])
+"""
+)
 
 #: KEYS: list, bodies. Drops what waits; what workers hold and the dead letters stay.
 PURGE = """

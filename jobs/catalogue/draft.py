@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from jobs.breaker import Breaker
 from jobs.calendar import Calendar
 from jobs.catalogue.faults import At
 from jobs.chunking import Chunking
@@ -17,6 +18,7 @@ from jobs.identifiers import Identifier
 from jobs.partitioning import Partitioning, TableDependency
 from jobs.policy import Policy
 from jobs.program import Program
+from jobs.retry_budget import RetryBudget
 from jobs.sagas.saga import Saga
 from jobs.spark import Spark
 from jobs.template import Template
@@ -139,6 +141,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     partitioning: Partitioning | None = None
     readings: tuple[Reading, ...] = ()
     compensate: str | None = None
+    breaker: Breaker | None = None
+    retry_budget: RetryBudget | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

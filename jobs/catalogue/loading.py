@@ -34,15 +34,17 @@ def load(
     delimiter: str = "_",
     limit: int = LIMIT,
     fetch: Fetch = fetch_nothing,
+    instead: Mapping[str, Mapping[str, object]] = {},
 ) -> Catalogue:
     """The apps and schedules of all sources as one catalogue; DefinitionError with everything that is wrong with them.
 
     ``default_job_id`` serves apps whose source has none of its own. ``fetch`` reads sources that are addresses.
+    ``instead`` has, by app, words that count in place of those that are written.
     """
     faults = Faults()
     _check_delimiter(delimiter, faults)
     written = [each for source in sources for each in read_source(source, faults, fetch)]
-    entries = (each for each in written if isinstance(each, Entry))
+    entries = (_revised(each, instead) for each in written if isinstance(each, Entry))
     drafts = link_tables(_read(entries, default_job_id, delimiter, faults), faults)
     _check_graph(drafts, faults)
     check_pools(drafts.values())
@@ -56,6 +58,16 @@ def load(
     confs = read_confs((each for each in written if isinstance(each, ConfEntry)), drafts)
     faults.raise_any()
     return Catalogue(with_versions(sound), alternatives, schedules, map(name_of, sources), confs)
+
+
+def _revised(entry: Entry, instead: Mapping[str, Mapping[str, object]]) -> Entry:
+    """What is no mapping is left to whoever says so."""
+    words = instead.get(entry.name)
+    return (
+        replace(entry, words={**entry.words, **words})
+        if words and isinstance(entry.words, Mapping)
+        else entry
+    )
 
 
 def _check_delimiter(delimiter: str, faults: Faults) -> None:

@@ -227,4 +227,6 @@ POLICY_WORDS: Words = {
 #: Anything may stand there: these are for people and their tools, and say nothing to Sluice.
 NOTES = ("owner", "description", "tags", "resources")
 #: These say how often, how long and when; what an app does is the same whatever they are.
-METADATA_WORDS = frozenset({*POLICY_WORDS, *NOTES}) - {"fail_on", "env", "env_from_os", "cwd"}
+METADATA_WORDS = frozenset({*POLICY_WORDS, *NOTES, "breaker", "retry_budget"}).difference(
+    ("fail_on", "env", "env_from_os", "cwd")
+)

@@ -56,6 +56,8 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[Spot, Settled]) -> Ap
         chunking=draft.chunking,
         partitioning=draft.partitioning,
         compensate=draft.compensate,
+        breaker=draft.breaker,
+        retry_budget=draft.retry_budget,
     )
 
 

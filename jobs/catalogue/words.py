@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jobs.catalogue import chunks, partitions
+from jobs.catalogue.breaker import read_breaker
 from jobs.catalogue.chunks import CHUNK_WORDS, any_key, read_chunking
 from jobs.catalogue.compensation import read_compensate
 from jobs.catalogue.concurrency import check_key
@@ -14,6 +15,7 @@ from jobs.catalogue.faults import At, Faults, unknown
 from jobs.catalogue.functions import find_function
 from jobs.catalogue.partitions import PARTITION_WORDS, read_partitioning, read_readings
 from jobs.catalogue.policy import NOTES, POLICY_WORDS, read_policy
+from jobs.catalogue.retry_budget import read_retry_budget
 from jobs.catalogue.work import WORK_WORDS, default_policy, read_work
 from jobs.catalogue.written import read_autofill, read_kinds, read_values
 from jobs.chunking import Chunking
@@ -21,7 +23,10 @@ from jobs.partitioning import Partitioning
 from jobs.template import Template
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
-WORDS = (*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS, "compensate", *POLICY_WORDS, *NOTES)
+WORDS = (
+    *(*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS),
+    *("compensate", "breaker", "retry_budget", *POLICY_WORDS, *NOTES),
+)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _TAKEN = frozenset({"planner", "groomer", "scheduler"})
@@ -51,6 +56,7 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
         template = _template(words, entry.default_job_id or default_job_id, delimiter, at)
     if template:
         check_key(policy.concurrency, () if chunking or partitioning else template.names, at)
+    work = read_work(words, entry, _placeholders(chunking, partitioning, template), at)
     path, function, filtered = _filter(words, at.inside("valid_if_or"))
     return Draft(
         name=entry.name,
@@ -63,9 +69,11 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
         filtered=filtered,
         filter_path=path,
         filter_function=function,
-        work=read_work(words, entry, _placeholders(chunking, partitioning, template), at),
+        work=work,
         policy=policy,
         compensate=read_compensate(words, at),
+        breaker=read_breaker(words, at, unbounded=work.unbounded),
+        retry_budget=read_retry_budget(words, at, unbounded=work.unbounded),
         chunking=chunking,
         partitioning=partitioning,
         readings=read_readings(words, partitioning.calendar, at) if partitioning else (),

@@ -12,6 +12,9 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
+#: What Python takes for public, in one version or another, and nobody reaches from elsewhere: sites of IPv6, protocols
+#: (a cloud tells its machines their secrets there), and examples.
+_INNER = tuple(map(ipaddress.ip_network, ("fec0::/10", "3fff::/20", "192.0.0.0/24")))
 
 
 def is_named(host: str, hosts: tuple[str, ...]) -> bool:
@@ -35,7 +38,12 @@ def is_public(text: str) -> bool:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    return all(each.is_global and not each.is_multicast and not each.is_reserved for each in _faces(address))
+    return all(map(_is_public, _faces(address)))
+
+
+def _is_public(address: Address) -> bool:
+    special = address.is_multicast or address.is_reserved or any(address in each for each in _INNER)
+    return address.is_global and not special
 
 
 def _faces(address: Address) -> list[Address]:

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from jobs.places import Place, reached
 from jobs.programs.copying import copy_version
 from jobs.programs.local import fetch_from_disk
 from jobs.programs.lock import Held, shared, sole
@@ -145,6 +146,7 @@ class ProgramStore:
                     raise Unfit(
                         f"could not fetch {order}: it is said not to have changed, but nothing is here"
                     )
+                reached(Place.PROGRAM_FETCHED)
                 version = self._install(order, fetched, aside, patience)
             finally:
                 remove(aside.path)
@@ -191,7 +193,9 @@ class ProgramStore:
             raise Unfit(f"program '{order.program}' has no run.sh at the top level of {order.source.shown}")
         if not executable:
             raise Unfit(f"run.sh of {order} is not executable")
+        reached(Place.PROGRAM_UNPACKED)
         self._publish(tree, version)
+        reached(Place.PROGRAM_INSTALLED)
         return version
 
     def _publish(self, tree: Path, version: str) -> None:

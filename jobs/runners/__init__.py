@@ -10,6 +10,7 @@ What holds:
 - When ``stop`` is set (cancelled, claim lost, worker leaving) the work is ended as fast as it can be, and
   handed back. A process group gets SIGTERM, and SIGKILL after a short grace; a thread can only be told.
 - ``timeout_s`` is enforced here for processes and for work elsewhere, and by the ledger's groomer for all.
+- A process is started within the worker's fence, or not at all (``sandbox``).
 - Nothing that was started here outlives the run, nor the worker; memory does not grow with what is printed.
   Work elsewhere does outlive the worker, and its handle leads the next claim to it.
 
@@ -18,6 +19,7 @@ Knows nothing of ledger, broker and rounds to come: what follows from an outcome
     python.py   functions in this thread            isolate.py, child.py   functions in a process
     bash.py     commands                            process.py             process groups
     program.py  programs                            kept.py, keeper.py     groups that nobody can leave
+    sandbox.py, view.py, privileges.py   what a process cannot do, or see
     managed.py  work elsewhere                      spark.py, session.py   what a function gets of Spark
     saga.py     runs of a saga's flight (see ``jobs.sagas``)
 """
@@ -74,9 +76,9 @@ def _of_a_noun(app: App, stores: Stores) -> Runner | None:
 
 def _of_a_type(app: App, stores: Stores) -> Runner | None:
     if app.job_type == "bash":
-        return BashRunner(stores.blobs)
+        return BashRunner(stores)
     if app.job_type == "pyspark" or (app.job_type == "python" and app.isolate):
-        return IsolateRunner(stores.blobs)
+        return IsolateRunner(stores)
     return PythonRunner(app.function) if app.job_type == "python" and app.function else None
 
 

@@ -4,7 +4,6 @@ import os
 import shutil
 import threading
 
-from jobs.blobs import BlobStore
 from jobs.job import Assignment
 from jobs.outcome import Outcome
 from jobs.runners.braces import values_of
@@ -15,13 +14,14 @@ from jobs.runners.keeping import with_whole
 from jobs.runners.limits import Limits
 from jobs.runners.placeholders import fill
 from jobs.runners.process import run_group
+from jobs.runners.stores import Stores
 
 
 class BashRunner:
     """Runs the command of an app. What it reads as options is its own affair: see ``placeholders``."""
 
-    def __init__(self, blobs: BlobStore) -> None:
-        self._blobs = blobs
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
 
     def run(self, assignment: Assignment, *, stop: threading.Event, **_: object) -> Outcome:
         """The callbacks have no use here: a command cannot call them."""
@@ -30,14 +30,14 @@ class BashRunner:
             return failed(f"{assignment.name.app} has no bash_cmd, so there is nothing to run.")
         try:
             exit_ = run_group(
-                _command(assignment, assignment.app.bash_cmd),
+                self._stores.sandbox.around(_command(assignment, assignment.app.bash_cmd)),
                 limits,
                 echo=assignment.echo,
                 whole=assignment.policy.keep_output,
             )
         except (OSError, ValueError) as error:
             return failed(f"The command could not be started: {error}.")
-        return with_whole(of_command(exit_, assignment), exit_, assignment, self._blobs)
+        return with_whole(of_command(exit_, assignment), exit_, assignment, self._stores.blobs)
 
 
 def _command(assignment: Assignment, bash_cmd: str) -> Command:

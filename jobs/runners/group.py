@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import FileIO
 from typing import IO, cast
 
@@ -13,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from jobs.allowance import Allowance
+from jobs.runners.privileges import unprivileged
 
 #: A killed process that the kernel does not give up (a dead network disk) is left to it after this time.
 REAP_S = 10.0
@@ -22,12 +24,15 @@ _SHELL = "/bin/sh"
 _GUARD = 'read -r group && { read -r rest; kill -9 "-$group"; }'
 #: Writes its number into the pipe and becomes the command, which does not inherit the pipe.
 _JOIN = 'echo $$ >&0 && exec "$@" </dev/null'
+_NO_CORES = "ulimit -c 0; "
 
 
 class Command(Struct, frozen=True, kw_only=True):
     """``inherit`` are descriptors of the caller that the process gets under the same numbers.
 
-    With an ``allowance``, or ``kept`` together at any price, it takes a keeper (``kept``).
+    With an ``allowance``, or ``kept`` together at any price, it takes a keeper (``kept``). It cannot get more rights
+    than the worker has, nor leave a core dump, unless it is ``privileged``. ``enclosed``: its first process and the
+    child of that are those of a fence (``sandbox``), which do not count, and go when all else has.
     """
 
     argv: tuple[str, ...]
@@ -36,6 +41,8 @@ class Command(Struct, frozen=True, kw_only=True):
     inherit: tuple[int, ...] = ()
     allowance: Allowance = Allowance()
     kept: bool = False
+    privileged: bool = False
+    enclosed: bool = False
 
 
 class Status(Struct, frozen=True):
@@ -53,7 +60,8 @@ class Group:
         self._guard = _start_guard()
         try:
             with telling(command, tells=tells) as (told, argued):
-                self._leader = _start(argued, cast(IO[bytes], self._guard.stdin))
+                start = partial(_start, argued, cast(IO[bytes], self._guard.stdin))
+                self._leader = start() if command.privileged else unprivileged(start)
         except BaseException:
             self._dismiss_guard()
             raise
@@ -111,8 +119,9 @@ def _start_guard() -> subprocess.Popen[bytes]:
 
 
 def _start(command: Command, lifeline: IO[bytes]) -> subprocess.Popen[bytes]:
+    join = _JOIN if command.privileged else _NO_CORES + _JOIN
     return subprocess.Popen(
-        (_SHELL, "-c", _JOIN, "sluice", *command.argv),
+        (_SHELL, "-c", join, "sluice", *command.argv),
         stdin=lifeline,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

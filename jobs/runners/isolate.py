@@ -14,7 +14,6 @@ from pathlib import Path
 
 import msgspec
 
-from jobs.blobs import BlobStore
 from jobs.job import Acknowledge, Assignment, Report, Transaction
 from jobs.outcome import Ending, Outcome
 from jobs.runners.ending import failed, of_exit, of_halt, violent_end
@@ -24,7 +23,9 @@ from jobs.runners.joblog import Tell, worker_log
 from jobs.runners.keeping import with_whole
 from jobs.runners.limits import Halt, Limits
 from jobs.runners.process import Exit, run_group
+from jobs.runners.sandbox import Sandbox
 from jobs.runners.spark import for_run
+from jobs.runners.stores import Stores
 from jobs.runners.wire import LINE_BYTES_MAX, Acknowledged, Ended, Errand, Event, Progress, Said
 
 #: What a child has for leaving (exit hooks, threads of its own) once its function has ended.
@@ -39,8 +40,8 @@ class IsolateRunner:
     There is no ``job.transaction()``: the connection is the worker's.
     """
 
-    def __init__(self, blobs: BlobStore) -> None:
-        self._blobs = blobs
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
 
     def run(
         self,
@@ -61,11 +62,11 @@ class IsolateRunner:
         ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
         environment = function_environment(assignment, assignment.policy, os.environ)
         try:
-            exit_ = _run_child(errand, environment, limits, ear, assignment)
+            exit_ = _run_child(errand, environment, limits, ear, assignment, sandbox=self._stores.sandbox)
         except (OSError, ValueError, TypeError) as error:
             return failed(f"The child process could not be started: {error}.")
         outcome = _outcome(exit_, ear.ended, assignment)
-        return with_whole(outcome, exit_, assignment, self._blobs)
+        return with_whole(outcome, exit_, assignment, self._stores.blobs)
 
 
 def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -> Errand:
@@ -80,7 +81,13 @@ def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -
 
 
 def _run_child(
-    errand: Errand, environment: Mapping[str, str], limits: Limits, ear: "_Ear", assignment: Assignment
+    errand: Errand,
+    environment: Mapping[str, str],
+    limits: Limits,
+    ear: "_Ear",
+    assignment: Assignment,
+    *,
+    sandbox: Sandbox,
 ) -> Exit:
     """``-P`` and our own path make the child import what the worker would, wherever it is started."""
     with tempfile.TemporaryFile() as file:  # Unlike a pipe it takes any size before there is a reader.
@@ -95,8 +102,18 @@ def _run_child(
             inherit=(file.fileno(),),
             allowance=assignment.policy.limits,
         )
+        command = sandbox.around(command, reads=_python(errand.function_path))
         whole = assignment.policy.keep_output
         return run_group(command, limits, hear=ear.hear, echo=assignment.echo, whole=whole)
+
+
+def _python(function_path: str) -> tuple[str, ...]:
+    """Where the interpreter, its modules and the function's file are; the file itself too, for not every folder that
+    it may lie in is shown."""
+    module, _, _ = function_path.rpartition(":")
+    file = Path(module).absolute()
+    own = (str(file.parent), str(file)) if module.endswith(".py") else ()
+    return (sys.prefix, sys.base_prefix, *(str(Path(entry).absolute()) for entry in sys.path), *own)
 
 
 class _Ear:

@@ -28,6 +28,9 @@ COUNT_EVERY_S = 0.1
 COUNT_SHARE = 20
 SHELL = "/bin/sh"
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+#: Those of a sandbox: the one that was started, and the first one inside.
+_FENCE_PROCESSES = 2
 
 
 def main() -> None:
@@ -41,7 +44,7 @@ def main() -> None:
     if leader == 0:
         _become(errand)
     _let_go(errand["inherit"])
-    family = _Family(leader)
+    family = _Family(leader, enclosed=errand["enclosed"])
     too_many = _watch(family, woken, errand["processes"])
     family.end()
     if too_many:
@@ -69,6 +72,8 @@ def _become(errand: dict) -> None:  # type: ignore[type-arg] # marshal knows pla
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         signal.set_wakeup_fd(-1)
         _hear_as_usual()
+        if sys.platform == "linux" and not errand["privileged"]:
+            ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _execute(errand["argv"], errand["env"], errand["limits"])
     except MemoryError:
         os.write(2, b"the memory limit leaves no room to start anything\n")
@@ -114,11 +119,15 @@ def _let_go(inherited: list[int]) -> None:
 
 
 class _Family:
-    """The command and all that descends from it. ``status`` is what ``wait`` says of it, None while it runs."""
+    """The command and all that descends from it. ``status`` is what ``wait`` says of it, None while it runs.
 
-    def __init__(self, leader: int) -> None:
+    An ``enclosed`` one is led by its fence, whose end would end all the rest at once; it leaves when they have.
+    """
+
+    def __init__(self, leader: int, *, enclosed: bool) -> None:
         self.status: int | None = None
         self._leader = leader
+        self._enclosed = enclosed
         self._cpu_s = 0.0
 
     def reap(self) -> bool:
@@ -138,8 +147,14 @@ class _Family:
         killed = self.status is not None and os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status)
         return cpu_s is not None and killed == signal.SIGKILL and self._cpu_s >= cpu_s
 
+    def count(self) -> int:
+        return len(self.members()) - (_FENCE_PROCESSES if self._enclosed else 0)
+
     def signal(self, number: int) -> None:
+        spared = self._leader if self._enclosed and number != signal.SIGKILL else None
         for pid in self.members():
+            if pid == spared:
+                continue
             try:
                 os.kill(pid, number)
             except (ProcessLookupError, PermissionError):
@@ -188,7 +203,7 @@ def _watch(family: _Family, woken: int, processes_max: int | None) -> bool:
             family.signal(signal.SIGTERM)
         if processes_max is not None:
             began = time.monotonic()
-            if len(family.members()) > processes_max:
+            if family.count() > processes_max:
                 return True
             pause_s = max(COUNT_EVERY_S, COUNT_SHARE * (time.monotonic() - began))
     return False

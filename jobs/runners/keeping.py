@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from jobs.blobs import BlobStore, BlobsUnavailable
 from jobs.job import Assignment
 from jobs.outcome import Ending, Outcome
+from jobs.places import Place, reached
 from jobs.runners.excerpt import Excerpt
 from jobs.runners.joblog import job_log, worker_log
 from jobs.runners.process import Exit
@@ -59,7 +60,10 @@ def _stored(
     if excerpt.spool.trouble is not None:
         say(f"the whole {what} was not kept: {excerpt.spool.trouble}")
     try:
-        return blobs.put(place, excerpt.spool.read())
+        reached(Place.BLOB_BEGINS)
+        stored = blobs.put(place, excerpt.spool.read())
+        reached(Place.BLOB_STORED)
+        return stored
     except BlobsUnavailable as error:
         say(f"the whole {what} was not kept: {error.what}")
         return None

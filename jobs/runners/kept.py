@@ -106,9 +106,11 @@ def _start(command: Command, said: int) -> subprocess.Popen[bytes]:
         "argv": list(command.argv),
         "env": dict(command.env),
         "inherit": list(command.inherit),
-        "limits": _settings(command.allowance),
+        "limits": _settings(command.allowance, cores=command.privileged),
         "processes": command.allowance.processes,
         "cpu_s": command.allowance.cpu_s,
+        "privileged": command.privileged,
+        "enclosed": command.enclosed,
     }
     try:
         _write(cast(IO[bytes], keeper.stdin), marshal.dumps(errand))
@@ -126,9 +128,10 @@ def _write(pipe: IO[bytes], content: bytes) -> None:
         left = left[pipe.write(left) :]
 
 
-def _settings(allowance: Allowance) -> list[tuple[int, int, int]]:
+def _settings(allowance: Allowance, *, cores: bool) -> list[tuple[int, int, int]]:
     """What to set, each with its soft and its hard limit; the address space last, for it binds whoever sets it."""
     asked = (
+        (resource.RLIMIT_CORE, None if cores else 0),
         (resource.RLIMIT_CPU, None if allowance.cpu_s is None else int(allowance.cpu_s)),
         (resource.RLIMIT_FSIZE, allowance.file_size_bytes),
         (resource.RLIMIT_NOFILE, allowance.open_files),

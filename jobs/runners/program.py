@@ -72,6 +72,7 @@ class ProgramRunner:
                 allowance=assignment.policy.limits,
                 kept=True,
             )
+            command = self._stores.sandbox.around(command, writes=(str(folder),))
             exit_ = run_group(command, limits, echo=assignment.echo, whole=assignment.policy.keep_output)
         outcome = of_command(exit_, assignment)
         return keep_whole(outcome, exit_, assignment, self._stores.blobs, log.warning)

@@ -5,6 +5,7 @@ import logging
 from msgspec.structs import replace
 
 from jobs.job import Claimed
+from jobs.places import Place, reached
 from jobs.sagas.building import build_steps
 from jobs.sagas.context import context_of
 from jobs.sagas.debug import Debug
@@ -32,6 +33,7 @@ def fly(
         return Landing(how=Landed.LOST)
     if refusal is not None:
         return _unbuilt(refusal, log, logger)
+    reached(Place.FLIGHT_TAKEN_UP)
     seat = Seat()
     try:
         context = context_of(saga.context)

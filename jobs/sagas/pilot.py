@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from jobs.places import Place, reached
 from jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Stop, Wait, read_answer
 from jobs.sagas.course import Leg, next_leg
 from jobs.sagas.debug import Debug
@@ -142,6 +143,7 @@ class Pilot:
         failure: Failure | None = None
         try:
             function = step.do if leg.direction is Direction.DO else step.undo
+            reached(Place.DO_BEGINS if leg.direction is Direction.DO else Place.UNDO_BEGINS)
             answer = read_answer(self._means.call(function, self._flight))
         except (Retry, Fatal) as error:
             answer, failure = error, self._means.blame(error)
@@ -155,6 +157,7 @@ class Pilot:
             answer, failure = counts, None
         if isinstance(answer, Fatal) and failure is None:
             failure = self._means.blame(answer)
+        reached(Place.DO_ANSWERED if leg.direction is Direction.DO else Place.UNDO_ANSWERED)
         self._hooks.end_step(answer.word)
         return answer, failure
 

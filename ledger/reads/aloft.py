@@ -19,11 +19,10 @@ WHERE job.flying AND job.id < %(before)s ORDER BY job.id DESC LIMIT %(limit)s
 _MAX = 2**63 - 1
 
 
-class Aloft(Struct, frozen=True, kw_only=True):
-    """``direction``, ``step`` (of so many ``steps``), ``name`` and ``mark`` are of the last entry of its journal, None
-    before there is one. ``event`` is what it waits for, and ``until`` when it goes on without."""
+class Saga(Struct, frozen=True, kw_only=True):
+    """``step`` (of ``steps``), its ``name``, ``direction`` and ``mark`` are of the last entry of the journal, none
+    before there is one. It waits for ``event``, ``until`` then where that has an end."""
 
-    id: int
     app: str
     key: str
     state: State
@@ -36,6 +35,12 @@ class Aloft(Struct, frozen=True, kw_only=True):
     since: datetime
     until: datetime | None
     turn_back: str | None
+
+
+class Aloft(Saga, frozen=True, kw_only=True):
+    """``id`` is how the ledger calls its job."""
+
+    id: int
 
 
 def aloft(tx: Tx, *, before: int | None, limit: int) -> list[Aloft]:

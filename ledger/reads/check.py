@@ -14,6 +14,28 @@ from ledger.wishes import STILL_WANTS
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
+#: Where the count of an app's jobs in a state is not what it is, and one of them.
+MISCOUNTED = f"""
+(SELECT app, state, count(*) AS jobs, min(id) AS id FROM job GROUP BY app, state) there
+FULL JOIN (SELECT app, state, sum(jobs) AS jobs FROM ({SIDES}) side GROUP BY app, state) counted USING (app, state)
+WHERE coalesce(there.jobs, 0) <> coalesce(counted.jobs, 0)
+"""
+
+# Those that can be made true again (``ledger.repairing``).
+GATES_COUNT = "gates count what their needs say"
+TOLD = "whoever waits for ended parents has been told, or is owed the news"
+OPEN = "a waiting job is open if and only if one of its gates is"
+URGENT = "nobody is more urgent than the parents he waits for, or less than his own terms"
+PAUSED = "a job that has not ended is paused if and only if all who want it are"
+SPLIT_OWED = "what is to be split is owed to its children"
+COUNTED = "as many jobs are in each state as are counted there"
+ARCHIVED = "what is archived has not moved since"
+COLLECTED = "what was asked for with a word on archiving is collected or not by that word"
+WATCHED = "what is elsewhere and held by no worker is to be looked at, or ended, and nothing else is"
+ROUNDS_END = "a round that has not ended is that of a job that runs, under the claim that it runs by"
+BREAKER_PAUSES = "only an app that has a breaker is paused by one"
+NAMED = "needs and wants name jobs that exist"
+
 _RULES = {
     "the history of a job leads to its state": """
         SELECT job.id FROM job WHERE state <> (
@@ -28,7 +50,7 @@ _RULES = {
     "a claim has at most one outcome": f"""
         SELECT job FROM transition WHERE source = '{State.RUNNING}' GROUP BY job, claim HAVING count(*) > 1
     """,
-    "a round that has not ended is that of a job that runs, under the claim that it runs by": f"""
+    ROUNDS_END: f"""
         SELECT job FROM round WHERE ending IS NULL AND NOT EXISTS (
             SELECT 1 FROM job WHERE job.id = round.job AND job.claim = round.claim AND job.state = '{State.RUNNING}')
     """,
@@ -45,24 +67,24 @@ _RULES = {
               SELECT 1 FROM need WHERE need.child = gate.child AND need.gate = gate.gate
                 AND need.settled IS NOT TRUE))
     """,
-    "gates count what their needs say": """
+    GATES_COUNT: """
         SELECT gate.child FROM gate LEFT JOIN need USING (child, gate)
         GROUP BY gate.child, gate.gate, gate.unmet, gate.dead
         HAVING gate.unmet <> count(need.parent) FILTER (WHERE need.settled IS NOT TRUE)
             OR gate.dead <> count(need.parent) FILTER (WHERE need.settled IS FALSE)
     """,
-    "whoever waits for ended parents has been told, or is owed the news": f"""
+    TOLD: f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
         WHERE child.state = '{State.WAITING}' AND NOT child.open AND need.settled IS DISTINCT FROM {VERDICT}
           AND NOT (need.condition = 'running' AND need.settled IS TRUE)
           AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = parent.id)
     """,
-    "a waiting job is open if and only if one of its gates is": f"""
+    OPEN: f"""
         SELECT id FROM job WHERE state = '{State.WAITING}' AND NOT flying AND open <> (
             NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
             OR EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.unmet = 0))
     """,
-    "nobody is more urgent than the parents he waits for, or less than his own terms": f"""
+    URGENT: f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
         WHERE need.settled IS NULL AND child.state = '{State.WAITING}' AND NOT child.open
           AND parent.state IN ({_LIVE}) AND (child.priority > parent.priority
@@ -77,7 +99,7 @@ _RULES = {
               SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
               WHERE wants.job = job.id AND submission.state <> '{SubmissionState.CANCELLED}')
     """,
-    "a job that has not ended is paused if and only if all who want it are": f"""
+    PAUSED: f"""
         SELECT job.id FROM job WHERE job.state IN ({_LIVE}) AND job.paused <> coalesce((
             SELECT bool_and(submission.paused_at IS NOT NULL)
             FROM wants JOIN submission ON submission.number = wants.submission
@@ -98,7 +120,7 @@ _RULES = {
         WHERE submission.state = '{SubmissionState.ACTIVE}' AND NOT EXISTS (
             SELECT 1 FROM wants own WHERE own.submission = wants.submission AND own.job = half.id)
     """,
-    "what is to be split is owed to its children": f"""
+    SPLIT_OWED: f"""
         SELECT id FROM job WHERE job.{SPLIT.guard} AND {divisible("job")}
           AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)
     """,
@@ -127,13 +149,13 @@ _RULES = {
         WHERE starts_with(submission.id, 'schedule:')
           AND NOT EXISTS (SELECT 1 FROM firing WHERE firing.submission = submission.id)
     """,
-    "what is archived has not moved since": """
+    ARCHIVED: """
         SELECT id FROM job WHERE archived_at < (SELECT max(at) FROM transition WHERE transition.job = job.id)
     """,
-    "what was asked for with a word on archiving is collected or not by that word": """
+    COLLECTED: """
         SELECT id FROM job WHERE overrides ? 'archive' AND collect <> (overrides ->> 'archive' = 'manual')
     """,
-    "what is elsewhere and held by no worker is to be looked at, or ended, and nothing else is": f"""
+    WATCHED: f"""
         SELECT id FROM job WHERE (watch_at IS NOT NULL) <> (handle IS NOT NULL
           AND (state NOT IN ({_LIVE}) OR state = '{State.RUNNING}' AND worker IS NULL))
     """,
@@ -150,22 +172,29 @@ _RULES = {
         WHERE job.state = '{State.SUSPENDED}' AND (event.name IS NULL OR job.event IS NULL OR event.name = job.event)
           AND NOT EXISTS (SELECT 1 FROM step WHERE step.event = event.id)
     """,
-    "as many jobs are in each state as are counted there": f"""
-        SELECT coalesce(min(there.id), 0) FROM (
-            SELECT app, state, count(*) AS jobs, min(id) AS id FROM job GROUP BY app, state) there
-        FULL JOIN (SELECT app, state, sum(jobs) AS jobs FROM ({SIDES}) side GROUP BY app, state) counted
-            USING (app, state)
-        WHERE coalesce(there.jobs, 0) <> coalesce(counted.jobs, 0) GROUP BY app, state
+    COUNTED: f"""
+        SELECT coalesce(there.id, 0) FROM {MISCOUNTED}
     """,
-    "needs and wants name jobs that exist": """
+    "what a breaker has tried is a job of its app": """
+        SELECT app_pause.trial FROM app_pause WHERE trial IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM job WHERE job.id = app_pause.trial AND job.app = app_pause.app AND claim >= trial_claim)
+    """,
+    BREAKER_PAUSES: """
+        SELECT 0 FROM app_pause WHERE until IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM breaker WHERE breaker.app = app_pause.app)
+    """,
+    NAMED: """
         SELECT child FROM need WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.parent)
            OR NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.child)
         UNION ALL SELECT job FROM wants WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = wants.job)
     """,
 }
 
+#: Of the rows that break a rule so many are told.
+TOLD_MAX = 10
+
 _ALL = "\nUNION ALL\n".join(
-    f"(SELECT '{rule}', broken.* FROM ({sql}) broken LIMIT 10)" for rule, sql in _RULES.items()
+    f"(SELECT '{rule}', broken.* FROM ({sql}) broken LIMIT {TOLD_MAX})" for rule, sql in _RULES.items()
 )
 
 
@@ -182,3 +211,8 @@ def breaches(tx: Tx) -> list[Breach]:
     for rule, row in tx.rows(_ALL):
         found.setdefault(rule, []).append(row)
     return [Breach(rule, rows) for rule, rows in found.items()]
+
+
+def broken(tx: Tx, rule: str, *, limit: int) -> list[int]:
+    """Of the rows that break this one rule so many, for whoever makes it true of them."""
+    return tx.column(f"SELECT broken.* FROM ({_RULES[rule]}) broken LIMIT {limit:d}")

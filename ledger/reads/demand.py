@@ -1,6 +1,7 @@
 """How much work there is for each app's workers, so that there are enough of them before the queues fill.
 
-``ready`` jobs may be claimed now: a job is ready only where no limit keeps it, and here its app is not paused.
+``ready`` jobs may be claimed now: a job is ready only where no limit keeps it, and here its app is not paused
+(of one that its breaker has paused, one may be as soon as that has it tried).
 ``running`` ones are held by a worker; without them a fleet that is busy with its last jobs would count as one without
 work. ``soon`` are those that will be ready within a horizon, as far as can be told: their time comes, or all that one
 of their gates waits for is ready, running or being judged, and does not usually take longer. Nobody is told of more of
@@ -44,13 +45,15 @@ WITH RECURSIVE each (app) AS (
 )
 SELECT app FROM each WHERE app IS NOT NULL
 """
+_WITHIN = f"{NOW} + make_interval(secs => %(horizon_s)s)"
 _COUNTED = f"""
 SELECT given.app,
     (SELECT count(*) FROM (SELECT 1 FROM job WHERE job.app = given.app AND state = '{State.READY}' AND {UNEXPIRED}
                            LIMIT {COUNTED_MAX}) ready) AS ready,
     (SELECT count(*) FROM (SELECT 1 FROM job WHERE job.app = given.app AND state = '{State.RUNNING}'
                            AND worker IS NOT NULL LIMIT {COUNTED_MAX}) running) AS running,
-    asked.paused, asked.many, EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = given.app) AS app_paused
+    asked.paused, asked.many, EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = given.app) AS app_paused,
+    EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = given.app AND until <= {_WITHIN}) AS tries_one
 FROM unnest(%(apps)s::text[]) AS given (app) CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE open AND paused) AS paused, count(*) AS many FROM (
         SELECT open, paused FROM job WHERE job.app = given.app AND state = '{State.WAITING}' LIMIT {ASKED_MAX}) waiting
@@ -63,7 +66,6 @@ _ELSEWHERE = f"""
 SELECT app, count(*) FROM (SELECT app FROM job WHERE watch_at IS NOT NULL LIMIT {COUNTED_MAX}) watched GROUP BY app
 """
 
-_WITHIN = f"{NOW} + make_interval(secs => %(horizon_s)s)"
 _TIMED = f"""
 SELECT id, false AS cut FROM (
     (SELECT id FROM job WHERE state = '{State.WAITING}' AND open AND NOT paused AND NOT queued
@@ -162,7 +164,10 @@ def demand(
     """Of these apps each, whether the ledger has heard of it or not; without any, of all that are ``known`` or have
     something to do."""
     heard_of = tx.column(_APPS)
-    counted = {app: numbers for app, *numbers in tx.rows(_COUNTED, apps=sorted({*heard_of, *apps}))}
+    counted = {
+        app: numbers
+        for app, *numbers in tx.rows(_COUNTED, apps=sorted({*heard_of, *apps}), horizon_s=horizon_s)
+    }
     soon = {app: (number, cut) for app, number, cut in _soon(tx, heard_of, counted, horizon_s)}
     in_line: dict[str, int] = dict(tx.rows(_IN_LINE))
     elsewhere: dict[str, int] = dict(tx.rows(_ELSEWHERE))
@@ -174,7 +179,7 @@ def demand(
     return [each for each in found if each.app in always or each.demand or each.blocked]
 
 
-_NONE = [0, 0, 0, 0, False]
+_NONE = [0, 0, 0, 0, False, False]
 
 
 def _soon(
@@ -198,9 +203,10 @@ def _of(
     in_line: Mapping[str, int],
     elsewhere: Mapping[str, int],
 ) -> Demand:
-    ready, running, paused, asked, app_paused = counted
+    ready, running, paused, asked, app_paused, tries_one = counted
     if app_paused:
-        ready, paused = 0, paused + ready
+        tried = min(ready, int(tries_one))
+        ready, paused = tried, paused + ready - tried
     coming, cut = soon
     queued, watched = in_line.get(app, 0), elsewhere.get(app, 0)
     bounded = max(ready, running, coming, sum(in_line.values()), sum(elsewhere.values())) >= COUNTED_MAX

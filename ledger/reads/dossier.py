@@ -25,15 +25,29 @@ SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, ope
        (SELECT ARRAY[done.app, done.key, done.state] FROM job done WHERE done.id = job.undoes) AS compensates
 FROM job WHERE app = %(app)s AND key = %(key)s
 """
+# Of a long job the rounds, steps and submissions are read from the last backwards, along an index, and no more of them
+# than are wanted; a limit that is null is none. A long text stands apart from its row, and is not read for its length.
 _ROUNDS = """
 SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, round.worker::text) AS worker,
-       round.running_at, round.executed_at, round.ending, round.took_s, round.exit_code, round.error, round.output,
-       round.stderr, round.digest, worker.code, round.output_blob, round.stderr_blob, round.log
-FROM round LEFT JOIN worker ON worker.id = round.worker
-WHERE round.job = %(job)s ORDER BY round.claim
+       round.running_at, round.executed_at, round.ending, round.took_s, round.exit_code, round.error,
+       CASE WHEN round.nth <= coalesce(%(texts)s::bigint, round.nth) THEN round.output END AS output,
+       CASE WHEN round.nth <= coalesce(%(texts)s::bigint, round.nth) THEN round.stderr END AS stderr,
+       coalesce(octet_length(round.output), 0) AS output_bytes, coalesce(octet_length(round.stderr), 0) AS stderr_bytes,
+       round.digest, worker.code, round.output_blob, round.stderr_blob, round.log
+FROM (SELECT *, row_number() OVER (ORDER BY claim DESC) AS nth FROM round
+      WHERE job = %(job)s ORDER BY claim DESC LIMIT %(limit)s::bigint) round
+LEFT JOIN worker ON worker.id = round.worker ORDER BY round.claim
+"""
+_ROUND = """
+SELECT round.round, round.claim, round.worker::text, round.running_at, round.executed_at, round.ending, round.took_s,
+       round.exit_code, round.error, round.output, round.stderr, round.output_blob, round.stderr_blob
+FROM round JOIN job ON job.id = round.job
+WHERE job.app = %(app)s AND job.key = %(key)s AND round.claim = %(claim)s
 """
 _HISTORY = """
-SELECT at, source, target, verb, by, round, claim, note FROM transition WHERE job = %(job)s ORDER BY id
+SELECT at, source, target, verb, by, round, claim, note FROM (
+    SELECT * FROM transition WHERE job = %(job)s ORDER BY id DESC LIMIT %(limit)s::bigint) last
+ORDER BY id
 """
 _PARENTS = """
 SELECT need.gate, gate.name, parent.app, parent.key, parent.state, need.condition, need.settled
@@ -49,8 +63,15 @@ SELECT whole.app, whole.key, whole.state FROM job JOIN job whole ON whole.id = j
 """
 _HALVES = "SELECT app, key, state FROM job WHERE half_of = %(job)s ORDER BY id"
 _SUBMISSIONS = """
-SELECT submission.id FROM wants JOIN submission ON submission.number = wants.submission
-WHERE wants.job = %(job)s ORDER BY submission.number
+SELECT id FROM (
+    SELECT submission.number, submission.id FROM wants JOIN submission ON submission.number = wants.submission
+    WHERE wants.job = %(job)s ORDER BY submission.number DESC LIMIT %(limit)s::bigint) last
+ORDER BY number
+"""
+_COUNTS = """
+SELECT (SELECT count(*) FROM round WHERE job = %(job)s) AS rounds,
+       (SELECT count(*) FROM transition WHERE job = %(job)s) AS history,
+       (SELECT count(*) FROM wants WHERE job = %(job)s) AS submissions
 """
 #: A job may have a hundred thousand parents; nobody reads more than this of them at once.
 RELATIVES_MAX = 1000
@@ -168,9 +189,31 @@ class Half(Struct, frozen=True):
     state: State
 
 
+class Bounds(Struct, frozen=True, kw_only=True):
+    """How many are read of what a job may have without end, the last of each; and of how many rounds, the last again,
+    what they printed. None is all."""
+
+    rounds: int | None = None
+    texts: int | None = None
+    history: int | None = None
+    submissions: int | None = None
+
+
+ALL = Bounds()
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """How many there are of each, whether they were read or not."""
+
+    rounds: int
+    history: int
+    submissions: int
+
+
 class Dossier(Struct, frozen=True):
     """``half_of`` was split, and this runs in its place; ``halves`` run in the place of this. ``done`` are those of a
-    step's partitions that are there; ``flight`` is the last of a saga."""
+    step's partitions that are there; ``flight`` is the last of a saga. ``counts`` were taken last, so nothing is listed
+    that they do not have."""
 
     job: Job
     submissions: list[str]
@@ -182,6 +225,16 @@ class Dossier(Struct, frozen=True):
     halves: list[Half]
     done: list[Span]
     flight: Flight
+    counts: Counts
+
+    @property
+    def is_told_whole(self) -> bool:
+        """Every step stands here, and every round with what it printed."""
+        return (
+            len(self.history) == self.counts.history
+            and len(self.rounds) == self.counts.rounds
+            and all(each.has_texts for each in self.rounds)
+        )
 
 
 def job(tx: Tx, name: JobName) -> Job | None:
@@ -190,32 +243,39 @@ def job(tx: Tx, name: JobName) -> Job | None:
     return found[0] if found else None
 
 
-def dossier(tx: Tx, name: JobName) -> Dossier | None:
+def dossier(tx: Tx, name: JobName, bounds: Bounds = ALL) -> Dossier | None:
     """The job with its rounds, history and relatives."""
     found = job(tx, name)
     if found is None:
         return None
     return Dossier(
         job=found,
-        submissions=tx.column(_SUBMISSIONS, job=found.id),
-        history=history(tx, found.id),
-        rounds=rounds(tx, found.id),
+        submissions=tx.column(_SUBMISSIONS, job=found.id, limit=bounds.submissions),
+        history=history(tx, found.id, bounds),
+        rounds=rounds(tx, found.id, bounds),
         parents=parents(tx, found.id),
         children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
         half_of=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
         halves=tx.structs(Half, _HALVES, job=found.id),
         done=partitions.done(tx, found.id) if found.place is not None else [],
         flight=flights.flight(tx, found.id),
+        counts=tx.structs(Counts, _COUNTS, job=found.id)[0],
     )
 
 
-def rounds(tx: Tx, job: int) -> list[Round]:
+def rounds(tx: Tx, job: int, bounds: Bounds = ALL) -> list[Round]:
     """Read after the history they have every claim that stands in it, whatever happens meanwhile."""
-    return tx.structs(Round, _ROUNDS, job=job)
+    return tx.structs(Round, _ROUNDS, job=job, limit=bounds.rounds, texts=bounds.texts)
 
 
-def history(tx: Tx, job: int) -> list[Transition]:
-    return tx.structs(Transition, _HISTORY, job=job)
+def one_round(tx: Tx, name: JobName, claim: int) -> Round | None:
+    """That of this claim, with what it printed; None where the job has had no such claim, or there is no such job."""
+    found = tx.structs(Round, _ROUND, app=name.app, key=name.key, claim=claim)
+    return found[0] if found else None
+
+
+def history(tx: Tx, job: int, bounds: Bounds = ALL) -> list[Transition]:
+    return tx.structs(Transition, _HISTORY, job=job, limit=bounds.history)
 
 
 def parents(tx: Tx, job: int) -> list[Parent]:

@@ -1,17 +1,21 @@
 """The workers, and who serves which queue."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
 from jobs.ref import JobName
-from jobs.states import State
+from jobs.states import By, State
 from ledger.connection import Tx
 from ledger.sql import NOW
 
 #: Of a queue's workers, and of what they run, so many are told.
 TOLD_MAX = 20
+#: Who has had room for so long takes what comes at once. Between one run and the next everybody has, for a moment.
+IDLE_S = 2.0
+#: So many of the last steps are looked through for those who have begun or ended a run since.
+STEPS_MAX = 500
 
 _ALIVE = f"worker.left_at IS NULL AND worker.lease_until > {NOW}"
 _SERVES = "(worker.queues = '{}' OR %(queue)s = ANY(worker.queues))"
@@ -28,6 +32,21 @@ _UNSERVED = f"""
 SELECT queue FROM unnest(%(queues)s::text[]) WITH ORDINALITY AS asked (queue, place)
 WHERE NOT EXISTS (SELECT 1 FROM worker WHERE {_ALIVE} AND (worker.queues = '{{}}' OR queue = ANY(worker.queues)))
 ORDER BY place
+"""
+# A few look-ups by key, however many jobs there are. Where more steps than these are taken within the time, none of
+# those who take them is without a run for as long as it takes to take so many.
+_IDLE = f"""
+WITH stirring AS MATERIALIZED (
+    SELECT DISTINCT round.worker FROM (
+        SELECT job, claim, at, by FROM transition ORDER BY id DESC LIMIT {STEPS_MAX}) step
+    JOIN round ON round.job = step.job AND round.claim = step.claim
+    WHERE step.by = '{By.EXECUTOR}' AND step.at > {NOW} - make_interval(secs => {IDLE_S})
+), idle AS MATERIALIZED (
+    SELECT queues FROM worker WHERE {_ALIVE} AND threads > {_RUNNING} AND id NOT IN (SELECT worker FROM stirring)
+)
+SELECT app FROM unnest(%(apps)s::text[]) AS asked (app)
+WHERE NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = asked.app)
+  AND EXISTS (SELECT 1 FROM idle WHERE queues = '{{}}' OR asked.app = ANY(queues))
 """
 _AT_WORK = f"""
 SELECT count(*) FROM worker WHERE {_ALIVE} AND worker.host = %(host)s AND worker.queues = %(queues)s::text[]
@@ -123,6 +142,12 @@ def at_work(tx: Tx, host: str, queues: Sequence[str]) -> int:
 def unserved(tx: Tx, queues: Sequence[str]) -> list[str]:
     """Those of the queues from which no living worker takes."""
     return tx.column(_UNSERVED, queues=list(queues))
+
+
+def idle_for(tx: Tx, apps: Collection[str]) -> set[str]:
+    """Those of the apps, none of them paused, for which a worker has room, and has had it for a while: a hint about a
+    job of one would have been taken."""
+    return set(tx.column(_IDLE, apps=sorted(apps))) if apps else set()
 
 
 def crew(tx: Tx, queue: str) -> Crew:

@@ -45,6 +45,10 @@ SELECT coalesce(extract(epoch FROM max({NOW} - fire_at)), 0)::float8 FROM schedu
 WHERE retired_at IS NULL AND paused_at IS NULL AND fire_at < {NOW}
 """
 
+_BREAKERS = """
+SELECT app, app_pause.until IS NOT NULL FROM breaker LEFT JOIN app_pause USING (app) ORDER BY app
+"""
+
 
 class Stays(Struct, frozen=True):
     """How long jobs stayed in a state: ``within`` are how many no longer than each of ``BUCKETS_S``, and at last all of
@@ -124,3 +128,8 @@ def crew(tx: Tx) -> Crew:
 def schedule_late_s(tx: Tx) -> float:
     """By how much the latest schedule is late; 0 where none is."""
     return float(tx.column(_LATE)[0])
+
+
+def breakers(tx: Tx) -> Mapping[str, bool]:
+    """By app, of those that have one, whether it is open."""
+    return dict(tx.rows(_BREAKERS))

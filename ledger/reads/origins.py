@@ -49,6 +49,13 @@ FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN round ON round.job = given.job AND round.claim = given.claim JOIN job ON job.id = round.job
 """
 _LOST = f"{_ENDED} WHERE round.ending = '{Lost.LEASE_LOST}'"
+# Numbers of claims grow, and not always by one (``ledger.restoring``).
+_BEFORE = """
+SELECT given.job, before.claim FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
+JOIN LATERAL (
+    SELECT claim FROM round WHERE round.job = given.job AND round.claim < given.claim ORDER BY claim DESC LIMIT 1
+) before ON true
+"""
 _LAST = "SELECT id, claim FROM job WHERE id = ANY(%(jobs)s)"
 _VERDICTS = f"""
 SELECT DISTINCT ON (transition.job) transition.job, transition.claim, transition.round, job.app, job.key,
@@ -127,6 +134,11 @@ def parents(tx: Tx, jobs: Iterable[int]) -> Mapping[int, list[Claim]]:
 def lost(tx: Tx, claims: Iterable[Claim]) -> list[Stretch]:
     """Those of these runs whose worker was lost: it tells nothing of them."""
     return tx.structs(Stretch, _LOST, **_columns(claims))
+
+
+def claims_before(tx: Tx, claims: Iterable[Claim]) -> list[Claim]:
+    """Of each of these runs whose job has run before, the one before it."""
+    return [Claim(*row) for row in tx.rows(_BEFORE, **_columns(claims))]
 
 
 def last_claims(tx: Tx, jobs: Iterable[int]) -> list[Claim]:

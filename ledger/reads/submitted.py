@@ -45,9 +45,9 @@ _MAX = 2**63 - 1
 
 
 class Submitted(Struct, frozen=True, kw_only=True):
-    """``key``, ``keys`` (how many), ``start`` and ``end`` say what was asked for, in the words of whoever did."""
+    """``key``, ``keys`` (how many), ``start`` and ``end`` say what was asked for, in the words of whoever did; nothing
+    of these is all that the definition says."""
 
-    number: int
     id: str
     app: str
     state: SubmissionState
@@ -63,6 +63,12 @@ class Submitted(Struct, frozen=True, kw_only=True):
     end: str | None
     mode: str | None
     branch: str | None
+
+
+class Numbered(Submitted, frozen=True, kw_only=True):
+    """``number`` is how the ledger calls it. So many were ``looked_through`` for its page, down to the ``lowest``."""
+
+    number: int
     looked_through: int
     lowest: int
 
@@ -70,7 +76,7 @@ class Submitted(Struct, frozen=True, kw_only=True):
 class Page(Struct, frozen=True):
     """``next`` is what the next is ``before``; None where this was the last."""
 
-    found: list[Submitted]
+    found: list[Numbered]
     next: int | None
 
 
@@ -85,7 +91,7 @@ def submitted(
         "states": [str(state) for state in states] or None,
         "look_max": LOOKED_THROUGH_MAX,
     }
-    found = tx.structs(Submitted, _PAGE.format(which=which), **given, limit=limit)
+    found = tx.structs(Numbered, _PAGE.format(which=which), **given, limit=limit)
     if len(found) == limit:
         return Page(found, found[-1].number)
     if found:
@@ -95,8 +101,8 @@ def submitted(
     return Page(found, lowest if count == LOOKED_THROUGH_MAX else None)
 
 
-def one(tx: Tx, id: str) -> Submitted | None:
-    found = tx.structs(Submitted, _ONE, id=id)
+def one(tx: Tx, id: str) -> Numbered | None:
+    found = tx.structs(Numbered, _ONE, id=id)
     return found[0] if found else None
 
 

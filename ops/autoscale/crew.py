@@ -55,13 +55,13 @@ class Crew:
             # As long as nobody has waited for it, the number of its group is nobody else's.
             _signal_group(member.process.pid, signal.SIGTERM)
             self._members.remove(member)
-            self._guard.has_gone(member.process.pid)
+            self._guard.forget(member.process.pid)
             lived_s = time.monotonic() - member.since_s
             gone.append(Gone(member.process.pid, member.process.wait(), lived_s, member.leaving))
         return gone
 
     def start(self, number: int) -> list[int]:
-        """The process ids of so many more."""
+        """The process ids of so many more. OSError for one that cannot be started; those before it are there."""
         started = []
         for _ in range(number):
             process = subprocess.Popen(
@@ -93,11 +93,15 @@ class Crew:
             _signal_group(member.process.pid, signal.SIGKILL)
         for member in self._members:
             member.process.wait()
-            self._guard.has_gone(member.process.pid)
+            self._guard.forget(member.process.pid)
+        self._members.clear()
 
     def _tell(self, member: _Member) -> int:
+        """Once: the guard is to tell nobody a second time, and one that was not told at all would stay for good."""
         member.leaving = True
-        member.process.terminate()
+        # Its own ``terminate`` would wait for one that has ended, whom ``look`` would not find then.
+        os.kill(member.process.pid, signal.SIGTERM)
+        self._guard.forget(member.process.pid)
         return member.process.pid
 
 

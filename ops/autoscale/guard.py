@@ -1,9 +1,9 @@
 """Tells workers to go where the process that looks after them has died without a word.
 
-It is a process of its own at the other end of a pipe: ``+17`` on a line says that 17 is there, ``-17`` that it has
-gone. The end of the pipe is the end of whoever wrote, however that came about, and whoever is there by then is told to
-go: once, for a worker that is told twice leaves its jobs. (Linux can have the kernel tell a child of its parent's
-death, and does so once for each thread that the parent had.)
+It is a process of its own at the other end of a pipe: ``+17`` on a line says that 17 is there, ``-17`` that nobody has
+to tell it any more, for it has gone or has been told. The end of the pipe is the end of whoever wrote, however that
+came about, and whoever is there by then is told to go: once, for a worker that is told twice leaves its jobs. (Linux
+can have the kernel tell a child of its parent's death, and does so once for each thread that the parent had.)
 """
 
 import os
@@ -38,15 +38,16 @@ class Guard:
     def has_come(self, pid: int) -> None:
         self._say(f"+{pid}")
 
-    def has_gone(self, pid: int) -> None:
+    def forget(self, pid: int) -> None:
         self._say(f"-{pid}")
 
     def _say(self, line: str) -> None:
         """Without a guard all goes on; nobody is told of our own end then."""
+        pipe = self._process.stdin
         with suppress(BrokenPipeError):
-            if self._process.stdin is not None:
-                self._process.stdin.write(f"{line}\n")
-                self._process.stdin.flush()
+            if pipe is not None and not pipe.closed:
+                pipe.write(f"{line}\n")
+                pipe.flush()
 
 
 def watch(lines: Iterable[str]) -> None:

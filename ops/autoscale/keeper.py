@@ -5,17 +5,21 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from threading import Event
 
 from msgspec import Struct
 
 from actors.settings import Settings
-from jobs.errors import Unreachable
+from jobs.errors import SluiceError
 from ledger.connection import Ledger, Tx
 from ledger.reads import fleet
 from ops.autoscale.crew import Crew, Gone
 from ops.autoscale.deciding import Memory, Seen, Terms, decide
 from ops.autoscale.watch import Watch
 from ops.demand import wanted
+
+#: Whether those that were told to go have gone is looked at so often.
+_GONE_LOOK_S = 0.2
 
 #: Says one line to people.
 Say = Callable[[str], None]
@@ -30,20 +34,37 @@ class Look(Struct, frozen=True):
 
 
 class Post(Struct):
-    """A watch, and what is kept for it."""
+    """A watch, and what is kept for it. ``lack`` is why nobody more could be started, where that was so last."""
 
     watch: Watch
     terms: Terms
     crew: Crew
     memory: Memory = Memory()
+    lack: str = ""
 
 
 class Keeper:
+    """Neither a look that is refused nor a worker that cannot be started ends it: both are said once, and tried again
+    with the next step."""
+
     def __init__(self, ledger: Ledger, posts: Sequence[Post], say: Say) -> None:
         self._ledger = ledger
         self._posts = posts
         self._say = say
         self._answers = True
+
+    def keep(self, stop: Event, every_s: float) -> None:
+        """Step after step until it is told to stop. Whatever ends it, an error that nobody foresaw too, all are told to
+        go and are waited for; they are killed where somebody says so twice."""
+        try:
+            while not stop.is_set():
+                self.step()
+                stop.wait(every_s)
+        except KeyboardInterrupt:
+            self._kill()
+            raise
+        finally:
+            self._dismiss()
 
     def step(self) -> None:
         """One look, and what follows from it."""
@@ -62,25 +83,34 @@ class Keeper:
             post.memory = decision.memory
             self._carry_out(post, decision.start, decision.send_away, look)
 
-    def send_all_away(self) -> None:
-        for post in self._posts:
-            post.crew.send_all_away()
+    def _dismiss(self) -> None:
+        """Tell all to go, and wait until they have."""
+        never = Event()
+        try:
+            for post in self._posts:
+                post.crew.send_all_away()
+            if self._some_are_there():
+                self._say("All are told to go, and have their grace time. Told once more they are killed.")
+            while self._some_are_there():
+                never.wait(_GONE_LOOK_S)
+        except KeyboardInterrupt:
+            self._kill()
+            raise
 
-    def wait(self) -> bool:
-        """Whether some are still there."""
+    def _kill(self) -> None:
+        for post in self._posts:
+            post.crew.kill()
+
+    def _some_are_there(self) -> bool:
         for post in self._posts:
             self._tell_of(post, post.crew.look())
         return any(post.crew.leaving or post.crew.working for post in self._posts)
-
-    def kill(self) -> None:
-        for post in self._posts:
-            post.crew.kill()
 
     def _look(self) -> Look:
         names = [post.watch.name for post in self._posts]
         try:
             found = self._ledger.transact(self._read)
-        except Unreachable as error:
+        except SluiceError as error:
             if self._answers:
                 self._say(f"Everybody stays as long as nobody says how much there is to do. {error.what}")
             self._answers = False
@@ -103,11 +133,25 @@ class Keeper:
         demand = look.demand[post.watch.name]
         why = "" if demand is None else f", for a demand of {demand}"
         if start:
-            pids = _listed(post.crew.start(start))
-            self._say(f"{post.watch.name}: started {pids}{why}; {post.crew.working} are at work.")
+            self._start(post, start, why)
         if send_away:
             pids = _listed(post.crew.send_away(send_away, look.held))
             self._say(f"{post.watch.name}: told {pids} to go{why}; {post.crew.working} stay.")
+
+    def _start(self, post: Post, number: int, why: str) -> None:
+        """As many as can be started now; what lacks is wanted by the next look too."""
+        pids: list[int] = []
+        lack = ""
+        try:
+            for _ in range(number):
+                pids += post.crew.start(1)
+        except OSError as error:
+            lack = str(error)
+        if pids:
+            self._say(f"{post.watch.name}: started {_listed(pids)}{why}; {post.crew.working} are at work.")
+        if lack and lack != post.lack:
+            self._say(f"{post.watch.name}: nobody more can be started, and each look tries again. {lack}")
+        post.lack = lack
 
     def _tell_of(self, post: Post, gone: Sequence[Gone]) -> None:
         for each in gone:

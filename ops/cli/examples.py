@@ -207,17 +207,33 @@ sluice schedules resume nightly hourly
 sluice schedules fire nightly                    # now, by hand
 sluice schedules fire nightly --due 2026-11-20T02:30:00+00:00
 """,
+    "broker roles": """
+sluice broker roles rabbitmq                     # for a shell on its machine, once the users are there
+sluice broker roles redis --prefix jobs
+""",
     "db upgrade": """
 sluice db upgrade                                # before the first process of a new version
 sluice --ledger postgresql://sluice@db/sluice db upgrade
+""",
+    "db roles": """
+sluice db roles                                  # for psql, as a superuser, after every upgrade
+sluice db roles --prefix jobs                    # jobs_owner, jobs_control, …
 """,
     "db check": """
 sluice db check                                  # exit code 1: it does not agree with itself
 sluice db check --json
 """,
+    "db repair": """
+sluice db repair                                 # what `sluice db check` says that it can mend
+sluice db repair --json
+""",
     "db prune": """
 sluice db prune --dry-run                        # what would go
 sluice db prune --older-than 30d
+""",
+    "db restored": """
+sluice db restored                               # after a backup was restored, before anybody works
+sluice db restored --json
 """,
     "db announce": """
 sluice db announce                               # after a broker was lost or wiped

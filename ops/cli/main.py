@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from actors.settings import process_settings
 from jobs.errors import SluiceError
+from jobs.places import arm
 from ops.cli.commands import COMMANDS
 from ops.cli.desk import Desk
 from ops.cli.exits import BROKEN, DONE, INTERRUPTED
@@ -53,6 +54,7 @@ def _run(words: Sequence[str], output: Output) -> int:
     settings = process_settings(
         apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
     )
+    arm(settings.crash_at)
     with Desk(settings, output, verbose=options.verbose) as desk:
         return action.run(desk, options)
 

@@ -4,7 +4,7 @@ from jobs.errors import BadRequest
 from jobs.ref import JobName
 from jobs.sagas.entry import Entry, Mark
 from jobs.states import State
-from ledger.reads.dossier import Dossier
+from ledger.reads.dossier import ALL, Bounds, Dossier
 from ledger.reads.flights import Line
 from ops.cli.desk import Desk
 from ops.cli.installation import Installation
@@ -19,9 +19,9 @@ def is_saga(desk: Desk, found: Dossier) -> bool:
     return not found.flight.is_blank or (app is not None and app.saga is not None)
 
 
-def saga_of(desk: Desk, installation: Installation, app: str, key: str) -> Dossier:
+def saga_of(desk: Desk, installation: Installation, app: str, key: str, bounds: Bounds = ALL) -> Dossier:
     """BadRequest where there is no such job, or it is no saga as far as anybody can tell."""
-    found = dossier_of(desk, installation, app, key)
+    found = dossier_of(desk, installation, app, key, bounds)
     if not is_saga(desk, found) and found.job.is_pruned:
         raise BadRequest(
             f"Whether {found.job.name} is a saga nobody can tell: {removed(found.job)}.",

@@ -13,7 +13,7 @@ from jobs.errors import BadRequest, DefinitionError, SluiceError, Unreachable
 from jobs.submission import NUL
 from ops.console.exchange import Answer, Request, Unreadable, problem
 from ops.console.files import Files
-from ops.console.gate import Gate, Who, unknown_asker
+from ops.console.gate import Gate, Who
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
 
@@ -47,7 +47,7 @@ class Answering:
         here = next((route for route in found if route.method == request.verb), None)
         who = self._gate.who(request)
         if who is None and not (here and here.role is None):
-            return unknown_asker()
+            return self._gate.stranger(request)
         if here is None:
             return _no_such_call(found)
         return self._not_for(here, who) or self._called(here, words, request, who)

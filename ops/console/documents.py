@@ -29,7 +29,8 @@ class RoundAt(Document, frozen=True, kw_only=True):
 
 
 class RoundDocument(Document, frozen=True, kw_only=True):
-    """One claim of a job. A round that was handed back has several."""
+    """One claim of a job. A round that was handed back has several. So many bytes of what it printed there are to be
+    had, also where ``output`` and ``stderr`` do not stand here."""
 
     round: int
     claim: int
@@ -44,6 +45,8 @@ class RoundDocument(Document, frozen=True, kw_only=True):
     output_blob: str | None
     stderr: str | None
     stderr_blob: str | None
+    output_bytes: int
+    stderr_bytes: int
     error: str | None
     log: str | None
 
@@ -146,7 +149,17 @@ class SagaDocument(Document, frozen=True, kw_only=True):
     saga: FlightDocument
 
 
+class CountsDocument(Document, frozen=True, kw_only=True):
+    """How many there are of all, of which the last are told."""
+
+    rounds: int
+    history: int
+    submissions: int
+
+
 class JobDocument(Document, frozen=True, kw_only=True):
+    """Without ``record`` and ``log`` where not all of what they are made of is told."""
+
     app: str
     key: str
     state: State
@@ -172,11 +185,12 @@ class JobDocument(Document, frozen=True, kw_only=True):
     span: tuple[str, str] | UnsetType = UNSET
     done: Sequence[str] | UnsetType = UNSET
     saga: FlightDocument | UnsetType = UNSET
+    counts: CountsDocument
     submissions: Sequence[str]
     rounds: Sequence[RoundDocument]
     history: Sequence[StepDocument]
-    record: Mapping[str, Any]
-    log: Sequence[str]
+    record: Mapping[str, Any] | UnsetType = UNSET
+    log: Sequence[str] | UnsetType = UNSET
     parents: Sequence[Related]
     children: Sequence[Related]
     half_of: Related | None
@@ -208,6 +222,8 @@ class AppDocument(Document, frozen=True, kw_only=True):
     parents: Sequence[Alternative]
     children: Sequence[str]
     policy: Words
+    breaker: Words | None
+    retry_budget: Words | None
     runs: str | None
     program: Mapping[str, str] | None
     saga: SagaOf | None

@@ -38,7 +38,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 class Answer(Struct, frozen=True, kw_only=True):
     """A document, or in its place ``content`` as it is, or ``pieces``, of which an empty one says that there is nothing
-    new yet. ``is_live``: the pieces come for as long as somebody listens."""
+    new yet. ``is_live``: the pieces come for as long as somebody listens. It is sent ``after_s`` and not before."""
 
     status: HTTPStatus = HTTPStatus.OK
     document: Any = None
@@ -47,6 +47,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     content: bytes | None = None
     pieces: Generator[bytes, None, None] | None = None
     is_live: bool = False
+    after_s: float = 0.0
 
     @property
     def body(self) -> bytes:

@@ -7,22 +7,22 @@ its own name resolve to this machine; and a call that changes anything has to be
 """
 
 import hmac
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from enum import StrEnum
-from hashlib import sha256
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ops.console.exchange import JSON_TYPE, Answer, Request, problem
+from ops.console.refusals import Refusals
+from ops.console.session import COOKIE, is_session, is_signed, sessions_in, write_session
 
 #: What this machine calls itself, to itself.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-COOKIE = "sluice_session"
 _BEARER = "Bearer "
 _BODIED = frozenset({"POST", "PUT", "PATCH"})
 
@@ -46,14 +46,20 @@ class Who(Struct, frozen=True, kw_only=True):
 
 
 class Gate:
-    """``operate`` and ``view`` are tokens. A session is the role that a token has given, signed with a key that is made
-    here, so it lasts until this gate does."""
+    """``operate`` and ``view`` are tokens. A session is the role that a token has given."""
 
-    def __init__(self, operate: str | None, view: str | None = None) -> None:
+    def __init__(
+        self,
+        operate: str | None,
+        view: str | None = None,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         # Who has made both tokens the same has the greater role by it.
         given = ((Role.OPERATE, operate), (Role.VIEW, view))
         self._tokens: Mapping[Role, str] = {role: token for role, token in given if token is not None}
-        self._key = secrets.token_bytes(32)
+        self._clock = clock
+        self._refusals = Refusals(clock)
 
     @property
     def needs_token(self) -> bool:
@@ -68,7 +74,7 @@ class Gate:
                 "Without a token only this machine may ask, by its own name.",
                 "Set SLUICE_CONSOLE_TOKEN, and send it as `Authorization: Bearer TOKEN`.",
             )
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _place_of(origin) != host:
             return problem(HTTPStatus.FORBIDDEN, "A page of another origin may not ask.")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if request.method in _BODIED and kind != JSON_TYPE:
@@ -91,40 +97,49 @@ class Gate:
 
     def session(self, role: Role, request: Request) -> str:
         """The cookie of somebody who has shown a token for this role."""
-        return _cookie(f"{role}.{self._signature(role)}", request)
+        return _cookie(write_session(role, self._tokens[role], self._clock()), request)
 
     def no_session(self, request: Request) -> str:
         """The cookie that takes it away again."""
         return f"{_cookie('', request)}; Max-Age=0"
 
+    def stranger(self, request: Request) -> Answer:
+        """What is answered to somebody who is not known. Whoever has sent no token, and no session that is made up, has
+        not guessed."""
+        found = sessions_in(request.headers.get("cookie", ""))
+        made_up = any(text and not self._is_ours(text) for text in found)
+        return (
+            self.wrong_token(request) if "authorization" in request.headers or made_up else _unknown_asker()
+        )
+
+    def wrong_token(self, request: Request) -> Answer:
+        """What is answered to somebody whose token is none of ours, after a pause."""
+        return _unknown_asker(after_s=self._refusals.refused(_address(request)))
+
+    def _is_ours(self, session: str) -> bool:
+        return any(is_signed(session, token) for token in self._tokens.values())
+
     def _role_of(self, request: Request) -> Role | None:
         sent = request.headers.get("authorization")
         if sent is not None:
             return self.role_for(sent.removeprefix(_BEARER).strip()) if sent.startswith(_BEARER) else None
-        try:
-            cookie = SimpleCookie(request.headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            return None
-        word, _, signature = cookie.value.partition(".") if cookie else ("", "", "")
+        found, now = sessions_in(request.headers.get("cookie", "")), self._clock()
         fits = [
             role
-            for role in self._tokens
-            if role == word and hmac.compare_digest(signature.encode(), self._signature(role).encode())
+            for role, token in self._tokens.items()
+            if any(is_session(text, role, token, now) for text in found)
         ]
         return fits[0] if fits else None
 
-    def _signature(self, role: Role) -> str:
-        """Another where the token is."""
-        return hmac.new(self._key, f"{role}:{self._tokens[role]}".encode(), sha256).hexdigest()
 
-
-def unknown_asker() -> Answer:
-    return problem(
+def _unknown_asker(*, after_s: float = 0.0) -> Answer:
+    told = problem(
         HTTPStatus.UNAUTHORIZED,
         "The token is missing, or is another.",
         "Send it as `Authorization: Bearer TOKEN`, or sign in with it.",
         **{"WWW-Authenticate": "Bearer"},
     )
+    return replace(told, after_s=after_s)
 
 
 def _cookie(value: str, request: Request) -> str:
@@ -146,6 +161,14 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _place_of(origin: str) -> str | None:
+    """None of what is no address at all, as anybody may send it."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _name_of(host: str) -> str | None:

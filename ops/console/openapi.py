@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from ops.console.exchange import JSON_TYPE, PROBLEM_TYPE, Problem
-from ops.console.gate import COOKIE
 from ops.console.route import Route, is_name
+from ops.console.session import COOKIE
 
 Description = Mapping[str, Any]
 

@@ -3,26 +3,29 @@
 import logging
 import re
 import socket
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedReader
 from select import select
-from threading import BoundedSemaphore, Timer, local
+from threading import Event, Timer
 from typing import Any, NamedTuple
 
 from jobs.errors import BadSetting
 from ops.console.exchange import Answer, Request, problem
 from ops.console.gate import LOOPBACK
+from ops.console.room import Room
 
 _LOG = logging.getLogger("sluice.console")
 
 #: Where it listens if nobody says.
 LISTEN = "127.0.0.1:8484"
-#: So many connections are seen to at once; who comes meanwhile is told to come again.
+#: So many may be connected, each with a thread that mostly waits; who comes meanwhile is told to come again.
+CONNECTIONS = 512
+#: So many requests are seen to at once, and beside them so many may listen to what goes on.
 PLACES = 32
-#: Beside them so many may listen to what goes on.
-SEATS = 16
+SEATS = 128
 #: A connection that says nothing for so long is given up, and one that takes so long to say all of a request.
 PATIENCE_S = 10.0
 REQUEST_S_MAX = 30.0
@@ -78,12 +81,13 @@ class Server(ThreadingHTTPServer):
     """``answer`` is called by several threads at once."""
 
     daemon_threads = True
+    # So many may stand before the door at once; of more, as of a page that asks for all its files, some would be lost.
+    request_queue_size = 128
 
     def __init__(self, place: Place, answer: Callable[[Request], Answer]) -> None:
         self.answer = answer
-        self._places = BoundedSemaphore(PLACES)
-        self._seats = BoundedSemaphore(SEATS)
-        self._here = local()
+        self.room = Room(connections=CONNECTIONS, places=PLACES, seats=SEATS)
+        self._is_ending = Event()
         self.address_family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         try:
             super().__init__(place, _Handler)
@@ -95,41 +99,35 @@ class Server(ThreadingHTTPServer):
         self.place = Place(place.host, self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
+        if self.room.let_in():
+            try:
+                super().process_request(request, client_address)
+            except RuntimeError:  # There is no thread to be had for it.
+                self.room.let_out()
+                raise
             return
         with suppress(OSError):
             request.sendall(_COME_AGAIN)
         self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        self._here.has_place = True
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._leave_place()
+            self.room.let_out()
 
-    @contextmanager
-    def seated(self) -> Iterator[bool]:
-        """Whoever listens leaves his place to others, and has a seat for as long as the block lasts, if one is free."""
-        if not self._seats.acquire(blocking=False):
-            yield False
-            return
-        try:
-            self._leave_place()
-            yield True
-        finally:
-            self._seats.release()
+    def shutdown(self) -> None:
+        self._is_ending.set()
+        super().shutdown()
+
+    def hold_back(self, seconds: float) -> None:
+        """An answer that is to wait does so here, and keeps nobody else waiting."""
+        self.room.leave_place()
+        self._is_ending.wait(seconds)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base class has them
         """Whoever asked has gone, mostly."""
         _LOG.debug("A connection broke.", exc_info=True)
-
-    def _leave_place(self) -> None:
-        """A connection has a thread of its own, and ends with it."""
-        if self._here.has_place:
-            self._here.has_place = False
-            self._places.release()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -139,16 +137,19 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE_S
     # A body goes out behind its head at once, and not when the other side has confirmed that, 40 ms later.
     disable_nagle_algorithm = True
+    rfile: BufferedReader
     server: Server
 
     def handle_one_request(self) -> None:
-        self._watch = Timer(REQUEST_S_MAX, self._give_up)
-        self._watch.daemon = True
-        self._watch.start()
-        try:
-            super().handle_one_request()
-        finally:
-            self._watch.cancel()
+        if not self._begins():
+            self.close_connection = True
+            return
+        with self.server.room.placed() as is_placed:
+            if is_placed:
+                self._handle_begun()
+            else:
+                self.close_connection = True
+                self.wfile.write(_COME_AGAIN)
 
     def see_to(self) -> None:
         """Read the request, and write what it comes to."""
@@ -168,7 +169,10 @@ class _Handler(BaseHTTPRequestHandler):
             body=body,
             address=self.client_address[0],
         )
-        self._give(self.server.answer(request))
+        answer = self.server.answer(request)
+        if answer.after_s:
+            self.server.hold_back(answer.after_s)
+        self._give(answer)
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         """The base class looks for a method of each name; here all are answered in the same way."""
@@ -185,6 +189,22 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
         """By our own log; who asks has a place there, and no more."""
         _LOG.debug("%s: %s", self.address_string(), format % args)
+
+    def _begins(self) -> bool:
+        """Wait for the first byte of a request, which stays to be read; False where none comes."""
+        try:
+            return bool(self.rfile.peek(1))
+        except TimeoutError:
+            return False
+
+    def _handle_begun(self) -> None:
+        self._watch = Timer(REQUEST_S_MAX, self._give_up)
+        self._watch.daemon = True
+        self._watch.start()
+        try:
+            super().handle_one_request()
+        finally:
+            self._watch.cancel()
 
     def _give_up(self) -> None:
         """Whoever sends a byte now and then would keep a place for ever."""
@@ -209,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif not answer.is_live:
             self._pour(answer, answer.pieces)
         else:
-            with self.server.seated() as is_seated:
+            with self.server.room.seated() as is_seated:
                 if is_seated:
                     self._pour(answer, answer.pieces)
                 else:

@@ -3,11 +3,15 @@
 One thread looks for all of them together, once a second and only while somebody watches. What it has found stands in
 one place, and each stream compares that with what it has told: so one who reads slowly misses steps between, and never
 the last, and nothing is kept for him meanwhile. Who begins to watch is told how it stands first.
+
+Whoever hears nothing cannot tell whether nothing happens or nobody looks. So all are told, too, when looks begin to
+fail, or one takes too long, and since when that is so; and when they succeed again.
 """
 
 import logging
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
+from datetime import UTC, datetime
 from threading import Condition, Thread
 from typing import Any, NamedTuple
 
@@ -23,14 +27,17 @@ from ledger.reads.stirrings import job_standings, submission_standings
 _LOG = logging.getLogger("sluice.console")
 
 LOOK_EVERY_S = 1.0
+#: A look that takes longer has found nothing yet that anybody could rely on.
+LOOK_S_MAX = 10.0
 #: After so long a silence a comment says that the stream is still there.
 COMMENT_EVERY_S = 15.0
 #: One stream watches no more than this.
 WATCHES_MAX = 50
-_KINDS = ("overview", "schedules", "job", "submission")
 _COMMENT = b": still here\n\n"
 _FIRST = b"retry: 2000\n\n"
 _NOTHING_NEW = b""
+#: What is told of looks where they succeed, as nobody need be told who has heard nothing else.
+_SEEN = b'{"unseen_since":null}'
 
 Ask = Callable[[Callable[[Tx], Any]], Any]
 
@@ -42,6 +49,10 @@ class Watch(NamedTuple):
     of: JobName | str = ""
 
 
+#: What all watch: whether the ledger can be looked at.
+LEDGER = Watch("ledger")
+
+
 class Streams:
     """``ask`` reads from the ledger, ``overview`` makes that document."""
 
@@ -51,6 +62,8 @@ class Streams:
         self._changed = Condition()
         self._watched: list[Sequence[Watch]] = []
         self._known: Mapping[Watch, bytes] = {}
+        self._looking_since: datetime | None = None
+        self._failing_since: datetime | None = None
         self._is_closed = False
         self._thread: Thread | None = None
 
@@ -58,15 +71,15 @@ class Streams:
         """Events, as they are sent; an empty piece where there is nothing new, so that whoever sends them can see
         whether anybody still listens. It ends when this is closed."""
         self._enter(watches)
-        told: dict[Watch, bytes] = {}
+        told: dict[Watch, bytes] = {LEDGER: _SEEN}
         spoken_at = time.monotonic()
         try:
             yield _FIRST
             while True:
                 with self._changed:
-                    if not self._is_closed and not _news(self._known, watches, told):
+                    if not self._is_closed and not self._news(watches, told):
                         self._changed.wait(LOOK_EVERY_S)
-                    news = _news(self._known, watches, told)
+                    news = self._news(watches, told)
                     if self._is_closed:
                         return
                 told |= news
@@ -100,7 +113,8 @@ class Streams:
         with self._changed:
             self._watched.remove(watches)
             if not self._watched:
-                self._known = {}  # It grows old while nobody looks.
+                # It grows old while nobody looks.
+                self._known, self._failing_since = {}, None
 
     def _look_around(self) -> None:
         """What holds: between two looks there is at least the time between them, however many come and go."""
@@ -110,11 +124,15 @@ class Streams:
                 if self._is_closed:
                     return
                 watched = {watch for watches in self._watched for watch in watches}
+                began = self._looking_since = datetime.now(UTC)
             known = self._look(watched)
             with self._changed:
-                if known is not None:
-                    self._known = known
-                    self._changed.notify_all()
+                self._looking_since = None
+                if known is None:
+                    self._failing_since = self._failing_since or began
+                else:
+                    self._known, self._failing_since = known, None
+                self._changed.notify_all()
                 self._changed.wait_for(lambda: self._is_closed, LOOK_EVERY_S)
 
     def _look(self, watched: set[Watch]) -> Mapping[Watch, bytes] | None:
@@ -129,6 +147,20 @@ class Streams:
             _LOG.exception("A look at what goes on failed.")
             return None
         return {watch: msgspec.json.encode(document) for watch, document in found.items()}
+
+    def _news(self, watches: Sequence[Watch], told: Mapping[Watch, bytes]) -> dict[Watch, bytes]:
+        """What is known of these now, and was not told so."""
+        known = {each: self._known[each] for each in watches if each in self._known} | {LEDGER: self._looks()}
+        return {
+            watch: data for watch, data in known.items() if _lasting(data) != _lasting(told.get(watch, b""))
+        }
+
+    def _looks(self) -> bytes:
+        """Since when nothing can be seen of the ledger, if that is so."""
+        since, now = self._looking_since, datetime.now(UTC)
+        is_late = since is not None and (now - since).total_seconds() > LOOK_S_MAX
+        unseen = self._failing_since or (since if is_late else None)
+        return _SEEN if unseen is None else msgspec.json.encode({"unseen_since": unseen})
 
     def _found(self, tx: Tx, watched: set[Watch]) -> Mapping[Watch, Any]:
         jobs = [watch.of for watch in watched if isinstance(watch.of, JobName)]
@@ -159,17 +191,6 @@ def read_watch(text: str) -> Watch:
         f"{text!r} is nothing that can be watched.",
         advice="Watch overview, schedules, job:APP/KEY or submission:ID.",
     )
-
-
-def _news(
-    known: Mapping[Watch, bytes], watches: Sequence[Watch], told: Mapping[Watch, bytes]
-) -> dict[Watch, bytes]:
-    """What is known of these now, and was not told so."""
-    return {
-        watch: known[watch]
-        for watch in watches
-        if watch in known and _lasting(known[watch]) != _lasting(told.get(watch, b""))
-    }
 
 
 def _lasting(data: bytes) -> bytes:

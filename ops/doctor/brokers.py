@@ -26,6 +26,16 @@ _DROPPING = {
 }
 _FULL = 0.9
 _KEPT = "What is ready is announced again; a submit message that it loses is not."
+#: Of a Redis without an append-only file, by whether it saves all of it now and then, as far as that is known.
+_FORGETS = {
+    False: "It writes nothing to disk: a restart forgets every message.",
+    True: "It writes to disk now and then (appendonly is off): when it dies it forgets what it took since.",
+    None: "It keeps no log of what it takes (appendonly is off): when it dies it forgets what is not saved.",
+}
+_EVERY_SECOND = (
+    "With appendfsync everysec, as it comes, the last second or two of what it accepted, submit messages too, can "
+    "still be lost; with always nothing is."
+)
 
 
 def rabbitmq(found: RabbitmqHealth) -> Iterator[Finding]:
@@ -65,11 +75,11 @@ def redis(found: RedisHealth) -> Iterator[Finding]:
             "See its log, and whether its disk is full.",
             where=found.place,
         )
-    if not found.appends and found.saves is False:
+    if not found.appends:
         yield warn(
             ABOUT,
-            f"It writes nothing to disk: a restart forgets every message. {_KEPT}",
-            "Set appendonly to yes.",
+            f"{_FORGETS[found.saves]} {_KEPT}",
+            f"Set appendonly to yes. {_EVERY_SECOND}",
             where=found.place,
         )
     if found.bytes_max and found.eviction != "noeviction":

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from actors.assembly import ledger_address
+from actors.assembly import ledger_address, stores
 from actors.found import Found
 from actors.settings import Settings
+from actors.transport import require
 from broker import examining
 from broker.health import RabbitmqHealth
 from broker.messages import CONTROL
@@ -18,7 +19,7 @@ from ledger.connection import Ledger
 from ledger.reads import fleet, schedules, vitals
 from ops.cli.desk import Desk
 from ops.console.server import Place
-from ops.doctor import brokers, console, crew
+from ops.doctor import brokers, console, crew, sandbox, transport
 from ops.doctor import ledger as ledgers
 from ops.doctor import settings as settings_
 from ops.doctor.finding import Finding, counted, of_error, ok, out_of_reach, warn
@@ -55,6 +56,7 @@ class Examination:
     def findings(self, found: Found) -> Iterator[Finding]:
         """``found`` is what the settings were read from."""
         yield from settings_.judge(found)
+        yield from transport.judge(self._settings)
         yield from self._look(_DEFINITIONS, self._definitions)
         yield from self._look(ledgers.ABOUT, self._at_ledger)
         if self._ledger is not None:
@@ -62,7 +64,9 @@ class Examination:
             yield from self._look(ledgers.ABOUT, partial(self._agreement, self._ledger))
             yield from self._look(crew.ABOUT, partial(self._crew, self._ledger))
         yield from self._look(brokers.ABOUT, self._broker)
-        yield from console.judge(self._listen, self._settings.console_token)
+        own = self._settings
+        yield from console.judge(self._listen, operate=own.console_token, view=own.console_view_token)
+        yield from self._look(sandbox.ABOUT, lambda: sandbox.judge(stores(self._settings).sandbox))
 
     def _look(self, about: str, probe: Callable[[], Iterable[Finding]]) -> Iterable[Finding]:
         """What it finds; an error, and its silence, are findings too."""
@@ -90,11 +94,11 @@ class Examination:
             yield ok(ledgers.ABOUT, f"An embedded one is made under {home} when something needs it.")
             return
         url = self._desk.keep(ledger_address(self._settings))
-        revision = migrate.revision(url)
-        yield ledgers.schema(revision, where=self._where)
+        found = migrate.schema(url)
+        yield ledgers.schema(found, where=self._where)
         ledger = Ledger(url, connections=2)
         self._desk.closing(ledger.close)
-        if revision == migrate.REVISION:
+        if found and found.is_ours:
             self._ledger = ledger
         else:
             yield from ledgers.server(ledger.transact(vitals.server), where=self._where)
@@ -127,6 +131,8 @@ class Examination:
 
     def _broker(self) -> Iterator[Finding]:
         settings = self._settings
+        require(settings, "SLUICE_BROKER_URL")
+        transport.require_management(settings, self._management)
         found = examining.examine(
             settings.broker_url,
             [*CONTROL, *(self._catalogue.queues if self._catalogue else ())],

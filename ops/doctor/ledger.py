@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from ledger import migrate
+from ledger.migrate import Schema
 from ledger.reads.check import Breach
 from ledger.reads.vitals import LONG_S, TOLD_MAX, VERSION_MIN, Long, Server, Table
 from ops.doctor.finding import Finding, bad, counted, ok, warn
@@ -16,19 +17,16 @@ PLACES_MIN = 10
 APART_S_MAX = 2.0
 
 
-def schema(revision: str | None, *, where: str) -> Finding:
-    if revision is None:
+def schema(found: Schema | None, *, where: str) -> Finding:
+    if found is None:
         return ok(
             ABOUT, "There is no ledger in it yet; the first command that needs one makes it.", where=where
         )
-    if revision == migrate.REVISION:
-        return ok(ABOUT, f"Its schema is at {revision}, which is what this version works with.", where=where)
-    return bad(
-        ABOUT,
-        f"Its schema is at {revision}; this version of Sluice works with {migrate.REVISION}.",
-        "Run `sluice db upgrade` with the newest version that shares this ledger.",
-        where=where,
-    )
+    if found.revision == migrate.REVISION:
+        told = f"Its schema is at {found.revision}, which is what this version works with."
+        return ok(ABOUT, told, where=where)
+    told = f"Its schema is at {found.revision}; this version of Sluice works with {migrate.REVISION}."
+    return (warn if found.is_ours else bad)(ABOUT, told, migrate.remedy(found), where=where)
 
 
 def server(found: Server, *, where: str) -> Iterator[Finding]:

@@ -36,7 +36,10 @@ OLDEST_READY = Family(
     "For how long a job has been ready, of the hundred that were made first; 0 where none is.",
 )
 QUEUE_WORKERS = Family(
-    "sluice_queue_workers", Kind.GAUGE, ("app",), "Living workers that take jobs of the app."
+    "sluice_queue_workers",
+    Kind.GAUGE,
+    ("app",),
+    "Living workers that take jobs of the app, or what is for `planner`, `groomer` and `scheduler`.",
 )
 WORKERS = Family(
     "sluice_workers",
@@ -86,6 +89,18 @@ LEADER = Family(
     (),
     "For how long no process has led: who leads has the groomer tick and schedules fire.",
 )
+APP_PAUSED = Family(
+    "sluice_app_paused",
+    Kind.GAUGE,
+    ("app",),
+    "Whether the app is paused, by a person or by its breaker, so that its jobs are not begun.",
+)
+BREAKER_OPEN = Family(
+    "sluice_breaker_open",
+    Kind.GAUGE,
+    ("app",),
+    "Whether the breaker of the app is open, so that its jobs are not begun; of apps that have one.",
+)
 LINEAGE_DROPPED = Family(
     "sluice_lineage_dropped_total", Kind.COUNTER, (), "Events of lineage that could not be sent."
 )
@@ -100,5 +115,5 @@ BROKER_DEAD = Family(
 FAMILIES = (
     *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, WORKERS, THREADS),
     *(LEASE_LOSSES, REFUSED, REPAIRS, ROUND_TRIPS, SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED),
-    *(BROKER_UP, BROKER_MESSAGES, BROKER_DEAD),
+    *(APP_PAUSED, BREAKER_OPEN, BROKER_UP, BROKER_MESSAGES, BROKER_DEAD),
 )

@@ -3,7 +3,9 @@
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
+from broker.messages import CONTROL
 from jobs.states import State
+from ledger.app_pauses import pauses
 from ledger.connection import Tx
 from ledger.happenings import What, happened
 from ledger.reads import health, metrics
@@ -30,6 +32,7 @@ def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
         **_of_workers(tx, apps),
         **_of_troubles(tx),
         **_of_what_stopped(tx),
+        **_of_pauses(tx, apps),
     }
 
 
@@ -47,10 +50,11 @@ def _of_queues(tx: Tx, apps: Collection[str], known: Collection[tuple[str, str]]
 
 
 def _of_workers(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
-    servers = health.servers(tx, list(apps))
+    queues = [*CONTROL, *apps]
+    servers = health.servers(tx, queues)
     crew = metrics.crew(tx)
     return {
-        families.QUEUE_WORKERS: {(app,): servers.get(app, 0) for app in apps},
+        families.QUEUE_WORKERS: {(queue,): servers.get(queue, 0) for queue in queues},
         families.WORKERS: {("alive",): crew.alive, ("lost",): crew.lost},
         families.THREADS: {("busy",): crew.busy, ("idle",): crew.threads - crew.busy},
     }
@@ -78,6 +82,14 @@ def _of_what_stopped(tx: Tx) -> dict[Family, Values]:
         families.SCHEDULE_LATE: {_ONE: metrics.schedule_late_s(tx)},
         families.UNPLANNED: {_ONE: _age_s(stopped.unplanned_since, stopped.at)},
         families.LEADER: leader,
+    }
+
+
+def _of_pauses(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
+    paused = {pause.app for pause in pauses(tx)}
+    return {
+        families.APP_PAUSED: {(app,): float(app in paused) for app in apps},
+        families.BREAKER_OPEN: {(app,): float(is_open) for app, is_open in metrics.breakers(tx).items()},
     }
 
 

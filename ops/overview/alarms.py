@@ -10,6 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from broker.messages import CONTROL, SCHEDULER
+from ledger.app_pauses import AppPause
 from ledger.reads.health import Stopped
 from ops.overview.queues import Queue
 from ops.times import span
@@ -35,9 +36,16 @@ class Alarm(Struct, frozen=True, kw_only=True):
     advice: str
 
 
-def alarms(queues: Sequence[Queue], control: Mapping[str, int], stopped: Stopped) -> list[Alarm]:
+def alarms(
+    queues: Sequence[Queue], control: Mapping[str, int], stopped: Stopped, pauses: Sequence[AppPause]
+) -> list[Alarm]:
     """The worst first. ``control`` has how many take from the queues that are no app's."""
-    found = [*_of_queues(queues), *_of_control(control, stopped), *_of_what_stopped(stopped)]
+    found = [
+        *_of_queues(queues),
+        *_of_control(control, stopped),
+        *_of_what_stopped(stopped),
+        *_of_breakers(pauses),
+    ]
     return sorted(found, key=lambda alarm: (alarm.severity is not Severity.PAGE, alarm.name))
 
 
@@ -107,6 +115,19 @@ def _of_what_stopped(stopped: Stopped) -> Iterator[Alarm]:
             what=f"{stopped.lost_workers} workers were lost within the hour; others have taken up what they ran.",
             advice="`sluice workers` names them. Look for what killed them: memory, mostly.",
         )
+
+
+def _of_breakers(pauses: Sequence[AppPause]) -> Iterator[Alarm]:
+    for pause in pauses:
+        if pause.is_of_breaker:
+            yield Alarm(
+                name="breaker-open",
+                severity=Severity.WARN,
+                what=f"The breaker of {pause.app} is open: {pause.why}.",
+                about={"app": pause.app},
+                advice="Mend what its jobs need; one is tried from time to time, and all go on once that succeeds."
+                f" Or let them go on now: `sluice apps resume {pause.app}`",
+            )
 
 
 def _jobs(count: int) -> str:

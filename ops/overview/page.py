@@ -59,11 +59,18 @@ def overview(tx: Tx, defined: Collection[str]) -> Overview:
     counts = standing(tx)
     apps = sorted({*defined, *counts})
     stopped = health.stopped(tx)
-    paused = {pause.app for pause in pauses(tx)}
+    standing_still = pauses(tx)
     workers = health.servers(tx, [*apps, *CONTROL])
     ready = [app for app, states in counts.items() if states.get(State.READY)]
     oldest = health.oldest_ready(tx, ready)
-    lines = queues(apps, counts, oldest=oldest, workers=workers, paused=paused, at=stopped.at)
+    lines = queues(
+        apps,
+        counts,
+        oldest=oldest,
+        workers=workers,
+        paused={pause.app for pause in standing_still},
+        at=stopped.at,
+    )
     happened = minutes(tx, MINUTES, _DRAWN)
     since = stopped.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES - 1)
     course = _course(happened, since)
@@ -75,7 +82,7 @@ def overview(tx: Tx, defined: Collection[str]) -> Overview:
         states=Course(step_s=60.0, since=since, by_app=course),
         queues=lines,
         workers=fleet.workers(tx),
-        alarms=alarms(lines, workers, stopped),
+        alarms=alarms(lines, workers, stopped, standing_still),
     )
 
 

@@ -4,7 +4,8 @@
 # pip-compile runs in a throw-away environment and is given plain requirement lines, so that neither
 # the project's own metadata is built nor an index, an option or a folder of this machine is written
 # into the lock. It runs on the oldest Python that we support; a newer one may leave out back-ports.
-# What the tests add stands last, so that whoever only runs Sluice can stop reading there.
+# What the extras add that are in the image stands behind what every Sluice runs on, and what the tests add last:
+# whoever wants less stops reading there. Other extras bring what only their user can choose, and are in no lock.
 set -eu
 
 PIP_TOOLS=7.6.2
@@ -28,9 +29,11 @@ running = [
     *document["build-system"]["requires"],
     "async-timeout>=4.0.3",  # redis wants it on 3.11.0 to 3.11.2, which this Python may not be.
 ]
-testing = document["project"]["optional-dependencies"]["test"]
+optional = document["project"]["optional-dependencies"]
+extras = [*optional["docs"], *optional["trace"]]
 Path(sys.argv[1], "running.in").write_text("\n".join(running))
-Path(sys.argv[1], "all.in").write_text("\n".join([*running, *testing]))
+Path(sys.argv[1], "extras.in").write_text("\n".join([*running, *extras]))
+Path(sys.argv[1], "all.in").write_text("\n".join([*running, *extras, *optional["test"]]))
 PYTHON
 
 "$python" -m venv "$folder/venv"
@@ -44,7 +47,9 @@ compile() {
 # `rm requirements.lock && make lock` takes the newest of everything.
 if [ -f requirements.lock ]; then cp requirements.lock "$folder/all.txt"; fi
 compile --generate-hashes --output-file "$folder/all.txt" "$folder/all.in"
-compile --constraint "$folder/all.txt" --output-file "$folder/running.txt" "$folder/running.in"
+for part in running extras; do
+    compile --constraint "$folder/all.txt" --output-file "$folder/$part.txt" "$folder/$part.in"
+done
 
 "$python" - "$folder" <<'PYTHON'
 import re
@@ -64,14 +69,16 @@ def packages(name):
     return {block.partition("==")[0]: block for block in blocks}
 
 
-everything, running = packages("all.txt"), packages("running.txt")
+everything, running, extras = packages("all.txt"), packages("running.txt"), packages("extras.txt")
 timeout = everything["async-timeout"]
 everything["async-timeout"] = re.sub(r"(==\S+).*", r'\1 ; python_full_version < "3.11.3" \\', timeout, count=1)
 parts = [
     HEADER.rstrip(),
     *(everything[name] for name in sorted(running)),
+    "# For the extras.",
+    *(everything[name] for name in sorted(extras.keys() - running.keys())),
     "# For the tests alone.",
-    *(everything[name] for name in sorted(everything.keys() - running.keys())),
+    *(everything[name] for name in sorted(everything.keys() - extras.keys())),
 ]
 Path("requirements.lock").write_text("\n".join(parts) + "\n")
 PYTHON

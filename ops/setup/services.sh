@@ -1,6 +1,6 @@
 #!/bin/sh
-# Gets what the live tests talk to: RabbitMQ, Redis, Node with npm, rsync, openssl, zsh, fish and Chromium. Called by
-# `make test`.
+# Gets what the live tests talk to: RabbitMQ, Redis, Node with npm, rsync, openssl, zsh, fish, bubblewrap, Chromium, and
+# what turns a process's clock. Called by `make test`.
 #
 # Nothing is done for a server whose test URL is given, that answers on loopback, or whose program is
 # installed (the tests start a private one themselves). What is missing then is installed where this is
@@ -28,6 +28,8 @@ have rsync || needs rsync
 have openssl || needs openssl
 have zsh || needs zsh
 have fish || needs fish
+have faketime || needs faketime
+[ "$(uname)" != Linux ] || have bwrap || needs bubblewrap
 [ -n "${SLUICE_TEST_CHROMIUM:-}" ] || have chromium || have chromium-browser || have google-chrome || needs chromium
 [ -n "$missing" ] || exit 0
 
@@ -39,7 +41,8 @@ explain() {
     rabbitmq-server) what="RabbitMQ" how="start one on 127.0.0.1:5672, give SLUICE_TEST_RABBITMQ_URL, or start Docker" ;;
     redis-server) what="Redis" how="start one on 127.0.0.1:6379, give SLUICE_TEST_REDIS_URL, or start Docker" ;;
     chromium) what="a browser" how="or set SLUICE_TEST_CHROMIUM to a Chromium that is there" ;;
-    rsync | openssl | zsh | fish) what="the program $1" how="or get it from where $1 is made" ;;
+    bubblewrap) what="the program bwrap" how="or get it from where bubblewrap is made" ;;
+    rsync | openssl | zsh | fish | faketime) what="the program $1" how="or get it from where $1 is made" ;;
     *) what="Node's program ${1%js}" how="or get it from nodejs.org" ;;
     esac
     echo "make test: $what is missing; $fate. Install the package $1, $how." >&2

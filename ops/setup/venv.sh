@@ -37,7 +37,7 @@ install() {
 
 if [ "$1" = running ]; then
     echo "make .venv: installing what Sluice runs on …"
-    sed '/^# For the tests/,$d' requirements.lock >.venv/running.lock
+    sed '/^# For the extras/,$d' requirements.lock >.venv/running.lock
     install --require-hashes --requirement .venv/running.lock
     install --no-deps --no-index --no-build-isolation --editable .
 else

@@ -26,6 +26,7 @@ SECTIONS = (
             "compensation.md",
             "managers.md",
             "feature-pipeline.md",
+            "testing.md",
         ),
     ),
     Section(
@@ -33,6 +34,7 @@ SECTIONS = (
         (
             "console.md",
             "deploy.md",
+            "security.md",
             "observe.md",
             "runbook.md",
             "doctor.md",
@@ -45,7 +47,7 @@ SECTIONS = (
         "Look up",
         ("cli.md", "messages.md", "http.md", "configuration.md", "states.md"),
     ),
-    Section("Understand", ("architecture.md", "ledger.md", "compare.md")),
+    Section("Understand", ("reliability.md", "architecture.md", "ledger.md", "compare.md")),
 )
 
 

@@ -6,6 +6,7 @@ from shlex import quote
 
 from ledger.app_pauses import AppPause
 from ledger.reads.askers import Pauser
+from ops.times import moment
 from ops.why.answer import Reason, Remedy, WaitsFor
 
 
@@ -25,11 +26,32 @@ def held_back(paused_by: Sequence[Pauser], otherwise: Reason) -> Reason:
 
 def app_held_back(pause: AppPause, stands: str) -> Reason:
     """Of a job that could begin, if its app were not paused."""
+    if pause.until is not None:
+        return _broken_off(pause, pause.until, stands)
     by = f" by {pause.by}" if pause.by else ""
     return Reason(
         f"{stands}, but its app {pause.app} is paused{by}",
         [WaitsFor(kind="pause", what=f"app {pause.app} to be resumed", since=pause.since)],
         [Remedy(f"sluice apps resume {quote(pause.app)}", "lets its jobs begin")],
+    )
+
+
+def _broken_off(pause: AppPause, until: datetime, stands: str) -> Reason:
+    """The breaker of its app is open."""
+    if pause.trial is not None:
+        awaited = WaitsFor(
+            kind="pause", what=f"what comes of job {pause.trial}, which is on trial", since=until
+        )
+    else:
+        trial = f"a job of {pause.app} to be tried, which is due {moment(until)} UTC"
+        awaited = WaitsFor(kind="pause", what=trial, since=pause.since)
+    return Reason(
+        f"{stands}, but its app {pause.app} is paused by its breaker: {pause.why}",
+        [awaited],
+        [
+            Remedy(f"sluice ls --app {quote(pause.app)} --state ready", "lists what it holds back"),
+            Remedy(f"sluice apps resume {quote(pause.app)}", "closes it, and lets its jobs begin"),
+        ],
     )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ledger.connection import Ledger
+from ledger.emptying import empty
 from tests.acceptance.clerk import Clerk
 from tests.ops.typist import NO_LEDGER
-from tests.world import empty
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
-"""Ledgers that count what is asked of them, or whose caller dies."""
+"""Ledgers that count what is asked of them, that refuse it, or whose caller dies."""
 
 from collections.abc import Callable
+from threading import Semaphore
 from typing import TypeVar
 
 from ledger.connection import Ledger, Tx
 from ledger.driver import Row
-from tests.simulation.crashing import Crash
+from ops.simulation.crashing import Crash
 from tests.world import World
 
 T = TypeVar("T")
@@ -36,6 +37,31 @@ class _Counted(Tx, frozen=True, kw_only=True):
     def write(self, sql: str, **params: object) -> int:
         self.by.statements += 1
         return super().write(sql, **params)
+
+
+class Refusing(Ledger):
+    """By the database's own clock. From ``refuse`` to ``relent`` it raises this whatever is asked of it."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.url, connections=1)
+        self._error: Exception | None = None
+        self._refusals = Semaphore(0)
+
+    def refuse(self, error: Exception) -> None:
+        self._error = error
+
+    def relent(self) -> None:
+        self._error = None
+
+    def has_refused(self, times: int, *, within_s: float = 20.0) -> bool:
+        """Wait for so many refusals."""
+        return all(self._refusals.acquire(timeout=within_s) for _ in range(times))
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        if self._error is not None:
+            self._refusals.release()
+            raise self._error
+        return super().transact(work)
 
 
 class Dying(Ledger):

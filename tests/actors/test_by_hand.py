@@ -8,6 +8,7 @@ from actors import by_hand
 from jobs.errors import BadRequest
 from jobs.submission import Submission
 from ledger import submissions
+from ledger.reads.schedules import schedules
 from tests.timed import Timed
 
 ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
@@ -90,6 +91,7 @@ class TestPauses:
         timed.edit(s={"catch_up": "all"})
         timed.look()
         assert by_hand.pause(timed.ledger, timed.catalogue, ["s"]) == ["s"]
+        assert by_hand.pause(timed.ledger, timed.catalogue, ["s"]) == []
         timed.look("13:00:00")
         timed.now += timedelta(hours=1, minutes=30)
         # Nobody looked at 14:00, and it is resumed before anybody does.
@@ -130,6 +132,15 @@ class TestPauses:
         assert by_hand.pause(timed.ledger, timed.catalogue, ["s", "nobody"]) == ["s"]
         timed.look("13:00:00")
         assert timed.came() == "13:00 paused"
+
+    def test_one_that_is_paused_stays_paused_since_when_it_was(self, timed: Timed) -> None:
+        timed.edit(s={}, t={})
+        by_hand.pause(timed.ledger, timed.catalogue, ["s"])
+        since = timed.now
+        timed.now += timedelta(minutes=1)
+        assert by_hand.pause(timed.ledger, timed.catalogue, ["s", "t"]) == ["t"]
+        paused = timed.ledger.transact(lambda tx: schedules(tx, retired=False))
+        assert {each.id: each.paused_at for each in paused} == {"s": since, "t": timed.now}
 
     def test_by_hand_it_is_fired_all_the_same(self, timed: Timed) -> None:
         timed.edit(s={})

@@ -20,8 +20,8 @@ from jobs.states import State
 from jobs.submission import Submission, SubmissionState
 from ledger import planning
 from ledger.connection import Ledger
+from ledger.emptying import empty
 from ledger.reads.check import breaches
-from tests.world import empty
 
 
 class Place:

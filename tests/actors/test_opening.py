@@ -13,10 +13,10 @@ from broker.messages import Tick
 from jobs.errors import BadKey, BadRequest, UnknownApp
 from jobs.states import State
 from jobs.submission import SubmissionState
+from ops.simulation.crashing import Crash
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Counting, Dying
 from tests.ops.typist import ROOT
-from tests.simulation.crashing import Crash
 from tests.world import World
 
 

@@ -14,9 +14,9 @@ from broker.connect import connect
 from jobs.states import State
 from jobs.submission import Submission, SubmissionState
 from ledger.connection import Ledger
+from ledger.emptying import empty
 from ledger.reads.check import breaches
 from ledger.reads.schedules import recent
-from tests.world import empty
 
 SETTINGS = Settings(apps=("jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)
 

@@ -14,10 +14,10 @@ from jobs.schedule import Asked
 from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.reads.check import breaches
+from ops.simulation.crashing import Crash
 from scheduler.policy import AWAY_S_MIN
 from tests.actors.ledgers import Counting, Dying
 from tests.scheduler.test_due_times import Broken
-from tests.simulation.crashing import Crash
 from tests.timed import Timed
 
 #: Due at one and at two.

@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from actors.assembly import stores
 from actors.settings import read_settings
 from jobs.errors import BadSetting
+from jobs.fence import Fence, Level
 from jobs.programs import Rules
+
+SECRET = "s" * 32
 
 
 def test_nothing_configured_is_the_embedded_default(tmp_path: Path) -> None:
@@ -44,6 +48,73 @@ def test_what_programs_may_cost_and_where_things_are_kept(tmp_path: Path) -> Non
     )
 
 
+def test_what_is_around_processes_and_that_nothing_of_ours_is_shown_to_them(tmp_path: Path) -> None:
+    ours = (str(tmp_path / ".env"), str(tmp_path / "sluice.toml"))
+    assert read_settings({}, folder=tmp_path).fence == Fence(hidden=ours)
+    environment = {
+        "SLUICE_SANDBOX": "bubblewrap",
+        "SLUICE_SANDBOX_NETWORK": "on",
+        "SLUICE_SANDBOX_WRITE": "/data/out, /scratch",
+        "SLUICE_SANDBOX_HIDE": "/etc/secrets",
+        "SLUICE_PROGRAMS_DIR": "/programs",
+    }
+    settings = read_settings(environment, folder=tmp_path)
+    hidden = ("/etc/secrets", *ours)
+    written = ("/data/out", "/scratch")
+    asked = Fence(level=Level.BUBBLEWRAP, network=True, writable=written, hidden=hidden)
+    assert settings.fence == asked
+    assert stores(settings).sandbox.fence.hidden == (*hidden, str(Path(".sluice").absolute()), "/programs")
+
+
+SSL_OPTIONS = "{'ca_certs': '/etc/ca.pem', 'certfile': '/etc/rabbit.pem', 'keyfile': '/etc/rabbit.key'}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "secrets"),
+    [
+        (
+            "SLUICE_LEDGER_URL",
+            "postgresql://a,b/s?sslrootcert=/etc/ca.pem&sslkey=/etc/pg%20key",
+            ["/etc/pg key"],
+        ),
+        ("SLUICE_LEDGER_URL", "postgresql://u:a?b@h/s?passfile=pgpass&sslmode=verify-full", ["pgpass"]),
+        (
+            "SLUICE_BROKER_URL",
+            "rediss://h/0?ssl_ca_certs=/etc/ca.pem&ssl_keyfile=/etc/redis.key",
+            ["/etc/redis.key"],
+        ),
+        ("SLUICE_BROKER_URL", "rediss://h/0?ssl_certfile=/etc/key+and+all", ["/etc/key and all"]),
+        ("SLUICE_BROKER_URL", f"amqps://h?ssl_options={SSL_OPTIONS}", ["/etc/rabbit.key", "/etc/rabbit.pem"]),
+        ("SLUICE_BROKER_URL", "amqps://h?ssl_options={'keyfile'", []),
+        (
+            "SLUICE_APPS",
+            "apps.json,rediss://h/0/key?ssl_keyfile=/etc/apps.key,redis://[h/0",
+            ["/etc/apps.key"],
+        ),
+        ("PGPASSFILE", "/etc/pgpass", ["/etc/pgpass"]),
+        ("PGSSLKEY", "/etc/pg.key", ["/etc/pg.key"]),
+    ],
+)
+def test_files_with_secrets_that_settings_name_are_not_shown_to_processes(
+    tmp_path: Path, name: str, text: str, secrets: list[str]
+) -> None:
+    _, _, *hidden = read_settings({name: text}, folder=tmp_path).fence.hidden
+    assert hidden == [str(tmp_path / each) for each in secrets]
+
+
+def test_nor_are_those_that_the_command_line_names(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(f"new:{SECRET}\n")
+    settings = read_settings(
+        {"SLUICE_MESSAGE_KEYS": f"file:{tmp_path / 'keys'}"},
+        folder=tmp_path,
+        apps=("rediss://h/0/key?ssl_keyfile=apps.key",),
+        ledger_url="postgresql://h/s?sslkey=pg.key",
+        broker_url="rediss://h/0?ssl_keyfile=redis.key",
+    )
+    _, _, *hidden = settings.fence.hidden
+    assert hidden == [str(tmp_path / each) for each in ("keys", "pg.key", "redis.key", "apps.key")]
+
+
 @pytest.mark.parametrize(
     ("name", "value", "what"),
     [
@@ -54,6 +125,9 @@ def test_what_programs_may_cost_and_where_things_are_kept(tmp_path: Path) -> Non
         ("SLUICE_LOG", "xml", "text, json"),
         ("SLUICE_PROGRAM_SIZE", "huge", "not a size"),
         ("SLUICE_PROGRAM_FETCH_TIMEOUT", "0", "longer than nothing"),
+        ("SLUICE_SANDBOX", "bwrap", "off, limits, bubblewrap"),
+        ("SLUICE_SANDBOX_NETWORK", "yes", "on, off"),
+        ("SLUICE_SANDBOX_WRITE", "data", "begin with a slash"),
     ],
 )
 def test_a_wrong_value_names_the_variable_what_was_found_and_an_example(
@@ -63,3 +137,21 @@ def test_a_wrong_value_names_the_variable_what_was_found_and_an_example(
         read_settings({name: value}, folder=tmp_path)
     assert name in caught.value.what
     assert f"{name}=" in caught.value.advice
+
+
+def test_message_keys_are_given_in_a_file_or_at_once(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(f"new:{SECRET}\nold:{SECRET}x\n")
+    for text in (f"new:{SECRET},old:{SECRET}x", f"file:{tmp_path / 'keys'}"):
+        settings = read_settings({"SLUICE_MESSAGE_KEYS": text}, folder=tmp_path)
+        assert settings.message_keys
+        assert SECRET not in repr(settings)
+        assert "Keyring(new, old)" in repr(settings)
+    assert not read_settings({}, folder=tmp_path).message_keys
+
+
+@pytest.mark.parametrize("text", [SECRET, f"a b:{SECRET}", "k:short-s3cret", "file:/nowhere/keys"])
+def test_wrong_message_keys_are_not_repeated(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadSetting, match="SLUICE_MESSAGE_KEYS: ") as caught:
+        read_settings({"SLUICE_MESSAGE_KEYS": text}, folder=tmp_path)
+    assert SECRET not in str(caught.value)
+    assert "s3cret" not in str(caught.value)

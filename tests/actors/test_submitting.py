@@ -17,8 +17,8 @@ from broker.messages import Submit
 from jobs.submission import Submission, SubmissionState
 from ledger import submissions
 from ledger.connection import Ledger
+from ledger.emptying import empty
 from tests.jobs.runners.runner_bench import eventually
-from tests.world import empty
 
 _APPS = {"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}}
 

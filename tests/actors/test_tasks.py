@@ -10,9 +10,9 @@ from jobs.errors import BadRequest
 from jobs.outcome import Ending
 from jobs.states import TERMINAL, State
 from ledger.collecting import Finished
+from ops.simulation.crashing import Crash
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Dying
-from tests.simulation.crashing import Crash
 
 
 def test_outcomes_are_all_that_a_task_may_end_as() -> None:

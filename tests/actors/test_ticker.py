@@ -1,25 +1,38 @@
 """Who sends the ticks."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from contextlib import closing
+from datetime import timedelta
+from threading import Event
 from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from psycopg.errors import DeadlockDetected
 
 from actors.ticker import CALM_PERIODS, Ticker
 from broker.messages import Look, Message, Tick
+from jobs.breaker import Breaker
+from jobs.errors import BadSetting
 from jobs.submission import Submission
-from ledger import pruning, submissions, workers
+from ledger import breakers, pruning, submissions, workers
 from scheduler.ticks import Ticks
+from tests.actors.ledgers import Refusing
 from tests.timed import Timed
 from tests.world import World
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
-
 
 def test_ticks_keep_their_rhythm_and_missed_ones_are_not_made_up_for() -> None:
-    ticks = Ticks(2.0, START)
-    assert ticks.after(START) == START + timedelta(seconds=2)
-    assert ticks.after(START + timedelta(seconds=2)) == START + timedelta(seconds=4)
-    assert ticks.after(START + timedelta(seconds=9)) == START + timedelta(seconds=10)
+    ticks = Ticks(2.0, 100.0)
+    assert [ticks.after(now_s) for now_s in (100.0, 101.9, 102.0, 109.0)] == [102.0, 102.0, 104.0, 110.0]
+
+
+@given(st.floats(0.001, 100), st.floats(0, 1e6), st.floats(0, 1e6))
+def test_the_next_tick_is_later_and_within_a_period(period_s: float, start_s: float, passed_s: float) -> None:
+    now_s = start_s + passed_s
+    due_s = Ticks(period_s, start_s).after(now_s)
+    assert now_s < due_s <= now_s + period_s * (1 + 1e-6)
 
 
 def test_one_of_two_leads_until_it_has_not_been_heard_of_for_a_term(world: World) -> None:
@@ -71,6 +84,46 @@ def test_as_long_as_the_groomer_has_something_to_see_to_it_ticks_in_each_period(
     assert leader.periods(4) == [[], [], [Tick()], [Tick()]]
 
 
+def test_a_groomer_that_always_has_something_to_see_to_keeps_nobody_from_finding_new_schedules(
+    world: World,
+) -> None:
+    leader = Leader(world)
+    world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(app="a", key="1", id="s")]))
+    busy = leader.periods(2 * (CALM_PERIODS + 1))
+    assert all(Tick() in sent for sent in busy[2:])
+    assert [place for place, sent in enumerate(busy) if Look() in sent] == [
+        CALM_PERIODS,
+        2 * CALM_PERIODS + 1,
+    ]
+
+
+def test_a_breaker_has_the_groomer_tick_only_while_there_is_something_to_count_or_to_try(
+    world: World,
+) -> None:
+    leader = Leader(world)
+
+    def ticks(periods: int) -> list[bool]:
+        return [Tick() in sent for sent in leader.periods(periods)]
+
+    broken = Breaker(fails=1, pause_s=30.0, pause_s_max=30.0)
+    world.ledger.transact(lambda tx: breakers.know(tx, "a", broken))
+    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "it is closed"
+    world.tick()
+    world.ledger.transact(lambda tx: tx.write(_FAILED))
+    assert ticks(2) == [True, True], "nobody has counted what was told"
+    world.tick()
+    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "it is open"
+    world.now += timedelta(seconds=30)
+    ticks(1)
+    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "its pause is over, and there is nobody to be tried"
+    world.apps("a", breaker={"fails": 1, "pause": 30, "pause_max": 30})
+    world.submit("a")
+    assert ticks(2) == [True, True]
+
+
+_FAILED = "INSERT INTO breaker_news (app, failed, succeeded) VALUES ('a', 1, 0)"
+
+
 def test_as_long_as_a_sweep_is_under_way_the_groomer_ticks(world: World) -> None:
     leader = Leader(world)
     world.ledger.transact(lambda tx: pruning.sweep(tx, keep_s=100.0, limit=10))
@@ -88,3 +141,25 @@ def test_what_is_due_by_a_schedule_is_looked_at_in_the_next_period(timed: Timed)
     assert leader.periods(1) == [[Look()]]
     timed.look()
     assert leader.periods(2) == [[], []]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [BadSetting("This role may not do it."), DeadlockDetected("once more")],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_goes_wrong_in_one_period_it_ticks_in_the_next(
+    world: World, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    with closing(Refusing(world)) as ledger:
+        ledger.refuse(error)
+        sent = Event()
+        ticker = Ticker(ledger, uuid4(), lambda _: sent.set(), period_s=0.01)
+        ticker.start()
+        assert ledger.has_refused(3)
+        ledger.relent()
+        assert sent.wait(20)
+        ticker.end()
+    told = [record for record in caplog.records if record.name == "sluice.scheduler"]
+    assert [record.getMessage() for record in told] == [f"no tick: {error}"], "each kind is told once"
+    assert told[0].exc_info

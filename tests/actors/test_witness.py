@@ -1,6 +1,7 @@
 """Who looks on is told what has happened, and can do no harm."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from jobs.errors import Unreachable
 from jobs.job import Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
+from ledger import restoring
 from ledger.happenings import What
 from ledger.reads.origins import Planned
 from tests.actors.bench import Bench
-from tests.world import World
+from tests.world import LEASE_S, World
 
 
 class Broken:
@@ -142,6 +144,21 @@ def test_a_run_that_was_lost_for_good_is_told_by_who_tells_its_children(world: W
     assert world.state("a/1") is State.FAILED
     witness = Witness(world.ledger, [scribe := Scribe()])
     witness.handled(Ended(jobs=(world.known("a/1").id,)))
+    assert scribe.told == ["lost a claim 1"]
+
+
+def test_a_run_that_was_lost_is_told_by_who_takes_it_up_after_a_restoration(world: World) -> None:
+    """The claim that it was lost under is not the one before the next."""
+    world.apps("a", max_losses=3)
+    world.submit("a")
+    world.claim("a/1")
+    world.now += timedelta(seconds=2 * LEASE_S)
+    assert world.ledger.transact(restoring.restore) is not None
+    world.worker = world.hire()
+    world.tick()
+    claimed = world.claim("a/1")
+    assert claimed is not None
+    Witness(world.ledger, [scribe := Scribe()]).take_up([claimed])
     assert scribe.told == ["lost a claim 1"]
 
 

@@ -73,9 +73,11 @@ class Post:
         """What ``tests.broker.boot`` reads."""
         return {"BOOT_URL": self.url, "BOOT_NAMESPACE": self._namespace, "BOOT_QUEUE": self.app}
 
-    def process(self, *, slots: int = 1, url: str | None = None) -> Child:
+    def process(
+        self, *, slots: int = 1, url: str | None = None, words: Mapping[str, str] | None = None
+    ) -> Child:
         """A worker in a process of its own, for this test's app."""
-        child = Child(url or self.url, self._namespace, self.app, slots=slots)
+        child = Child(url or self.url, self._namespace, self.app, slots=slots, words=words)
         self._children.append(child)
         return child
 
@@ -123,6 +125,18 @@ class Post:
         begin = f"{self._namespace}:"
         with redis.Redis.from_url(self.url) as client:
             return {key.decode().removeprefix(begin) for key in client.keys(f"{begin}*")}
+
+    def bury(self, queue: str, dead_at_ms: Mapping[str, float]) -> None:
+        """Put letters among Redis's dead ones."""
+        with redis.Redis.from_url(self.url) as client:
+            client.zadd(f"{self._namespace}:{queue}.XQ", dict(dead_at_ms))
+            client.hset(f"{self._namespace}:{queue}.XQ.msgs", mapping=dict.fromkeys(dead_at_ms, b"{}"))
+
+    def buried(self, queue: str) -> set[str]:
+        """Redis's dead letters that have a body and a time."""
+        with redis.Redis.from_url(self.url) as client:
+            timed = client.zrange(f"{self._namespace}:{queue}.XQ", 0, -1)
+            return {id_.decode() for id_ in {*timed} & {*client.hkeys(f"{self._namespace}:{queue}.XQ.msgs")}}
 
     def forget_everything(self) -> None:
         """A Redis that was restarted without its data; for this test's part."""

@@ -2,10 +2,15 @@
 
 import hashlib
 import time
+from pathlib import Path
+
+import pytest
 
 from broker.messages import PLANNER
 from broker.redis import scripts
+from tests import clocks
 from tests.broker.conftest import Post, Ran, parcel, until
+from tests.clocks import Clock
 
 
 def sha(script: str) -> bytes:
@@ -22,6 +27,21 @@ def test_messages_whose_way_here_was_cut_are_found_and_run(redis_post: Post) -> 
     redis_post.broker.publish(parcel(redis_post.app, 1, 2, 3, 4))
     assert proxy.swallowed.wait(5)
     until(lambda: sorted(ran.jobs) == [0, 1, 2, 3, 4])
+
+
+def test_who_leaves_takes_nothing_along_whose_way_here_was_cut(redis_post: Post) -> None:
+    """It has struck itself off, so that nobody would ever find it dead."""
+    proxy, ran = redis_post.proxy(), Ran()
+    service = redis_post.serve({"execute": ran}, broker=redis_post.connect(proxy.url))
+    redis_post.broker.publish(parcel(redis_post.app, 0))
+    until(lambda: ran.jobs == [0])
+    proxy.swallow_reply_to(sha(scripts.TAKE))
+    redis_post.broker.publish(parcel(redis_post.app, 1))
+    assert proxy.swallowed.wait(5)
+    service.stop(grace_s=5)
+    assert ran.jobs == [0]
+    redis_post.serve({"execute": ran})
+    until(lambda: ran.jobs == [0, 1])
 
 
 def test_a_publish_whose_answer_was_cut_is_not_doubled(redis_post: Post) -> None:
@@ -103,3 +123,53 @@ def test_what_is_published_in_one_namespace_is_seen_in_no_other(redis_server: st
     assert sorted(own.jobs) == [1, 2, 3]
     for post in posts:
         post.end()
+
+
+@pytest.mark.parametrize("ahead_s", [3600.0, -3600.0], ids=["ahead", "behind"])
+def test_what_a_killed_process_held_comes_back_whatever_time_it_took_it_to_be(
+    redis_post: Post, tmp_path: Path, ahead_s: float
+) -> None:
+    """By its own clock its last sign of life lies an hour in the future, or in the past."""
+    clocks.require()
+    turned = Clock(tmp_path / "clock")
+    turned.put(ahead_s)
+    child = redis_post.process(words=turned.environment())
+    redis_post.broker.publish(parcel(redis_post.app, 1))
+    until(lambda: child.said == ["begin 1"])
+    child.kill()
+    ran = Ran()
+    redis_post.serve({"execute": ran}, broker=redis_post.connect(heartbeat_timeout_s=1.0))
+    until(lambda: ran.jobs == [1])
+
+
+def test_a_process_whose_clock_is_behind_keeps_what_it_holds(redis_post: Post, tmp_path: Path) -> None:
+    """Whoever took its clock for true would find it dead, and give its messages to others while it is at them. That
+    they have looked shows by what one who is dead has held.
+    """
+    clocks.require()
+    turned = Clock(tmp_path / "clock")
+    turned.put(-3600)
+    late, dead = redis_post.process(words=turned.environment()), redis_post.process()
+    redis_post.broker.publish(parcel(redis_post.app, 1, 2))
+    until(lambda: late.said and dead.said)
+    dead.kill()
+    (held,), (given_back,) = late.said, dead.said
+    ran = Ran()
+    redis_post.serve({"execute": ran}, broker=redis_post.connect(heartbeat_timeout_s=1.0))
+    until(lambda: ran.jobs)
+    assert [f"begin {job}" for job in ran.jobs] == [given_back]
+    job = int(held.split()[1])
+    late.let_end(job)
+    until(lambda: late.said == [held, f"end {job}"])
+
+
+def test_dead_letters_are_kept_for_a_week(redis_post: Post) -> None:
+    """A letter that is dead for longer goes with the next look; one that cannot be read comes to them meanwhile."""
+    week_ms, ran = 7 * 86_400_000, Ran()
+    now_ms = time.time() * 1000
+    redis_post.bury(redis_post.app, {"old": now_ms - week_ms - 60_000, "young": now_ms - week_ms + 60_000})
+    redis_post.put(redis_post.app, b"nonsense")
+    redis_post.serve({"execute": ran}, broker=redis_post.connect(heartbeat_timeout_s=1.0))
+    until(lambda: "old" not in redis_post.buried(redis_post.app))
+    until(lambda: len(redis_post.buried(redis_post.app)) == 2)
+    assert "young" in redis_post.buried(redis_post.app)

@@ -4,9 +4,11 @@ It says ``begin N`` and ``end N`` for every job, and ends a job when it reads it
 from 100 on are acknowledged as soon as they begin.
 """
 
+import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Event, Thread
 
@@ -22,10 +24,19 @@ CHECKOUT = Path(__file__).parents[2]
 class Child:
     """Such a process, seen from the test."""
 
-    def __init__(self, url: str, namespace: str, queue: str, *, slots: int = 1) -> None:
+    def __init__(
+        self, url: str, namespace: str, queue: str, *, slots: int = 1, words: Mapping[str, str] | None = None
+    ) -> None:
+        """``words`` are what its environment has besides ours."""
         command = [sys.executable, "-m", "tests.broker.worker", url, namespace, queue, str(slots)]
         self._process = subprocess.Popen(
-            command, cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            command,
+            cwd=CHECKOUT,
+            env=os.environ | (words or {}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         )
         self.said: list[str] = []
         Thread(target=self._read, daemon=True).start()

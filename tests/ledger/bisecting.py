@@ -139,7 +139,9 @@ class _DyingLedger(StoppingLedger):
 
 def die_over(world: World, messages: Iterable[Message], *, before: int) -> bool:
     """Handle these, and die before the statement of this number; whether there are so many."""
-    ledger = _DyingLedger(world.url, lambda: world.now, before)
+    ledger = _DyingLedger(world.url, connections=1)
+    ledger.time = lambda: world.now
+    ledger.stop_before(before)
     try:
         for message in messages:
             world.queue.extend(handle(ledger, world.catalogue, message))

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import psycopg
@@ -12,7 +13,7 @@ import psycopg
 from ledger.connection import Ledger, Tx
 from ledger.driver import Row
 from ledger.reads.check import breaches
-from tests.world import World
+from tests.world import KeptLedger, World
 
 T = TypeVar("T")
 
@@ -38,14 +39,13 @@ class _Stops(Tx, frozen=True, kw_only=True):
         return super().write(sql, **params)
 
 
-class StoppingLedger(Ledger):
-    """Stops once, before the statement of this number (0 is the first), until it is told to go on."""
+class StoppingLedger(KeptLedger):
+    """Stops once, before the statement of the number that it is told (0 is the first), until it is told to go on."""
 
-    def __init__(self, url: str, clock: Callable[[], datetime], stop_before: int) -> None:
-        super().__init__(url, connections=1, clock=clock)
+    def stop_before(self, number: int) -> None:
         self.reached = threading.Event()
         self.go_on = threading.Event()
-        self._left = stop_before
+        self._left = number
 
     @contextmanager
     def begin(self) -> Iterator[Tx]:
@@ -67,8 +67,9 @@ def race(
     stop_before: int,
 ) -> tuple[bool, T | None, T | None]:
     """Whether the first has so many statements, and what both returned."""
-    stopping = StoppingLedger(url, clock, stop_before)
-    other = Ledger(url, connections=1, clock=clock)
+    stopping, other = _kept(url)
+    stopping.time = other.time = clock
+    stopping.stop_before(stop_before)
     results: dict[str, T] = {}
     one = threading.Thread(target=lambda: results.__setitem__("first", first(stopping)))
     two = threading.Thread(target=lambda: results.__setitem__("second", second(other)))
@@ -82,12 +83,27 @@ def race(
         for thread in (one, two):
             thread.join(WAIT_S)
             assert not thread.is_alive(), "the two wait for each other for ever"
-    finally:
-        stopping.close()
-        other.close()
+    except AssertionError:
+        _kept.cache_clear()
+        raise
     assert results.keys() == {"first", "second"}, "one of the two raised"
     assert stop_before or stopping.reached.is_set(), "a transaction begins before its first statement"
     return stopping.reached.is_set(), results["first"], results["second"]
+
+
+def world_for_a_race(url: str) -> World:
+    """Of many races on one database each has a new world, and all the same connections."""
+    return World(url, _ledger(url))
+
+
+@cache
+def _ledger(url: str) -> KeptLedger:
+    return KeptLedger(url, connections=2)
+
+
+@cache
+def _kept(url: str) -> tuple[StoppingLedger, KeptLedger]:
+    return StoppingLedger(url, connections=1), KeptLedger(url, connections=1)
 
 
 def at_each_statement(meet: Callable[[int], bool], *, most: int) -> None:

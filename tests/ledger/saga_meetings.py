@@ -17,7 +17,8 @@ from ledger.claims import Claimed
 from ledger.connection import Ledger
 from tests.ledger import races
 from tests.ledger.flights import Sagas, awaits, did
-from tests.world import World, taken_in
+from tests.ledger.races import world_for_a_race
+from tests.world import taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -29,7 +30,7 @@ class Meeting:
     """A saga that is claimed and has done its first step."""
 
     def __init__(self, url: str) -> None:
-        self.world = World(url)
+        self.world = world_for_a_race(url)
         self.world.apps("a", max_fails=1)
         self.submission = self.world.submit("a")
         self.sagas = Sagas(self.world)

@@ -8,7 +8,7 @@ from ledger import app_pauses, claims
 from ledger.claims import Terms
 from ledger.connection import Ledger
 from ledger.reads.idle import idle
-from tests.ledger.races import meet
+from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 
 _SHARED = {"concurrency": {"pool": "db", "limit": 1}}
@@ -130,7 +130,7 @@ def test_its_hints_are_repeated_less_and_less_often(world: World) -> None:
 
 class Meeting:
     def __init__(self, url: str) -> None:
-        self.world = World(url)
+        self.world = world_for_a_race(url)
         self.world.apps("a")
         self.world.submit("a", "1")
         self.world.submit("a", "2")

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from jobs.outcome import Ending
 from jobs.states import State
 from jobs.submission import SubmissionState
+from ledger.emptying import empty
 from ledger.schema import job
 from tests.ledger.bisecting import Farm
-from tests.world import LEASE_S, World, empty
+from tests.world import LEASE_S, World
 
 ONE_WORLD = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -14,7 +14,7 @@ from ledger import splitting
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm
-from tests.ledger.races import at_each_statement, race
+from tests.ledger.races import at_each_statement, race, world_for_a_race
 from tests.world import LEASE_S, World, taken_in
 
 #: No handler here has more statements than this.
@@ -28,7 +28,7 @@ class Meeting:
     """A world in which both parents of one child have failed, each in its way, and nobody has heard of it."""
 
     def __init__(self, url: str) -> None:
-        self.world = World(url)
+        self.world = world_for_a_race(url)
         self.farm = Farm(self.world, "a:2 -> b:4", timeout=5)
         self.submission = self.farm.submit("b", [[1, 4]])
         self.late = self.farm.time_out("a/3-4@1")
@@ -140,7 +140,6 @@ def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
         assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
         world.deliver()
         _finish(meeting)
-        world.ledger.close()
         return stopped
 
     at_each_statement(meet_at, most=STATEMENTS_MAX)

@@ -8,9 +8,10 @@ import pytest
 from broker.messages import Message
 from jobs.states import State
 from jobs.submission import SubmissionState
+from ledger.emptying import empty
 from ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm, die_over
-from tests.world import World, empty
+from tests.world import World
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60

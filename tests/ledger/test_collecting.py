@@ -10,11 +10,12 @@ from jobs.outcome import Ending
 from jobs.ref import JobName
 from jobs.states import State
 from ledger import collecting, grooming
+from ledger.emptying import cut_off
 from ledger.reads import dossier
 from ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm
 from tests.ledger.results import PAGE, archive, finished, keys, one_done, uncollected
-from tests.world import World, cut_off
+from tests.world import World
 
 
 def test_what_has_ended_is_uncollected_until_it_is_archived_and_keeps_its_outcome(world: World) -> None:

@@ -10,7 +10,7 @@ from broker.messages import Submit
 from ledger import collecting
 from ledger.collecting import Finished
 from ledger.connection import Ledger
-from tests.ledger.races import race
+from tests.ledger.races import race, world_for_a_race
 from tests.ledger.results import finished, keys, one_done
 from tests.world import World, taken_in
 
@@ -30,7 +30,7 @@ def _running_again(world: World) -> Act:
 def test_archiving_meets_whoever_runs_it_again(embedded_url: str, swapped: bool) -> None:
     """Stopped at every statement: its new end is uncollected in any case."""
     for stop_before in range(80):
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             acts = [_archiving(one_done(world)), _running_again(world)]
             first, second = reversed(acts) if swapped else acts
             stopped, one, two = race(embedded_url, lambda world=world: world.now, first, second, stop_before)
@@ -46,7 +46,7 @@ def test_archiving_meets_whoever_runs_it_again(embedded_url: str, swapped: bool)
 
 def test_of_two_who_archive_one_result_one_has(embedded_url: str) -> None:
     for stop_before in range(10):
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             seen = one_done(world)
             stopped, one, two = race(
                 embedded_url, lambda world=world: world.now, _archiving(seen), _archiving(seen), stop_before

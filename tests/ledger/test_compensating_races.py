@@ -13,7 +13,7 @@ from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.connection import Ledger
-from tests.ledger.races import at_each_statement, race
+from tests.ledger.races import at_each_statement, race, world_for_a_race
 from tests.world import World, taken_in
 
 Act = Callable[[Ledger], Any]
@@ -65,7 +65,7 @@ def _meet(world: World, url: str, acts: tuple[Act, Act], stop_before: int) -> bo
 def test_who_cancels_a_saga_meets_its_last_judgement(embedded_url: str, swapped: bool) -> None:
 
     def meet_at(stop_before: int) -> bool:
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             _begun(world)
             judging = _handling(world, _executed(world, "pay", Ending.ERROR))
             cancelling = _handling(world, Cancel(submission="s"))
@@ -84,7 +84,7 @@ def test_who_cancels_a_saga_meets_its_last_judgement(embedded_url: str, swapped:
 def test_of_two_who_plan_it_one_does(embedded_url: str) -> None:
 
     def meet_at(stop_before: int) -> bool:
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             _begun(world)
             world.cancel("s")
             act = _handling(world, Plan(submissions=("s/compensation",)))
@@ -101,7 +101,7 @@ def test_who_plans_it_meets_another_who_relies_on_what_it_undoes(embedded_url: s
     raw = msgspec.Raw(msgspec.json.encode({"app": "stay", "key": "1", "push": "wanted"}))
 
     def meet_at(stop_before: int) -> bool:
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             _begun(world)
             world.cancel("s")
             undoing = _handling(world, Plan(submissions=("s/compensation",)))
@@ -121,7 +121,7 @@ def test_who_undoes_a_job_meets_who_runs_it_again(embedded_url: str, swapped: bo
     raw = msgspec.Raw(msgspec.json.encode({"app": "book", "key": "1", "rerun": "job", "push": "wanted"}))
 
     def meet_at(stop_before: int) -> bool:
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             _begun(world)
             world.cancel("s")
             world.tick()

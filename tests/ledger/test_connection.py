@@ -10,7 +10,8 @@ import pytest
 from jobs.errors import Unreachable
 from ledger import workers
 from ledger.connection import TRIES, Ledger, Tx
-from tests.world import World, empty
+from ledger.emptying import empty
+from tests.world import World
 
 IDLE_S_MAX = 0.2
 

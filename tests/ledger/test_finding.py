@@ -9,9 +9,10 @@ import pytest
 from jobs.errors import BadRequest
 from jobs.states import State
 from ledger.connection import Ledger
+from ledger.emptying import empty
 from ledger.reads import finding
 from ledger.reads.finding import Wanted
-from tests.world import World, empty
+from tests.world import World
 
 _MANY = """
 INSERT INTO job (app, key, state, open, created_at, changed_at)

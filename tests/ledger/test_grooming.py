@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from actors import executor
+from actors import executor, groomer
 from actors.upkeep import announce_everything
+from broker.messages import Ended, Tick
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from jobs.submission import Submission
@@ -61,6 +62,23 @@ def test_children_that_were_not_told_are_told(world: World) -> None:
     assert world.states() == {"a": State.SUCCEEDED}
     world.tick(after_s=3)
     assert world.ready() == {"b"}
+
+
+def test_a_planner_that_is_behind_is_told_the_same_less_and_less_often(world: World) -> None:
+    """Else each tick would add all that it is behind with to what it has to read."""
+    world.apps("a -> b")
+    world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    world.ledger.transact(lambda tx: counts.tell(tx, list(judging.judge(tx, [claimed.id], judge).ended)))
+    told: list[Ended] = []
+    for _ in range(100):
+        world.now += timedelta(seconds=1)
+        told += [
+            each for each in groomer.tick(world.ledger, world.catalogue, Tick()) if isinstance(each, Ended)
+        ]
+    assert told == 5 * [Ended(jobs=(claimed.id,))]  # after 3, 9, 21, 45 and 93 seconds
 
 
 def test_a_tick_that_finds_nothing_changes_nothing(world: World) -> None:

@@ -13,8 +13,8 @@ from ledger import pausing as ledger_pausing
 from ledger.claims import Claimed
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
-from tests.ledger.races import at_each_statement, race
-from tests.world import World, taken_in
+from tests.ledger.races import at_each_statement, race, world_for_a_race
+from tests.world import taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -28,7 +28,7 @@ class Meeting:
     them, and is to be paused; ``other`` wants ``b`` too."""
 
     def __init__(self, url: str) -> None:
-        self.world = World(url)
+        self.world = world_for_a_race(url)
         self.world.apps("a -> c, b -> c, a -> d", max_fails=1)
         self.paused = self.world.submit("c")
         self.other = self.world.submit("b", push="wanted")
@@ -202,7 +202,6 @@ def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
         world.deliver()
         _finish(meeting)
         assert world.ledger.transact(breaches) == []
-        world.ledger.close()
         return stopped
 
     at_each_statement(meet_at, most=STATEMENTS_MAX)

@@ -12,7 +12,7 @@ from jobs.states import State
 from jobs.submission import Submission, SubmissionState
 from ledger import submissions, unplanned
 from ledger.connection import Ledger
-from tests.ledger.races import meet
+from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 
 #: No planner here has more statements than this.
@@ -126,7 +126,7 @@ class Meeting:
     """Three of a pile that share what they need; two planners were told of one each."""
 
     def __init__(self, url: str) -> None:
-        self.world = World(url)
+        self.world = world_for_a_race(url)
         self.pile = Pile(self.world)
         for id in ("1", "2", "3"):
             self.pile.receive(id, "c", key="same" if id != "2" else "other")

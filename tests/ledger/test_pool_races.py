@@ -13,8 +13,8 @@ from ledger import pools
 from ledger.claims import Claimed
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
-from tests.ledger.races import at_each_statement, race
-from tests.world import LEASE_S, World, taken_in
+from tests.ledger.races import at_each_statement, race, world_for_a_race
+from tests.world import LEASE_S, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -29,7 +29,7 @@ class Meeting:
     and is not planned."""
 
     def __init__(self, url: str) -> None:
-        self.world = World(url)
+        self.world = world_for_a_race(url)
         pool = {"pool": "p", "limit": LIMIT}
         self.world.apps("a -> d, b, c", concurrency=pool, max_fails=1)
         self.ids = {app: self.world.submit(app, push="wanted", id=app) for app in "abc"}
@@ -244,7 +244,6 @@ def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
         world.deliver()
         _finish(meeting)
         assert world.ledger.transact(breaches) == []
-        world.ledger.close()
         return stopped
 
     at_each_statement(meet_at, most=STATEMENTS_MAX)

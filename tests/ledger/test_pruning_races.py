@@ -13,7 +13,7 @@ from jobs.states import State
 from ledger import collecting, pruning
 from ledger.connection import Ledger
 from tests.ledger.ages import KEEP_S, later, pruned
-from tests.ledger.races import at_each_statement, race
+from tests.ledger.races import at_each_statement, race, world_for_a_race
 from tests.ledger.results import finished
 from tests.world import World, taken_in
 
@@ -92,7 +92,7 @@ def test_pruning_changes_nothing_for_whoever_comes_meanwhile(
 ) -> None:
 
     def meet_at(stop_before: int) -> bool:
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             there = _old(world)
             acts = [_pruning, _OTHERS[other](world)]
             first, second = reversed(acts) if swapped else acts
@@ -112,7 +112,7 @@ def test_pruning_changes_nothing_for_whoever_comes_meanwhile(
 def test_a_result_is_pruned_only_once_it_is_archived(embedded_url: str, swapped: bool) -> None:
 
     def meet_at(stop_before: int) -> bool:
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             world.apps("a", archive="manual")
             world.submit("a")
             world.finish("a")
@@ -131,7 +131,7 @@ def test_a_result_is_pruned_only_once_it_is_archived(embedded_url: str, swapped:
 def test_of_two_who_prune_one_job_one_does(embedded_url: str) -> None:
 
     def meet_at(stop_before: int) -> bool:
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             world.apps("a")
             world.submit("a")
             world.finish("a")

@@ -14,7 +14,7 @@ from jobs.states import LIVE, State
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.lags import done, lags
-from tests.ledger.races import race
+from tests.ledger.races import race, world_for_a_race
 from tests.world import LEASE_S, World, taken_in
 
 #: No handler here has more statements than this.
@@ -119,7 +119,7 @@ def test_a_stale_input_runs_again_once_whoever_else_is_about(
     embedded_url: str, arrange: Callable[[World], Meeting], swapped: bool
 ) -> None:
     for stop_before in range(STATEMENTS_MAX):
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             first, second, runs = arrange(world)
             acts = (second, first) if swapped else (first, second)
             stopped, one, two = race(embedded_url, lambda world=world: world.now, *acts, stop_before)

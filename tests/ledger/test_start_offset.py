@@ -5,7 +5,8 @@ from typing import Any
 
 from jobs.outcome import Ending
 from jobs.states import State
-from tests.world import World, empty
+from ledger.emptying import empty
+from tests.world import World
 
 KEYS = [str(key) for key in range(300)]
 APP = {"job_id": "{x}", "bash_cmd": "true"}

@@ -7,7 +7,8 @@ import pytest
 from jobs.outcome import Ending, Outcome
 from ledger import counts, finishing, grooming
 from ledger.connection import Ledger, Tx
-from tests.world import World, empty
+from ledger.emptying import empty
+from tests.world import World
 
 MANY = 1_000
 #: More than anybody reads about one job.
@@ -85,8 +86,11 @@ def _read_by(tx: Tx, act: Callable[[], object]) -> dict[str, int]:
     return {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
 
 
-def test_a_tick_that_finds_nothing_looks_at_nobody_who_waits(crowded: World) -> None:
-    read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: grooming.due(tx)))
+@pytest.mark.parametrize("look", [grooming.due, grooming.is_due])
+def test_a_tick_that_finds_nothing_looks_at_nobody_who_waits(
+    crowded: World, look: Callable[[Tx], object]
+) -> None:
+    read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()
 
 

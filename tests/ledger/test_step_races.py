@@ -11,7 +11,7 @@ from ledger.claims import Claimed
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.lineages import ask, states, take, there, times_made, work_off
-from tests.ledger.races import race
+from tests.ledger.races import race, world_for_a_race
 from tests.ledger.step_meetings import (
     FAIL,
     LINEAGE,
@@ -39,7 +39,7 @@ def test_each_partition_is_made_once_whoever_else_is_about(
     embedded_url: str, arrange: Arrange, swapped: bool
 ) -> None:
     for stop_before in range(STATEMENTS_MAX):
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             acts = arrange(world)
             first, second = reversed(acts) if swapped else acts
             stopped, one, two = race(embedded_url, lambda world=world: world.now, first, second, stop_before)
@@ -104,7 +104,7 @@ def test_who_acknowledges_and_who_takes_over_never_both_hold_a_partition(
     """The lease has ended: either the acknowledgement was in time and the next claim has less to make, or it is
     refused and the next claim has all."""
     for stop_before in range(STATEMENTS_MAX):
-        with World(embedded_url) as world:
+        with world_for_a_race(embedded_url) as world:
             _, claimed = running(world)
             number = world.catalogue["g"].partitioning.calendar.read(SPAN[1])
             world.now = world.now.replace(second=int(LEASE_S) + 1)
@@ -132,7 +132,7 @@ def test_a_cancelled_step_is_never_waited_for(embedded_url: str) -> None:
     """Told apart from the meetings above by what is left: the second submission gets what it asked for."""
     for swapped in (False, True):
         for stop_before in range(STATEMENTS_MAX):
-            with World(embedded_url) as world:
+            with world_for_a_race(embedded_url) as world:
                 world.define(LINEAGE)
                 id_ = ask(world, "j", "2024-04-01", "2024-04-02")
                 acts = [plan(world, "j", "2024-04-02", "2024-04-03"), cancel(world, id_)]

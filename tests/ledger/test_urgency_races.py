@@ -11,7 +11,7 @@ from broker.messages import Execute, Executed, Submit, Turn
 from jobs.outcome import Ending, Outcome
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
-from tests.ledger.races import race
+from tests.ledger.races import race, world_for_a_race
 from tests.world import World, taken_in
 
 #: No handler here has more statements than this.
@@ -38,7 +38,7 @@ def plan(world: World, app: str, **words: object) -> Act:
 def meet(url: str, arrange: Callable[[World], tuple[Act, Act]], check: Callable[..., None]) -> None:
     """Stop the first of the two before each of its statements in turn, and let the second run into it."""
     for stop_before in range(STATEMENTS_MAX):
-        with World(url) as world:
+        with world_for_a_race(url) as world:
             first, second = arrange(world)
             stopped, one, two = race(url, lambda world=world: world.now, first, second, stop_before)
             assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"

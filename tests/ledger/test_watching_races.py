@@ -15,7 +15,8 @@ from ledger.claims import Claimed
 from ledger.connection import Ledger
 from ledger.watching import Seen, Watched
 from tests.ledger import races
-from tests.world import LEASE_S, World, taken_in
+from tests.ledger.races import world_for_a_race
+from tests.world import LEASE_S, taken_in
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
@@ -39,7 +40,7 @@ class Meeting:
     """``far`` is claimed; once it is ``left`` its work goes on. ``after`` needs it and is not planned."""
 
     def __init__(self, url: str, *, left: bool) -> None:
-        self.world = World(url)
+        self.world = world_for_a_race(url)
         far = {
             "job_id": "{x}",
             "job_type": "tests.ledger.test_watching_races:Grid",

@@ -5,15 +5,11 @@ import os
 
 from jobs import app
 from jobs.job import Job
+from tests.appending import append
 
 
 def _note(word: str, job: Job, partition: str) -> None:
-    line = f"{word} {job.app} {partition} {job.claim} {os.getpid()}\n"
-    effects = os.open(os.environ["EFFECTS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
-        os.write(effects, line.encode())
-    finally:
-        os.close(effects)
+    append(os.environ["EFFECTS"], f"{word} {job.app} {partition} {job.claim} {os.getpid()}")
 
 
 def _make(job: Job) -> None:

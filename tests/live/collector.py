@@ -3,11 +3,12 @@
 import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.live.receiver import Post, receiving
 
 
 class Seen(NamedTuple):
@@ -29,8 +30,12 @@ class Collector:
         self.bodies: list[bytes] = []
         self.url = ""
 
-    def take(self, body: bytes, encoding: str | None) -> None:
-        self.bodies.append(gzip.decompress(body) if encoding == "gzip" else body)
+    def take(self, post: Post) -> HTTPStatus:
+        if post.path != "/v1/traces":
+            return HTTPStatus.NOT_FOUND
+        packed = post.headers.get("content-encoding") == "gzip"
+        self.bodies.append(gzip.decompress(post.body) if packed else post.body)
+        return HTTPStatus.OK
 
     def spans(self) -> list[Seen]:
         """Those with one name are one span: a hint may come twice."""
@@ -44,29 +49,8 @@ class Collector:
 @contextmanager
 def collecting() -> Iterator[Collector]:
     made = Collector()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert self.path == "/v1/traces"
-            body = self.rfile.read(int(self.headers["content-length"]))
-            made.take(body, self.headers.get("content-encoding"))
-            self.send_response(200)
-            self.send_header("Content-Type", "application/x-protobuf")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """It says nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield made
-        finally:
-            server.shutdown()
-            thread.join()
+    with receiving(made.take) as made.url:
+        yield made
 
 
 def _read(body: bytes) -> Iterator[Seen]:

@@ -8,8 +8,8 @@ import pytest
 from ledger import migrate
 from ledger.connection import Ledger
 from ledger.embedded import start
+from ledger.emptying import empty
 from tests.servers import rabbitmq_url, redis_url
-from tests.world import empty
 
 
 @pytest.fixture(scope="session")

@@ -18,10 +18,20 @@ class Fleet:
     """``size`` workers that share definitions, a ledger and a broker. Their log goes to one file."""
 
     def __init__(
-        self, size: int, folder: Path, apps: str, environment: dict[str, str], *, threads: int
+        self,
+        size: int,
+        folder: Path,
+        apps: str,
+        environment: dict[str, str],
+        *,
+        threads: int,
+        queues: str = "",
+        root: Path,
     ) -> None:
         self.kills = 0
+        self._root = root
         self._threads = threads
+        self._queues = queues
         self._apps = apps
         self._log = folder / "workers.log"
         self._environment = os.environ | {"EFFECTS": str(folder / "effects")} | environment
@@ -63,6 +73,11 @@ class Fleet:
         for worker in self._workers:
             self._end(worker, signal.SIGKILL)
 
+    def resident_bytes(self) -> int:
+        """Of all of them."""
+        pages = [int(Path(f"/proc/{worker.pid}/statm").read_text().split()[1]) for worker in self._workers]
+        return sum(pages) * os.sysconf("SC_PAGE_SIZE")
+
     def log(self) -> str:
         return self._log.read_text() if self._log.exists() else ""
 
@@ -83,8 +98,9 @@ class Fleet:
                     str(self._threads),
                     "--apps",
                     self._apps,
+                    *(["--queues", self._queues] if self._queues else []),
                 ],
-                cwd=ROOT,
+                cwd=self._root,
                 env=self._environment,
                 stdout=log,
                 stderr=log,
@@ -106,9 +122,12 @@ def fleet(
     broker: str,
     apps: str = str(PIPELINE),
     threads: int = 4,
+    queues: str = "",
+    root: Path = ROOT,
     **words: str,
 ) -> Iterator[Fleet]:
-    """A fleet with short leases, so that what a killed worker held is taken over soon."""
+    """A fleet with short leases, so that what a killed worker held is taken over soon. Without ``queues`` it serves
+    all of them. Its code is what lies under ``root``."""
     environment = {
         "SLUICE_LEDGER_URL": ledger,
         "SLUICE_BROKER_URL": broker,
@@ -116,7 +135,7 @@ def fleet(
         "SLUICE_TICK": "200ms",
         **words,
     }
-    made = Fleet(size, folder, apps, environment, threads=threads)
+    made = Fleet(size, folder, apps, environment, threads=threads, queues=queues, root=root)
     try:
         yield made
     finally:

@@ -5,15 +5,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.appending import append
+
 
 def note(app: str, work_ids: Sequence[int]) -> None:
     """The app, its first and its last work ID, and the process."""
-    line = f"{app} {work_ids[0]} {work_ids[-1]} {os.getpid()}\n"
-    effects = os.open(os.environ["EFFECTS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
-        os.write(effects, line.encode())
-    finally:
-        os.close(effects)
+    append(os.environ["EFFECTS"], f"{app} {work_ids[0]} {work_ids[-1]} {os.getpid()}")
 
 
 def hold(name: object) -> None:

@@ -10,10 +10,13 @@ from jobs.states import State
 from ledger.connection import Ledger
 from tests.live.fleet import ROOT, fleet, wait_until
 
+KEY = "node:" + "k" * 32
+
 
 @pytest.mark.timeout(480)
+@pytest.mark.parametrize("key", [None, KEY], ids=["unsigned", "signed"])
 def test_a_node_program_submits_and_the_job_is_run(
-    ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
+    ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path, key: str | None
 ) -> None:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
@@ -22,9 +25,11 @@ def test_a_node_program_submits_and_the_job_is_run(
     program.parent.mkdir()
     shutil.copy(ROOT / "docs" / "submit.mjs", program)
     _install(npm, program.parent)
-    with fleet(1, folder, ledger=live_ledger_url, broker=rabbitmq) as workers:
+    words = {"SLUICE_MESSAGE_KEYS": key} if key else {}
+    with fleet(1, folder, ledger=live_ledger_url, broker=rabbitmq, **words) as workers:
         wait_until(lambda: "ready for action" in workers.log(), within_s=60, explain=workers.log)
         environment = {"AMQP_URL": rabbitmq, "PATH": str(Path(node).parent)}
+        environment |= {"MESSAGE_KEY": key} if key else {}
         subprocess.run([node, str(program), "third", "7"], check=True, timeout=30, env=environment)
         wait_until(lambda: _succeeded(ledger) == 3, within_s=60, explain=workers.log)
 

@@ -7,9 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http import HTTPStatus
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from jobs.submission import Submission, SubmissionState
 from ledger.connection import Ledger
 from tests.live import openlineage
 from tests.live.fleet import ROOT, wait_until
+from tests.live.receiver import Post, receiving
 
 APPS = str(Path(__file__).parent / "steps.py")
 TOKEN = "a key of that server"
@@ -34,6 +34,10 @@ class Marquez:
         self.heard: list[tuple[str, str | None, dict[str, Any]]] = []
         self.url = ""
 
+    def take(self, post: Post) -> HTTPStatus:
+        self.heard.append((post.path, post.headers.get("authorization"), json.loads(post.body)))
+        return HTTPStatus.CREATED
+
     def events(self, app: str) -> list[dict[str, Any]]:
         """In the order of what they tell: of two processes any may be heard first."""
         found = [event for _, _, event in self.heard if event["job"]["name"] == app]
@@ -43,27 +47,8 @@ class Marquez:
 @pytest.fixture
 def marquez() -> Iterator[Marquez]:
     made = Marquez()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            made.heard.append((self.path, self.headers.get("authorization"), json.loads(body)))
-            self.send_response(201)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """It says nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield made
-        finally:
-            server.shutdown()
-            thread.join()
+    with receiving(made.take) as made.url:
+        yield made
 
 
 class Crew:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from jobs import app
 from jobs.job import Job
+from tests.appending import append
 
 DAYS = 6
 FIRST_DAY = date(2024, 1, 1)
@@ -65,11 +66,7 @@ def _stumbles(job: Job) -> bool:
 
 
 def _note(job: Job) -> None:
-    lines = os.open(os.environ["EFFECTS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
-        os.write(lines, f"{job.app} {job.key}\n".encode())
-    finally:
-        os.close(lines)
+    append(os.environ["EFFECTS"], f"{job.app} {job.key}")
 
 
 def _made(name: str, key: str) -> Path:

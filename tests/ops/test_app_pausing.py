@@ -1,5 +1,9 @@
 """``sluice apps pause`` and ``apps resume``, and how what they hold back is told."""
 
+import pytest
+
+from jobs.outcome import Ending
+from ops.cli.main import main
 from tests.ops.site import Site
 
 
@@ -33,3 +37,34 @@ def test_why_says_so_of_one_in_line_for_a_pool(site: Site) -> None:
     site.world.submit("a")
     site.says("apps", "pause", "a")
     assert site.why("a")["because"].startswith("a/1 may run, but its app a is paused by ")
+
+
+def test_why_says_what_a_breaker_has_opened_for_and_when_a_job_is_tried(site: Site) -> None:
+    site.define({"a": {"job_id": "{x}", "bash_cmd": "true", "breaker": {"fails": 1, "pause": 30}}})
+    site.world.submit("a", "1")
+    site.world.submit("a", "2")
+    site.world.finish("a/1", Ending.ERROR)
+    site.world.tick()
+    said = site.why("a/2")
+    assert said["because"] == (
+        "a/2 is ready to run, but its app a is paused by its breaker:"
+        " a round has failed, the last with: it broke"
+    )
+    assert said["waits_for"][0]["what"].startswith("a job of a to be tried, which is due 2")
+    assert said["remedies"][-1]["command"] == "sluice apps resume a"
+    site.world.tick(after_s=31)
+    assert "is on trial" in site.why("a/2")["waits_for"][0]["what"]
+    assert site.says("apps", "resume", "a") == {"resumed": ["a"]}
+    assert site.world.claim("a/2") is not None
+
+
+def test_apps_show_tells_when_a_breaker_opens(site: Site) -> None:
+    site.define({"a": {"job_id": "{x}", "bash_cmd": "true", "breaker": {"fails": 20}}})
+    assert site.says("apps", "show", "a")["breaker"] == {"fails": 20, "pause_s": 30.0, "pause_s_max": 600.0}
+
+
+def test_apps_show_tells_the_retry_budget(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    site.define({"a": {"job_id": "{x}", "bash_cmd": "true", "retry_budget": {"retries": 5, "per": "1m"}}})
+    assert site.says("apps", "show", "a")["retry_budget"] == {"retries": 5, "per_s": 60.0}
+    assert main(["apps", "show", "a"]) == 0
+    assert "5 at once, and as many more in each 1 min" in capfd.readouterr().out

@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
+from threading import Event
 
 import pytest
 
-from jobs.errors import BadRequest
-from ledger.connection import Ledger
+from jobs.errors import BadRequest, BadSetting
+from ledger.connection import Ledger, Tx
 from ops.autoscale.crew import Crew
 from ops.autoscale.deciding import Bounds, Terms
 from ops.autoscale.guard import Guard, watch
@@ -25,6 +27,19 @@ from tests.world import World, catalogue_of
 APP = {"job_id": "{x}", "bash_cmd": "true"}
 #: Goes when it is told to, once it has said that it hears.
 HEARS = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(0)); time.sleep(600)"
+#: Writes a line into a file of its own as soon as it hears, and one whenever it is told to go. It takes a second then.
+TAKES_ITS_TIME = """
+import os, pathlib, signal, sys, threading
+told, log = threading.Event(), open(pathlib.Path(sys.argv[1]) / str(os.getpid()), "w", buffering=1)
+def hear(*_):
+    log.write("told to go\\n")
+    told.set()
+signal.signal(signal.SIGTERM, hear)
+log.write("hears\\n")
+told.wait()
+threading.Event().wait(1.0)
+log.write("goes\\n")
+"""
 
 
 def test_queues_are_read_with_their_bounds() -> None:
@@ -99,6 +114,14 @@ def test_those_that_have_gone_are_told_of_once(crew: Crew) -> None:
     assert (crew.working, crew.leaving) == (0, 0)
 
 
+def test_who_has_ended_just_before_he_is_told_to_go_is_told_of_all_the_same(crew: Crew) -> None:
+    (pid,) = crew.start(1)
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert crew.send_away(1, {}) == [pid]
+    assert [each.pid for each in crew.look()] == [pid]
+
+
 def test_who_is_left_behind_is_told_once_to_go_and_nobody_else_is(crew: Crew) -> None:
     left, gone = crew.start(2)
     # It leads no group, so it has come to that number since.
@@ -136,6 +159,98 @@ def test_while_the_ledger_does_not_answer_all_stay_and_are_replaced(
     keeper = Keeper(world.ledger, [post], said.append)
     keeper.step()
     assert (crew.working, crew.leaving) == (0, 3)
+
+
+class Unforeseen(Exception):
+    """Raised in the middle of a step."""
+
+
+def test_whatever_ends_it_each_is_told_once_and_waited_for(world: World, tmp_path: Path) -> None:
+    def say(text: str) -> None:
+        if "started" in text:
+            _until(lambda: [each.read_text() for each in tmp_path.iterdir()] == ["hears\n"] * 2)
+            raise Unforeseen
+
+    with Guard() as guard:
+        crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
+        with pytest.raises(Unforeseen):
+            Keeper(world.ledger, [_post(crew, least=2)], say).keep(Event(), 0.01)
+        assert (crew.working, crew.leaving) == (0, 0)
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["hears\ntold to go\ngoes\n"] * 2
+
+
+def test_whoever_was_told_to_go_is_not_told_again_where_all_ends(tmp_path: Path) -> None:
+    with Guard() as guard:
+        crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
+        (pid,) = crew.start(1)
+        log = tmp_path / str(pid)
+        _until(lambda: log.exists() and log.read_text() == "hears\n")
+        crew.send_away(1, {})
+        _until(lambda: "told" in log.read_text())
+    _gone(crew, 1)
+    assert log.read_text() == "hears\ntold to go\ngoes\n"
+
+
+def test_told_twice_while_it_looks_it_kills_them(world: World, tmp_path: Path) -> None:
+    def say(text: str) -> None:
+        if "started" in text:
+            raise KeyboardInterrupt
+
+    with Guard() as guard:
+        crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
+        with pytest.raises(KeyboardInterrupt):
+            Keeper(world.ledger, [_post(crew, least=2)], say).keep(Event(), 0.01)
+        assert (crew.working, crew.leaving) == (0, 0)
+    assert [log for log in tmp_path.iterdir() if "told" in log.read_text()] == []
+
+
+def test_who_cannot_be_started_is_told_of_once_and_tried_again(world: World, tmp_path: Path) -> None:
+    program, said = tmp_path / "worker", list[str]()
+    with Guard() as guard:
+        crew = Crew([str(program)], os.environ, guard)
+        keeper = Keeper(world.ledger, [_post(crew, least=2)], said.append)
+        for _ in range(3):
+            keeper.step()
+        assert (crew.working, len(said)) == (0, 1)
+        assert "each look tries again" in said[0]
+        assert str(program) in said[0]
+        program.write_text(f"#!{sys.executable}\n{HEARS}\n")
+        program.chmod(0o755)
+        keeper.step()
+        assert (crew.working, len(said)) == (2, 2)
+        crew.kill()
+
+
+def test_a_look_that_is_refused_is_told_of_once_and_sends_nobody_away(crew: Crew, world: World) -> None:
+    refused, said = Event(), list[str]()
+
+    def refuse(_: Tx, __: object) -> None:
+        if refused.is_set():
+            raise BadSetting("The ledger does not let this role do it.")
+
+    keeper = Keeper(world.ledger.beside(refuse), [_post(crew, least=1)], said.append)
+    keeper.step()
+    refused.set()
+    for _ in range(3):
+        keeper.step()
+    refused.clear()
+    keeper.step()
+    assert (crew.working, crew.leaving) == (1, 0)
+    _, refusal, answer = said
+    assert (refusal.count("Everybody stays"), refusal.count("does not let this role")) == (1, 1)
+    assert answer == "The ledger answers again."
+
+
+def _post(crew: Crew, *, least: int) -> Post:
+    watch = Watch(("a",), Bounds(least, 4))
+    return Post(watch, Terms(bounds=watch.bounds, capacity=2, cool_down_s=0.0), crew)
+
+
+def _until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def _submission(world: World) -> str:

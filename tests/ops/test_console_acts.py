@@ -189,8 +189,12 @@ def test_a_schedule_is_paused_resumed_and_fired(caller: Caller, notes: Notes) ->
     assert done(caller, "/api/schedules/nightly/pause") == {"paused": ["nightly"]}
     assert notes.one() == ("schedules pause", {"schedules": ["nightly"]}, {"paused": ["nightly"]})
     assert [each["coming"] for each in caller.reads("/api/schedules")["schedules"]] == [[]]
+    assert done(caller, "/api/schedules/nightly/pause") == {"paused": []}
+    assert notes.new() == []
     assert done(caller, "/api/schedules/nightly/resume") == {"resumed": ["nightly"]}
     assert notes.one() == ("schedules resume", {"schedules": ["nightly"]}, {"resumed": ["nightly"]})
+    assert done(caller, "/api/schedules/nightly/resume") == {"resumed": []}
+    assert notes.new() == []
     due = {"due": "2026-11-20T02:00:00Z"}
     fired = done(caller, "/api/schedules/nightly/fire", due)
     assert fired == {

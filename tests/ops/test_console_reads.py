@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from jobs.ref import JobName
 from tests.ops.caller import Caller, console, names
+from tests.ops.lengthening import lengthen
 from tests.ops.orders import drained, waiting
 from tests.ops.typist import Typist
 from tests.ops.weeks import APPS as TABLES
@@ -35,7 +37,7 @@ def caller(stocked: Typist) -> Iterator[Caller]:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("/api/jobs/publish/2026-11-20", ["show", "publish", "2026-11-20"]),
+        ("/api/jobs/report/2026-11-20", ["show", "report", "2026-11-20"]),
         ("/api/jobs/order/41", ["show", "order", "41"]),
         ("/api/jobs/publish/2026-11-20/why", ["why", "publish", "2026-11-20"]),
         ("/api/jobs/mail/2026-11-20/why", ["why", "mail", "2026-11-20"]),
@@ -47,6 +49,46 @@ def test_a_call_answers_what_the_command_does(
     path: str, words: list[str], caller: Caller, stocked: Typist
 ) -> None:
     assert caller.reads(path) == stocked.asks(*words)
+
+
+def test_what_earlier_rounds_printed_is_told_by_its_length(caller: Caller, stocked: Typist) -> None:
+    found = caller.reads("/api/jobs/publish/2026-11-20")
+    whole = stocked.asks("show", "publish", "2026-11-20")
+    assert [(each["output"], each["output_bytes"]) for each in found["rounds"]] == [
+        (None, 7),
+        ("trying\n", 7),
+    ]
+    assert [(each["output"], each["output_bytes"]) for each in whole["rounds"]] == [("trying\n", 7)] * 2
+    for each in (*found["rounds"], *whole["rounds"]):
+        del each["output"], each["stderr"]
+    assert whole.pop("record")["0:output"] == "trying\n"
+    assert len(whole.pop("log")) > 2
+    assert found == whole
+
+
+def test_of_a_job_that_has_gone_through_much_the_last_is_told(caller: Caller, stocked: Typist) -> None:
+    stocked.asks("run", "nap", "0")
+    stocked.ledger.transact(lambda tx: lengthen(tx, JobName("nap", "0")))
+    told = caller.gets("/api/jobs/nap/0")
+    assert len(told.body) < 200_000
+    found = told.document
+    assert found["counts"] == {"rounds": 2001, "history": 8005, "submissions": 121}
+    rounds = found["rounds"]
+    assert [each["claim"] for each in rounds] == [*range(1952, 2002)]
+    assert {(each["output"], each["stderr"], each["output_bytes"]) for each in rounds[:-1]} == {
+        (None, None, 60_000)
+    }
+    assert (len(rounds[-1]["output"]), rounds[-1]["stderr"]) == (60_000, "2001")
+    assert (len(found["history"]), found["history"][-1]["round"]) == (200, 2000)
+    assert found["submissions"] == [f"again {n}" for n in range(21, 121)]
+    assert found.keys() & {"record", "log"} == set()
+    assert caller.gets("/api/jobs/nap/0/rounds/7/stderr").body == b"7"
+    assert len(caller.gets("/api/jobs/nap/0/rounds/7/output?download").body) == 60_000
+    assert caller.gets("/api/jobs/nap/0/rounds/07/output").status == 404
+    whole = stocked.asks("show", "nap", "0")
+    assert whole["counts"] == {word: len(whole[word]) for word in ("rounds", "history", "submissions")}
+    assert {len(each["output"]) for each in whole["rounds"][1:]} == {60_000}
+    assert len(whole["log"]) > 2001
 
 
 def test_an_app_is_told_with_how_many_jobs_it_has(caller: Caller, stocked: Typist) -> None:

@@ -1,12 +1,16 @@
 """Who may ask a console, and for what: by the tokens of two roles, by a session, and from where."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from threading import Thread
 
 import pytest
 
-from ops.console.gate import COOKIE, Gate, Role
+from ops.console.exchange import Request
+from ops.console.gate import Gate, Role
+from ops.console.session import COOKIE, LASTS
 from tests.ops.caller import Caller, console
-from tests.ops.typist import Typist
+from tests.ops.typist import Typist, ended
 
 OPERATE, VIEW = "a word that nobody guesses", "another that nobody does"
 
@@ -62,12 +66,54 @@ def test_a_session_stands_for_the_token(token: str, role: str, status: int, guar
     assert "Max-Age=0" in signed_out.headers["Set-Cookie"]
 
 
-def test_a_session_is_of_its_role_and_of_its_console(guarded: Caller, desk_of_module: Typist) -> None:
+def test_a_session_is_of_its_role_and_good_at_every_console_with_the_token(
+    guarded: Caller, desk_of_module: Typist
+) -> None:
     viewer, _ = signed_in(guarded, VIEW)
     forged = viewer.headers["Cookie"].replace("view.", "operate.")
     assert Caller(guarded.port, Cookie=forged).gets("/api/session").status == 401
     with console(desk_of_module, SLUICE_CONSOLE_TOKEN=OPERATE, SLUICE_CONSOLE_VIEW_TOKEN=VIEW) as other:
+        assert Caller(other.port, **viewer.headers).reads("/api/session")["role"] == "view"
+    with console(desk_of_module, SLUICE_CONSOLE_TOKEN=OPERATE, SLUICE_CONSOLE_VIEW_TOKEN="changed") as other:
         assert Caller(other.port, **viewer.headers).gets("/api/session").status == 401
+
+
+BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("after", "is_good"),
+    [
+        (timedelta(0), True),
+        (LASTS - timedelta(seconds=1), True),
+        (LASTS, False),
+        # Of two machines one may be ahead, though not by this much.
+        (timedelta(minutes=-4), True),
+        (timedelta(hours=-1), False),
+    ],
+)
+def test_a_session_lasts_so_long(after: timedelta, is_good: bool) -> None:
+    now = BEGAN
+    gate = Gate(OPERATE, VIEW, clock=lambda: now)
+    cookie = gate.session(Role.VIEW, Request(method="POST", path="/")).partition(";")[0]
+    now += after
+    who = gate.who(Request(method="GET", path="/", headers={"cookie": cookie}))
+    assert (who is not None and who.role is Role.VIEW) is is_good
+
+
+def test_a_session_that_is_made_up_waits_like_a_wrong_token() -> None:
+    """Else tokens could be tried out by what they would sign. One of ours that is over has not been guessed."""
+    now = BEGAN
+    gate, guessed = Gate(OPERATE, VIEW, clock=lambda: now), Gate("a guess", clock=lambda: now)
+    ask = Request(method="POST", path="/")
+    ours, theirs = (each.session(Role.OPERATE, ask).partition(";")[0] for each in (gate, guessed))
+    now += timedelta(days=1)
+
+    def waits_s(cookie: str) -> float:
+        return gate.stranger(Request(method="GET", path="/", headers={"cookie": cookie})).after_s
+
+    assert [waits_s(cookie) for cookie in ("", f"{COOKIE}=", ours)] == [0, 0, 0]
+    assert waits_s(theirs) > 0
 
 
 @pytest.mark.parametrize(
@@ -79,11 +125,24 @@ def test_a_session_is_of_its_role_and_of_its_console(guarded: Caller, desk_of_mo
         f"{COOKIE}=view",
         f"{COOKIE}=view.",
         f"{COOKIE}=operate.00",
+        f"{COOKIE}=operate.1795140000.00",
+        f"{COOKIE}=operate..",
+        f"{COOKIE}=\u00fc.\u00fc.\u00fc",
         f'{COOKIE}="',
     ],
 )
 def test_what_is_no_session_is_none(cookie: str, guarded: Caller) -> None:
     assert Caller(guarded.port, Cookie=cookie).gets("/api/session").status == 401
+
+
+@pytest.mark.parametrize(
+    "around",
+    ['foo={"a":1}; %s', "flag; %s", "theme=a b; %s", "=; %s", ";;%s", f"{COOKIE}=older; %s", "%s; [bad]=\\"],
+)
+def test_cookies_of_others_do_no_harm(around: str, guarded: Caller) -> None:
+    session, _ = signed_in(guarded, VIEW)
+    sent = around % session.headers["Cookie"]
+    assert Caller(guarded.port, Cookie=sent).reads("/api/session")["role"] == "view"
 
 
 def test_a_wrong_token_is_told_so(guarded: Caller) -> None:
@@ -103,6 +162,8 @@ def test_a_page_of_another_origin_is_turned_away_with_a_session_too(guarded: Cal
     told = session.posts("/api/submissions/none/cancel", Origin="https://elsewhere.example.org")
     assert told.status == 403
     assert guarded.posts("/api/session", {"token": OPERATE}, Origin="null").status == 403
+    assert guarded.gets("/api/session", Origin="http://[").status == 403
+    assert session.gets("/api/session", Origin="http://[", Host="[").status == 403
 
 
 def test_every_answer_says_what_a_page_may_do_with_it(guarded: Caller) -> None:
@@ -134,6 +195,27 @@ def test_a_proxy_on_this_machine_says_for_whom_it_asks(guarded: Caller) -> None:
     assert told["who"] == "operate from 192.0.2.7 by way of 127.0.0.1"
     told = operator.gets("/api/session", X_Forwarded_For="<script>").document
     assert told["who"] == "operate from 127.0.0.1"
+
+
+def test_wrong_tokens_are_told_to_the_log_and_keep_nobody_waiting(desk_of_module: Typist) -> None:
+    with desk_of_module.starts("console", "--listen", "127.0.0.1:0", SLUICE_CONSOLE_TOKEN=OPERATE) as process:
+        assert process.stdout
+        caller = Caller(int(process.stdout.readline().rpartition(":")[2].partition(".")[0]))
+        wrong = [
+            Thread(target=caller.posts, args=("/api/session", {"token": f"a guess {n}"})) for n in range(40)
+        ]
+        for each in wrong:
+            each.start()
+        assert of(caller, OPERATE).gets("/api/session").status == 200
+        assert caller.posts("/api/session", {"token": OPERATE}).status == 200
+        assert any(each.is_alive() for each in wrong)
+        for each in wrong:
+            each.join()
+        process.terminate()
+        said = ended(process)
+    assert said.code == 0
+    assert said.err.count("a token was refused, from 127.0.0.1") == 1
+    assert "guess" not in said.err
 
 
 def test_one_word_for_both_roles_has_the_greater() -> None:

@@ -2,16 +2,17 @@
 
 import http.client
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
+from select import select
 from threading import Thread
 
 import pytest
 
 from jobs.errors import BadSetting
 from ops.console import server as server_module
-from ops.console.exchange import problem
+from ops.console.exchange import Answer, Request, problem
 from ops.console.gate import Gate
 from ops.console.server import BODY_BYTES_MAX, Place, Server, read_place
 from tests.ops.asker import console_of
@@ -20,7 +21,13 @@ from tests.world import World
 
 @contextmanager
 def _served(world: World) -> Iterator[Place]:
-    server = Server(Place("127.0.0.1", 0), console_of(world, Gate(None)).answer)
+    with _serving(console_of(world, Gate(None)).answer) as place:
+        yield place
+
+
+@contextmanager
+def _serving(answer: Callable[[Request], Answer]) -> Iterator[Place]:
+    server = Server(Place("127.0.0.1", 0), answer)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -112,10 +119,57 @@ def test_who_takes_too_long_to_ask_loses_his_place(world: World, monkeypatch: py
 def test_who_finds_no_place_is_told_to_come_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "PLACES", 1)
     with _served(world) as place, socket.create_connection(place, timeout=20) as first:
-        first.sendall(_post("/api/unknown"))
-        assert first.recv(12) == b"HTTP/1.1 404"
-        (second,) = _answers(place, b"")
+        first.sendall(_post("/api/unknown")[:1])
+        (second,) = _answers(place, _post("/api/unknown"))
         assert (second.status, second.getheader("Retry-After")) == (503, "1")
+        first.sendall(_post("/api/unknown")[1:])
+        assert first.recv(12) == b"HTTP/1.1 404"
+        assert _answers(place, _post("/api/unknown"))[0].status == 404
+
+
+def test_a_connection_without_a_request_takes_nobodys_place(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "PLACES", 1)
+    with _served(world) as place, ExitStack() as opened:
+        silent = [opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(4)]
+        for each in silent[:2]:
+            each.sendall(_post("/api/unknown"))
+            response = http.client.HTTPResponse(each)
+            response.begin()
+            response.read()
+            assert response.status == 404
+        assert _answers(place, _post("/api/unknown"), _post("/api/unknown"))[1].status == 404
+
+
+def test_who_finds_no_room_to_be_connected_is_told_to_come_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "CONNECTIONS", 1)
+    with _served(world) as place:
+        with socket.create_connection(place, timeout=20) as first:
+            first.sendall(_post("/api/unknown"))
+            assert first.recv(12) == b"HTTP/1.1 404"
+            (second,) = _answers(place, b"")
+            assert (second.status, second.getheader("Retry-After")) == (503, "1")
+        while _answers(place, _post("/api/unknown"))[0].status == 503:
+            continue
+
+
+def test_an_answer_that_is_held_back_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "PLACES", 1)
+
+    def answer(request: Request) -> Answer:
+        return Answer(document=request.path, after_s=3600.0 if request.path == "/late" else 0.0)
+
+    with ExitStack() as opened:
+        with _serving(answer) as place:
+            late = opened.enter_context(socket.create_connection(place, timeout=20))
+            late.sendall(_post("/late"))
+            # Its place is free again, so it has been asked, and is held back, by now.
+            assert _answers(place, _post("/soon"))[0].status == 200
+            assert select([late], [], [], 0) == ([], [], [])
+        assert late.recv(12) == b"HTTP/1.1 200", "it is held back no longer than there is a console"
 
 
 @pytest.mark.parametrize("text", ["8484", ":8484", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:70000"])

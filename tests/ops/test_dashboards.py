@@ -10,6 +10,7 @@ import promql_parser
 import pytest
 import yaml
 
+from broker.messages import CONTROL
 from jobs.states import State
 from ledger.reads.metrics import REPAIRS
 from ops.metrics.families import FAMILIES, Family, Kind
@@ -37,7 +38,11 @@ NAMES: dict[str, Family] = {
 #: What the plugin rabbitmq_prometheus tells.
 OF_RABBITMQ = {"rabbitmq_alarms_free_disk_space_watermark", "rabbitmq_alarms_memory_used_watermark"}
 #: What each label may be, where there is a list.
-VALUES = {"state": {*map(str, State), "alive", "lost", "busy", "idle"}, "kind": {*map(str, REPAIRS)}}
+VALUES = {
+    "state": {*map(str, State), "alive", "lost", "busy", "idle"},
+    "kind": {*map(str, REPAIRS)},
+    "app": {*CONTROL},
+}
 
 
 def of_board() -> list[str]:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +13,7 @@ import compose_spec
 import pytest
 import yaml
 
+from actors.settings import read_settings
 from broker.connect import connect
 from jobs.durations import parse_duration_s
 from tests.ops.deployed import settings, understood
@@ -19,9 +21,18 @@ from tests.ops.typist import ROOT
 from tests.private_servers import DEBIAN_RABBITMQ, PATH, rabbitmq
 from tests.servers import rabbitmq_url
 
-GIVEN = {"SLUICE_PASSWORD": "p4ssword", "SLUICE_APPS": "pipelines.json"}
+GIVEN = {
+    "SLUICE_PASSWORD": "p4ssword",
+    "SLUICE_CONSOLE_TOKEN": "t0ken",
+    "SLUICE_APPS": "pipelines.json",
+}
 #: What is asked of ``docker compose``, not of Sluice.
 OTHERS = {"SLUICE_PASSWORD", "SLUICE_STOP"}
+#: What is asked of OpenTelemetry.
+OF_TRACES = {
+    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"),
+    *("OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"),
+}
 RABBITMQ = ROOT / "ops" / "deploy" / "rabbitmq"
 _VARIABLE = re.compile(r"\$\{([A-Z_]+)(?:(:-|:\?)((?:[^{}]|\$\{[^{}]*\})*))?\}")
 
@@ -75,12 +86,44 @@ def test_what_has_to_be_chosen_is_asked_for(missing: str) -> None:
 def test_what_it_starts_is_understood_and_what_it_sets_has_a_meaning(services: dict[str, Any]) -> None:
     for name in ("migrate", "control", "worker", "console"):
         understood(services[name]["command"])
-        assert services[name]["environment"].keys() <= settings(), name
+        assert services[name]["environment"].keys() - OF_TRACES <= settings(), name
         check = services[name].get("healthcheck", {}).get("test")
         if check and check[1:4] == ["python", "-m", "actors.checkup"]:
             understood(check[1:])
             assert check[4:] == services[name]["command"][3:], name
     assert set(re.findall(r"\bSLUICE_[A-Z_]+", _text())) - OTHERS <= settings()
+
+
+def test_the_token_of_the_console_is_its_own_and_nobody_elses(services: dict[str, Any]) -> None:
+    token = GIVEN["SLUICE_CONSOLE_TOKEN"]
+    assert services["console"]["environment"]["SLUICE_CONSOLE_TOKEN"] == token
+    assert token not in json.dumps({name: each for name, each in services.items() if name != "console"})
+
+
+def test_what_may_be_chosen_is_handed_on_and_is_nothing_where_it_is_not(
+    services: dict[str, Any], tmp_path: Path
+) -> None:
+    """A name alone is set in the container where it is set outside. There it may be set to nothing, too."""
+    for name in ("control", "worker", "console"):
+        handed_on = {word for word, value in services[name]["environment"].items() if value is None}
+        assert handed_on >= OF_TRACES | {
+            *("SLUICE_TRACE", "SLUICE_BLOBS_URL", "SLUICE_MESSAGE_KEYS", "SLUICE_SANDBOX"),
+            *(
+                "SLUICE_LINEAGE_URL",
+                "SLUICE_LINEAGE_TOKEN",
+                "SLUICE_LINEAGE_NAMESPACE",
+                "SLUICE_LINEAGE_TABLES",
+            ),
+        }
+        assert ("SLUICE_CONSOLE_VIEW_TOKEN" in handed_on) == (name == "console")
+        empty = dict.fromkeys(handed_on, "")
+        assert read_settings(empty, folder=tmp_path) == read_settings({}, folder=tmp_path)
+
+
+def test_what_is_told_to_set_is_all_that_has_to_be() -> None:
+    """Whoever types what the file and the page say has given all that is asked for."""
+    for text in (_text().partition("\nx-sluice")[0], (ROOT / "docs" / "deploy.md").read_text()):
+        assert set(re.findall(r"\b(SLUICE_[A-Z_]+)=(?:\$\(openssl|pipelines)", text)) == {*GIVEN}
 
 
 def test_every_part_that_stays_says_how_it_is(services: dict[str, Any]) -> None:

@@ -18,12 +18,14 @@ from tests.ops.conftest import desk_in
 from tests.ops.orders import ORDERS, approved
 from tests.ops.typist import ROOT, Typist
 
-#: They go on until they are told to stop, or until others do; take minutes; or are about a server that is not here.
+#: They go on until they are told to stop, or until others do; take minutes; are about a server that is not here; or are
+#: refused while anybody works.
 NOT_HERE = {
     "up": {1, 2, 3},
     "console": {1, 2},
     "bench": {1, 2},
     "db upgrade": {2},
+    "db restored": {1, 2},
     "db announce": {1, 2},
     "autoscale": {1, 2},
 }

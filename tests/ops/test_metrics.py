@@ -12,10 +12,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from actors.executor import record
 from actors.meter import Meter
+from broker.messages import CONTROL
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.states import State
-from ledger import workers
+from ledger import app_pauses, workers
 from ledger.happenings import What
 from ops.metrics import families
 from ops.metrics.exposition import Spread, text
@@ -81,7 +82,7 @@ def brings_it_late(world: World) -> None:
 def loses_a_hint(world: World) -> None:
     submits(world)
     world.lose_messages()
-    world.tick(after_s=60)
+    world.tick(after_s=11)  # longer than the groomer waits, shorter than the lease of whoever has room
 
 
 def is_late_with_a_schedule(world: World) -> None:
@@ -120,6 +121,18 @@ def asks_the_ledger(world: World) -> None:
     meter.read()
 
 
+def pauses(world: World) -> None:
+    submits(world)
+    world.ledger.transact(lambda tx: app_pauses.pause(tx, ["a"], by="me"))
+
+
+def keeps_failing(world: World) -> None:
+    world.apps("a", breaker={"fails": 1})
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    world.tick()
+
+
 def drops_lineage(world: World) -> None:
     meter = Meter(world.ledger, {What.LINEAGE_DROPPED: lambda: 3})
     meter.read()
@@ -143,6 +156,8 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.SCHEDULE_LATE: (is_late_with_a_schedule, (), 90),
     families.UNPLANNED: (plans_nothing, (), 90),
     families.LEADER: (is_led_no_more, (), 45),
+    families.APP_PAUSED: (pauses, ("a",), 1),
+    families.BREAKER_OPEN: (keeps_failing, ("a",), 1),
     families.LINEAGE_DROPPED: (drops_lineage, (), 3),
 }
 #: These are asked of a broker, below.
@@ -166,6 +181,14 @@ def test_a_lost_run_is_counted_as_a_loss_and_as_a_repair(world: World) -> None:
     assert now(world, families.LEASE_LOSSES) == 1
     assert now(world, families.REPAIRS, "take_lost") == 1
     assert now(world, families.WORKERS, "lost") >= 1
+
+
+def test_queues_that_are_no_apps_have_workers_too(world: World) -> None:
+    before = {queue: now(world, families.QUEUE_WORKERS, queue) for queue in CONTROL}
+    world.hire()
+    assert {queue: now(world, families.QUEUE_WORKERS, queue) - before[queue] for queue in CONTROL} == (
+        dict.fromkeys(CONTROL, 1)
+    )
 
 
 def test_what_a_process_counts_is_added_once(world: World) -> None:

@@ -129,6 +129,13 @@ def _a_worker_is_gone(world: World) -> None:
     world.now += timedelta(seconds=2 * LEASE_S)
 
 
+def _a_breaker_opens(world: World) -> None:
+    world.apps("a", breaker={"fails": 1})
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    world.tick()
+
+
 @pytest.mark.parametrize(
     ("happens", "name", "severity", "says"),
     [
@@ -144,6 +151,7 @@ def _a_worker_is_gone(world: World) -> None:
         (_nobody_has_planned, "submission-not-planned", Severity.WARN, "not been planned for 2 min 0 s"),
         (_a_schedule_is_late, "schedule-late", Severity.WARN, "nightly"),
         (_a_worker_is_gone, "workers-lost", Severity.WARN, "1 workers were lost"),
+        (_a_breaker_opens, "breaker-open", Severity.WARN, "a is open: a round has failed"),
     ],
 )
 def test_what_somebody_ought_to_see_to(

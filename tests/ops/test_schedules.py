@@ -223,7 +223,8 @@ class TestPauseAndResume:
     def test_there_and_back(self, desk: Desk) -> None:
         desk.timed.edit(night=DST, noon=YEARLY)
         assert desk.asks("schedules", "pause", "night", "noon", "night") == {"paused": ["night", "noon"]}
-        assert desk.reads("schedules", "pause", "night") == ["night is paused."]
+        assert desk.reads("schedules", "pause", "night") == ["night was paused before."]
+        assert desk.asks("schedules", "pause", "night") == {"paused": []}
         assert desk.asks("schedules", "resume", "night") == {"resumed": ["night"]}
         assert desk.reads("schedules", "resume", "night") == ["None was paused."]
         assert desk.reads("schedules", "resume", "noon") == ["noon goes on."]

@@ -1,4 +1,5 @@
-"""Run seeds: ``python -m tests.simulation --seeds 1000``, or replay one: ``--seed 4711``."""
+"""Run seeds: ``python -m tests.simulation --seeds 1000``, or replay one: ``--seed 4711``. ``--shrink`` finds the fewest
+faults with which the seeds that fail still do."""
 
 import argparse
 import logging
@@ -11,6 +12,7 @@ from pathlib import Path
 from ledger import migrate
 from ledger.embedded import start
 from tests.simulation.run import THEMES, Violation, simulate
+from tests.simulation.shrinking import shrunk
 
 
 def main() -> int:
@@ -24,7 +26,8 @@ def main() -> int:
     began = time.monotonic()
     with ProcessPoolExecutor(processes) as pool:
         shares = [
-            pool.submit(run_seeds, seeds[place::processes], options.theme) for place in range(processes)
+            pool.submit(run_seeds, seeds[place::processes], options.theme, shrink=options.shrink)
+            for place in range(processes)
         ]
         results = [share.result() for share in shares]
     steps = sum(result[0] for result in results)
@@ -38,7 +41,7 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def run_seeds(seeds: list[int], theme: str = "anything") -> tuple[int, list[str]]:
+def run_seeds(seeds: list[int], theme: str = "anything", *, shrink: bool = False) -> tuple[int, list[str]]:
     """These seeds on a ledger of their own: how many steps they took, and what went wrong."""
     steps, failures = 0, []
     with tempfile.TemporaryDirectory() as home, start(Path(home), durable=False) as postgres:
@@ -47,8 +50,15 @@ def run_seeds(seeds: list[int], theme: str = "anything") -> tuple[int, list[str]
             try:
                 steps += simulate(postgres.url, seed, theme=theme)
             except Violation as violation:
-                failures.append(str(violation))
+                least = shrunk(postgres.url, seed, violation, theme=theme) if shrink else None
+                failures.append(str(violation) if least is None else _told(least, violation))
     return steps, failures
+
+
+def _told(least: Violation, violation: Violation) -> str:
+    """The violation that few faults lead to, and which they are."""
+    faults = "\n".join(f"    {line}" for line in least.words) or "    (nothing has to go wrong)"
+    return f"{least}\nof {len(violation.happened)} faults these are needed:\n{faults}"
 
 
 def _options() -> argparse.Namespace:
@@ -56,6 +66,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=100, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--seed", type=int, help="this one alone")
+    parser.add_argument("--shrink", action="store_true", help="of a seed that fails, find the fewest faults")
     parser.add_argument("--theme", default="anything", choices=[*THEMES], help="what the worlds are about")
     parser.add_argument("--processes", type=int, default=2, metavar="N")
     return parser.parse_args()

@@ -4,7 +4,6 @@ It knows nothing of journals but what it is shown. Stores there know the fencing
 been overtaken by a later claim can do nothing any more, though his process may think so.
 """
 
-import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,7 +19,8 @@ from jobs.states import RETRY, State
 from ledger import journal
 from ledger.claims import Claimed
 from ledger.connection import Ledger, Tx
-from tests.simulation.network import Agenda
+from ops.simulation.agenda import Agenda
+from ops.simulation.fate import Fate
 from tests.simulation.steps import EVENTS, Drawn
 
 _STANDS = f"SELECT state = '{State.RUNNING}' AND claim = %(claim)s FROM job WHERE id = %(job)s"
@@ -58,11 +58,10 @@ class Call(Struct, kw_only=True):
 class Air:
     """``wrong`` is what should not be: a step's own errors would be taken for its answer."""
 
-    def __init__(
-        self, rng: random.Random, agenda: Agenda, plain: Ledger, send: Callable[[Message], None]
-    ) -> None:
+    def __init__(self, fate: Fate, agenda: Agenda, plain: Ledger, send: Callable[[Message], None]) -> None:
         self.wrong: list[str] = []
-        self._rng = rng
+        self._fate = fate
+        self._rng = fate.rng("air")
         self._agenda = agenda
         self._plain = plain
         self._send = send
@@ -85,6 +84,8 @@ class Air:
         """A step is called, and leaves its traces."""
         step: Drawn = function.__self__  # type: ignore[attr-defined]  # A step's do or undo is a bound method.
         undoing = flight.undoing
+        # What it comes to is its own matter, whatever has happened to others.
+        self._rng = self._fate.rng(f"the call of {claimed.name} at {flight.step}, undoing {undoing}")
         call = Call(
             flight=FlightNo(claimed.id, claimed.flight),
             claim=claimed.claim,
@@ -110,6 +111,13 @@ class Air:
         if isinstance(call.comes_to, Exception) and self._rng.random() < 0.5:
             raise call.comes_to
         return call.comes_to
+
+    def rest_s(self, fate: Fate, claimed: Claimed) -> float:
+        rng = fate.rng(f"the time between two things that {claimed.name} does")
+        return rng.choice((0.01, 0.5, 3.0)) * rng.random() if rng.random() < 0.4 else 0.0
+
+    def takes_s(self, claimed: Claimed) -> float:
+        return 0.0
 
     def hears(self, said: Resume) -> None:
         """This was said to a flight, and not refused."""
@@ -187,7 +195,7 @@ class Air:
         said = Resume(app=name.app, key=name.key, event=event, id=f"event {self._events}")
         for _ in range(self._rng.choice((1, 1, 2))):
             after_s = self._rng.choice((0.0, 0.5, 6.0, 30.0)) * self._rng.random()
-            self._agenda.after(after_s, lambda: self._send(said))
+            self._agenda.after(after_s, lambda: self._send(said), about=said.id)
 
     def _fails_at(self, flight: FlightNo) -> bool:
         calls = self._calls.get(flight, [])

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from broker.messages import Cancel, Message, Submit
+from tests.simulation.breakers import with_drawn_breakers
 from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
 from tests.simulation.partitions import (
     drawn_landing,
@@ -32,6 +33,11 @@ def drawn_apps(rng: random.Random) -> dict[str, Any]:
     """Two to six apps in an acyclic graph; some enumerate values of their own, some have several alternatives."""
     apps = _drawn_graph(rng, rng.randint(2, 6)) | drawn_chunk_apps(rng) | drawn_partition_apps(rng)
     return with_drawn_pools(rng, with_drawn_sagas(rng, apps) if rng.random() < 0.2 else apps)
+
+
+def drawn_breakers(rng: random.Random) -> dict[str, Any]:
+    """Apps of any kind, most of which stop for a while when they fail."""
+    return with_drawn_breakers(rng, drawn_apps(rng))
 
 
 def drawn_templates(rng: random.Random) -> dict[str, Any]:

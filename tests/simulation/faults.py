@@ -1,26 +1,8 @@
-"""What goes wrong, and how often. Chances are per occasion."""
+"""What may go wrong in a world that is drawn."""
 
 import random
 
-from msgspec import Struct
-
-
-class Faults(Struct, frozen=True, kw_only=True):
-    """All zero is a network as people imagine it."""
-
-    lose: float = 0.0
-    double: float = 0.0
-    delay_s_max: float = 0.0
-    crash_before_commit: float = 0.0
-    crash_after_commit: float = 0.0
-    repeat_commit: float = 0.0
-    crash_between: float = 0.0
-    kill_worker_every_s: float = 0.0
-    freeze_worker_every_s: float = 0.0
-    stop_worker_every_s: float = 0.0
-
-
-NONE = Faults()
+from jobs.simulated import Faults
 
 
 def drawn(rng: random.Random) -> Faults:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec import Struct
 
-from tests.simulation.faults import Faults
+from jobs.simulated import Faults
 from tests.simulation.run import simulate
 
 Break = Callable[[pytest.MonkeyPatch], None]

@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 from jobs.states import DISPATCHED, sql_list
+from ledger.app_pauses import HAS_TO_WAIT
 from ledger.connection import Tx
 from ledger.sql import NOW
 
@@ -14,7 +15,7 @@ SELECT pool FROM job WHERE pool IS NOT NULL AND state IN ({_DISPATCHED}) GROUP B
 """
 # Nothing happens at the same time as anything else, so no row is passed over and nobody waits for the groomer.
 _IN_VAIN = f"""
-SELECT id FROM job WHERE queued AND coalesce(end_before > {NOW}, true) AND pool_limit > (
+SELECT id FROM job WHERE queued AND coalesce(end_before > {NOW}, true) AND NOT {HAS_TO_WAIT} AND pool_limit > (
     SELECT count(*) FROM job other WHERE other.pool = job.pool AND other.state IN ({_DISPATCHED}))
 """
 

@@ -1,27 +1,34 @@
 """One seed, from its first event to rest."""
 
 import random
+from collections.abc import Collection, Sequence
 
 from jobs.catalogue import Catalogue
 from jobs.gate import MET
 from jobs.plan import Wish
 from jobs.ref import JobName
+from jobs.simulated import Faults
 from jobs.states import State, sql_list
 from jobs.submission import SubmissionState
 from ledger import planning
 from ledger.connection import Tx
 from ledger.reads.check import breaches
+from ledger.reads.stillness import open_submissions, unfinished
+from ops.simulation.fate import Fate, Fault
+from ops.simulation.telling import words_of
 from planner.keyspaces import keyspace_of
+from tests.simulation.breakers import begun_in_spite, open_breakers
 from tests.simulation.chunks import twice_at_once, unaccounted
 from tests.simulation.definitions import (
     drawn_apps,
+    drawn_breakers,
     drawn_chunks,
     drawn_partitions,
     drawn_sagas,
     drawn_templates,
     drawn_trips,
 )
-from tests.simulation.faults import Faults, drawn
+from tests.simulation.faults import drawn
 from tests.simulation.journals import misplaced, off_course
 from tests.simulation.neglect import neglected
 from tests.simulation.pauses import begun, held_back
@@ -29,29 +36,12 @@ from tests.simulation.pools import crowded, waiting_in_vain
 from tests.simulation.world import CALM_S, PATIENCE_S, RESUMED_S, STILL_S, World
 from tests.world import catalogue_of
 
-_OPEN_SUBMISSIONS = f"""
-SELECT count(*) FROM submission
-WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
-"""
 # A step that moved no job, planned and was told nothing and wrote no entry of a journal broke no rule of those that
 # take long.
 _MOVES = (
     "SELECT transition.last_value, event.last_value, (SELECT count(*) FROM step),"
     " (SELECT count(planned_at) FROM submission) FROM transition_id_seq transition, event_id_seq event"
 )
-# I5 and I4: what is wanted ends, and nothing that could run is left waiting. A pushed job may wait for ever
-# for a parent that nobody asked for, and so may those behind it.
-_UNFINISHED = f"""
-WITH RECURSIVE excused (id) AS (
-    SELECT id FROM job WHERE state = '{State.EXPECTED}'
-    UNION
-    SELECT need.child FROM excused JOIN need ON need.parent = excused.id JOIN job ON job.id = need.child
-    WHERE need.settled IS NULL AND job.state = '{State.WAITING}'
-)
-SELECT job.app || '/' || job.key || ' ' || job.state FROM job
-WHERE state IN ('{State.WAITING}', '{State.READY}', '{State.RUNNING}', '{State.EXECUTED}', '{State.SUSPENDED}')
-  AND NOT EXISTS (SELECT 1 FROM excused WHERE excused.id = job.id)
-"""
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
 # Who ended, well or badly, while a submission wanted its children too.
 _PUSHED = f"""
@@ -72,24 +62,44 @@ THEMES = {
     "partitions": drawn_partitions,
     "sagas": drawn_sagas,
     "trips": drawn_trips,
+    "breakers": drawn_breakers,
 }
 
 
 class Violation(AssertionError):
-    """An invariant does not hold. The message names the seed and the command that replays it."""
+    """An invariant does not hold. The message names the seed and the command that replays it; ``happened`` is what had
+    gone wrong by then, and ``words`` say it."""
+
+    def __init__(
+        self, what: str, *, happened: Sequence[tuple[float, Fault, str]] = (), words: Sequence[str] = ()
+    ) -> None:
+        super().__init__(what)
+        self.happened = tuple(fault for _, fault, _ in happened)
+        self.words = tuple(words)
 
 
-def simulate(url: str, seed: int, faults: Faults | None = None, theme: str = "anything") -> int:
-    """Run one seed on an empty ledger; how many steps it took. Violation where an invariant breaks."""
+def simulate(
+    url: str,
+    seed: int,
+    faults: Faults | None = None,
+    theme: str = "anything",
+    *,
+    plan: Collection[Fault] | None = None,
+) -> int:
+    """Run one seed on an empty ledger; how many steps it took. Violation where an invariant breaks. With a ``plan``,
+    of all that would go wrong only what it names does."""
     rng = random.Random(seed)
     apps = THEMES[theme](rng)
-    world = World(url, rng, apps, catalogue_of(apps), faults or drawn(rng))
+    fate = Fate(seed, faults or drawn(rng), plan)
+    world = World(url, rng, apps, catalogue_of(apps), fate)
     try:
         _run(world)
     except Exception as error:
         raise Violation(
             f"seed {seed}, step {world.steps}, {world.elapsed_s:.3f} s: {type(error).__name__}: {error}\n"
-            f"replay: python -m tests.simulation --seed {seed} --theme {theme}"
+            f"replay: python -m tests.simulation --seed {seed} --theme {theme}",
+            happened=fate.happened,
+            words=world.plain.transact(lambda tx: words_of(tx, fate.happened)),
         ) from error
     finally:
         world.close()
@@ -120,6 +130,7 @@ class _Watched:
         self._transition = 0
         self._moves: tuple[int, ...] = ()
         self._held: set[int] = set()
+        self._open: dict[str, tuple[int, int]] = {}
 
     def look(self, tx: Tx) -> list[str]:
         """What does not hold."""
@@ -133,6 +144,7 @@ class _Watched:
         wrong += neglected(tx) if self._world.elapsed_s > CALM_S else []
         wrong += [f"in line for a free slot: {job}" for job in waiting_in_vain(tx)]
         self._held = held_back(tx)
+        self._open = open_breakers(tx)
         return wrong
 
     def left(self, tx: Tx) -> list[str]:
@@ -152,6 +164,7 @@ class _Watched:
         began = self._held & begun(tx, since) if self._held else ()
         return [
             *(f"begun though only paused submissions want it: {job}" for job in began),
+            *begun_in_spite(tx, since, self._open),
             *map(str, breaches(tx)),
             *(f"at once: {pair}" for pair in twice_at_once(tx)),
             *(f"more than may be at once: {pool}" for pool in crowded(tx)),
@@ -162,11 +175,11 @@ class _Watched:
 
 
 def _at_rest(tx: Tx) -> bool:
-    return tx.column(_OPEN_SUBMISSIONS)[0] == 0 and not tx.column(_UNFINISHED)
+    return not open_submissions(tx) and not unfinished(tx)
 
 
 def _left(tx: Tx) -> list[str]:
-    return tx.column(_UNFINISHED) or ["a submission is open though no job is"]
+    return unfinished(tx) or ["a submission is open though no job is"]
 
 
 def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:

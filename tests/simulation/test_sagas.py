@@ -11,11 +11,11 @@ from jobs.sagas.course import Leg
 from jobs.sagas.entry import Direction, Failure, Mark
 from jobs.sagas.landing import Landing
 from jobs.sagas.pilot import Pilot
+from jobs.simulated import NO_FAULTS, Faults
 from jobs.states import State
 from ledger import compensating, events, grooming, journal, recording, submissions, suspending, undoing
 from planner import compensation
 from tests.simulation.__main__ import run_seeds
-from tests.simulation.faults import NONE, Faults
 from tests.simulation.mutants import Break, Mutant, code, sql
 from tests.simulation.run import Violation
 
@@ -63,17 +63,17 @@ LATE = Faults(freeze_worker_every_s=6.0, delay_s_max=0.5)
 DEADLY = Faults(crash_between=0.1, crash_before_commit=0.05, crash_after_commit=0.05, delay_s_max=0.5)
 
 
-def _of_sagas(apply: Break, first: int = 0, faults: Faults = NONE) -> Mutant:
+def _of_sagas(apply: Break, first: int = 0, faults: Faults = NO_FAULTS) -> Mutant:
     return Mutant(apply, first, "sagas", faults)
 
 
-def _of_trips(apply: Break, first: int = 0, faults: Faults = NONE) -> Mutant:
+def _of_trips(apply: Break, first: int = 0, faults: Faults = NO_FAULTS) -> Mutant:
     return Mutant(apply, first, "trips", faults)
 
 
 MUTANTS = {
     "whoever comes late writes the journal": _of_sagas(
-        sql(journal, "_WRITE", "AND job.claim = %(claim)s", ""), 1, LATE
+        sql(journal, "_WRITE", "AND job.claim = %(claim)s", ""), 84, LATE
     ),
     "an event that comes early is lost": _of_sagas(
         sql(
@@ -82,39 +82,38 @@ MUTANTS = {
             "ON CONFLICT",
             f"WHERE (SELECT state FROM job WHERE id = %(job)s) = '{State.SUSPENDED}' ON CONFLICT",
         ),
-        4,
     ),
     "nobody looks for events when a wait begins": _of_sagas(
-        code(recording, "resume_early", lambda tx, jobs: []), 4
+        code(recording, "resume_early", lambda tx, jobs: [])
     ),
     "one event ends two waits": _of_sagas(
         sql(journal, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false"),
-        35,
+        1,
     ),
     "nobody wakes who has waited for long enough": _of_sagas(
-        code(suspending, "resume_late", lambda tx, limit: None), 12
+        code(suspending, "resume_late", lambda tx, limit: None), 36
     ),
     "what has begun unseen is not undone": _of_sagas(
-        code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 12, DEADLY
+        code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 52, DEADLY
     ),
-    "the steps below an undo that failed are undone": _of_sagas(code(Pilot, "_failed", _forgiving), 8),
-    "an undo that failed is not tried again": _of_sagas(code(course, "_STAYS", frozenset({Mark.AGAIN})), 8),
+    "the steps below an undo that failed are undone": _of_sagas(code(Pilot, "_failed", _forgiving)),
+    "an undo that failed is not tried again": _of_sagas(code(course, "_STAYS", frozenset({Mark.AGAIN}))),
     "nobody notes that a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful), 7),
     "flights are dropped half done": _of_sagas(
-        sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", ""), 13
+        sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", ""), 75
     ),
     "flights are lost with their workers": _of_sagas(
         sql(grooming, "_REQUEUE_LOST", "(job.flying OR job.losses < job.max_losses)", "false"), 1, DEADLY
     ),
-    "jobs are undone in the order in which they ran": _of_trips(code(compensation, "_below", _forward), 7),
+    "jobs are undone in the order in which they ran": _of_trips(code(compensation, "_below", _forward)),
     "what others rely on is undone": _of_trips(
-        sql(compensating, "_EFFECTS", f"AND NOT {compensating._RELIED_ON}", ""), 18
+        sql(compensating, "_EFFECTS", f"AND NOT {compensating._RELIED_ON}", ""), 17
     ),
     "undoing begins while something goes on": _of_sagas(
         code(compensating, "under_way", lambda tx, number: None),
         48,
     ),
-    "what was undone counts as done": _of_trips(code(undoing, "undo", lambda tx, jobs: {}), 7),
+    "what was undone counts as done": _of_trips(code(undoing, "undo", lambda tx, jobs: {})),
     "a saga that fails is left as it is": _of_trips(code(submissions, "_COMPENSATE", "SELECT 1 WHERE false")),
 }
 

@@ -23,8 +23,9 @@ def year(ledger_url: str, tmp_path: Path) -> Iterator[Year]:
 
 @pytest.fixture
 def months(ledger_url: str, tmp_path: Path) -> Iterator[Year]:
-    """The first hundred days, in which clocks are changed in all three zones."""
-    made = Year(ledger_url, 2, tmp_path, FIRST, SPRING)
+    """The first hundred days, in which clocks are changed in all three zones, and in which a rule is edited while due
+    times of it have passed that nobody has looked at. Not every seed has that."""
+    made = Year(ledger_url, 5, tmp_path, FIRST, SPRING)
     yield made
     made.close()
 

@@ -15,13 +15,14 @@ from actors.handlers import handle
 from broker.messages import Execute, Look, Message, Plan, Tick
 from jobs.catalogue import Catalogue, load
 from jobs.firing import Busy
+from jobs.simulated import Faults
 from ledger import schedules, submissions
 from ledger.connection import Ledger, Tx
+from ledger.emptying import empty
 from ledger.reads.schedules import Fired, recent
-from tests.simulation.crashing import Crash, CrashingLedger
-from tests.simulation.faults import Faults
+from ops.simulation.crashing import Crash, CrashingLedger
+from ops.simulation.fate import Fate
 from tests.simulation.year_entries import APPS, ENTRIES
-from tests.world import empty
 
 FAULTS = Faults(lose=0.05, double=0.1, crash_before_commit=0.02, crash_after_commit=0.02, repeat_commit=0.02)
 #: A look that came to nothing is followed by another within so long.
@@ -43,9 +44,8 @@ class Year:
         self._source = folder / "apps.json"
         self.plain = Ledger(url, connections=1, clock=lambda: self.now)
         self.plain.transact(empty)
-        self._leaders = [CrashingLedger(url, self.rng, lambda: self.now) for _ in range(2)]
-        for leader in self._leaders:
-            leader.faults = FAULTS
+        fate = Fate(seed, FAULTS)
+        self._leaders = [CrashingLedger(url, fate, lambda: self.now) for _ in range(2)]
         self._agenda: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
         self._catalogues: dict[tuple[int, bool], Catalogue] = {}

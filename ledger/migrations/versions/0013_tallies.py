@@ -5,6 +5,8 @@ from alembic import op
 
 revision = "0013"
 down_revision = "0012"
+# Whoever prunes has to count first what he removes, which code before this does not.
+compatible_from = "0013"
 
 # Whoever has moved a job and has not committed yet is waited for: he is counted here, or behind the place.
 _HOLD = "LOCK TABLE job, transition IN SHARE MODE"

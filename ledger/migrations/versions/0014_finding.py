@@ -4,6 +4,7 @@ from alembic import op
 
 revision = "0014"
 down_revision = "0013"
+compatible_from = "0013"
 
 _DDL = """
 CREATE INDEX job_key ON job (key COLLATE "C", id);

@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0015"
 down_revision = "0014"
+compatible_from = "0013"
 
 
 def upgrade() -> None:

@@ -4,6 +4,7 @@ from alembic import op
 
 revision = "0016"
 down_revision = "0015"
+compatible_from = "0013"
 
 _DDL = """
 CREATE TABLE audit (

@@ -146,8 +146,19 @@ COMMANDS = (
         ),
     ),
     Group(
+        word="broker",
+        help="look after the broker: roles",
+        commands=(
+            Command(
+                word="roles",
+                help="lines that give users no more rights than they need",
+                module="ops.cli.commands.broker_roles",
+            ),
+        ),
+    ),
+    Group(
         word="db",
-        help="look after the ledger: upgrade, check, prune, announce",
+        help="look after the ledger: upgrade, roles, check, prune, restored, announce",
         commands=(
             Command(
                 word="upgrade",
@@ -155,14 +166,29 @@ COMMANDS = (
                 module="ops.cli.commands.db_upgrade",
             ),
             Command(
+                word="roles",
+                help="SQL for roles with no more rights than they need",
+                module="ops.cli.commands.db_roles",
+            ),
+            Command(
                 word="check",
                 help="whether the ledger agrees with itself",
                 module="ops.cli.commands.db_check",
             ),
             Command(
+                word="repair",
+                help="work out anew what follows from other rows and does not say so",
+                module="ops.cli.commands.db_repair",
+            ),
+            Command(
                 word="prune",
                 help="remove what happened long ago",
                 module="ops.cli.commands.db_prune",
+            ),
+            Command(
+                word="restored",
+                help="after a backup was restored: go on above all numbers that were given out",
+                module="ops.cli.commands.db_restored",
             ),
             Command(
                 word="announce",

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from msgspec.json import encode
 
 from jobs.app import App
+from jobs.breaker import Breaker
 from jobs.catalogue.functions import path_of
 from jobs.chunking import Chunking, Dependency
 from jobs.masking import masked_kwargs
 from jobs.partition_key import UNBOUNDED
 from jobs.policy import Policy
+from jobs.retry_budget import RetryBudget
 from jobs.sagas.saga import Saga
 from jobs.values import Values
 from ops.app_document import (
@@ -60,6 +62,8 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
         "parents": _needs(app),
         "children": ", ".join(children_of(desk.catalogue, app)),
         **_facts(app),
+        "breaker": _breaker(app.breaker) if app.breaker else "",
+        "retry budget": _budget(app.retry_budget) if app.retry_budget else "",
         "defined in": app.origin,
     }
     yield from (Line(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
@@ -69,6 +73,17 @@ def _portrait(desk: Desk, app: App) -> Iterable[Block]:
     changed = {word: value for word, value in policy_document(app.policy).items() if value != default[word]}
     yield Line()
     yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
+
+
+def _budget(budget: RetryBudget) -> str:
+    return f"{budget.retries} at once, and as many more in each {span(budget.per_s)}"
+
+
+def _breaker(breaker: Breaker) -> str:
+    longest = (
+        f", later for up to {span(breaker.pause_s_max)}" if breaker.pause_s_max > breaker.pause_s else ""
+    )
+    return f"opens after {breaker.fails} fails in a row, for {span(breaker.pause_s)}{longest}"
 
 
 def _facts(app: App) -> dict[str, str]:

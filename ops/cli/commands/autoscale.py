@@ -1,7 +1,8 @@
 """``sluice autoscale``: as many workers on this machine as there is work for, between bounds."""
 
 import argparse
-from threading import Event
+from contextlib import suppress
+from functools import partial
 
 from jobs.durations import parse_duration_s
 from jobs.errors import BadSetting
@@ -16,9 +17,6 @@ from ops.cli.exits import DONE, INTERRUPTED
 from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.stopping import told_to_stop
-
-#: Whether those that were told to go have gone is looked at so often.
-_LOOK_S = 0.2
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -54,16 +52,11 @@ def run(desk: Desk, options: Options) -> int:
         )
     guard = desk.keep(Guard())
     posts = [_post(watch, desk, options, guard) for watch in watches]
-    keeper = Keeper(installation.ledger, posts, lambda text: desk.output.note(Line(text)))
+    keeper = Keeper(installation.ledger, posts, partial(_say, desk))
     with told_to_stop() as stop:
         try:
-            _keep(keeper, stop, options.every)
-            desk.output.note(
-                Line("All are told to go, and have their grace time. Told once more they are killed.")
-            )
-            _outlast(keeper)
+            keeper.keep(stop, options.every)
         except KeyboardInterrupt:
-            keeper.kill()
             return INTERRUPTED
     desk.output.answer({"stopped": True}, Line("Stopped."))
     return DONE
@@ -85,20 +78,10 @@ def _post(watch: Watch, desk: Desk, options: Options, guard: Guard) -> Post:
     )
 
 
-def _keep(keeper: Keeper, stop: Event, every_s: float) -> None:
-    """Until it is told to stop. Whatever ends it, all are told to go."""
-    try:
-        while not stop.is_set():
-            keeper.step()
-            stop.wait(every_s)
-    finally:
-        keeper.send_all_away()
-
-
-def _outlast(keeper: Keeper) -> None:
-    never = Event()
-    while keeper.wait():
-        never.wait(_LOOK_S)
+def _say(desk: Desk, text: str) -> None:
+    """That nobody reads it any more is no reason to send anybody away."""
+    with suppress(OSError):
+        desk.output.note(Line(text))
 
 
 def _positive(text: str) -> int:

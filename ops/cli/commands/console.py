@@ -2,6 +2,7 @@
 
 import argparse
 
+from actors.lookout import Lookout
 from ops.cli.command import Options
 from ops.cli.desk import Desk
 from ops.cli.exits import DONE
@@ -25,7 +26,16 @@ def run(desk: Desk, options: Options) -> int:
     place = read_place(options.listen)
     gate = gate_for(place, desk.settings)
     with told_to_stop() as stop, console(desk, Installation(desk), place, gate) as server:
+        _look_out(desk)
         desk.output.say(Line(f"Listening at {server.place}. Ctrl-C ends it."))
         stop.wait()
     desk.output.answer({"listened": str(server.place)}, Line("Stopped."))
     return DONE
+
+
+def _look_out(desk: Desk) -> None:
+    """Have what is edited taken up until the desk is closed; in ``sluice up`` the process that works does so."""
+    if desk.settings.apps:
+        lookout = Lookout(desk.definitions, None)
+        lookout.start()
+        desk.closing(lookout.end)

@@ -21,6 +21,10 @@ def run(desk: Desk, options: Options) -> int:
     ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
     catalogue = desk.catalogue if desk.settings.apps else None
     paused = pause(installation.ledger, catalogue, ids)
-    plural = "is" if len(paused) == 1 else "are"
-    desk.output.answer({"paused": paused}, Line(f"{', '.join(paused)} {plural} paused."))
+    others = [id_ for id_ in ids if id_ not in paused]
+    desk.output.answer(
+        {"paused": paused},
+        *(Line(f"{id_} is paused.") for id_ in ids if id_ in paused),
+        *(Line(f"{id_} was paused before.") for id_ in others),
+    )
     return DONE

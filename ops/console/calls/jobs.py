@@ -1,5 +1,6 @@
 """One job: what there is to say of it, why it stands so, its relatives, and what its rounds printed."""
 
+import re
 from collections.abc import Generator, Iterator, Mapping
 from datetime import datetime
 from itertools import chain
@@ -11,9 +12,10 @@ from actors.assembly import blobs
 from jobs.errors import BadRequest
 from jobs.history import Round
 from jobs.states import State
+from ledger.reads.dossier import Bounds
 from ops.cli.live_graph import live_graph
 from ops.cli.reasons import reasons
-from ops.cli.records import dossier_of
+from ops.cli.records import dossier_of, round_of
 from ops.cli.sagas import saga_of
 from ops.cli.told import document_of
 from ops.console.calls.apps import DrawnNeed, need_of
@@ -26,7 +28,12 @@ from ops.graph.laid import Frame, Placed, laid
 from ops.saga_document import whole_document
 from ops.why.answer import Answer as Why
 
+#: A page asks for all there is of a job once a second, so of one that has gone through very much it gets the last.
+BOUNDS = Bounds(rounds=50, texts=1, history=200, submissions=100)
+#: Of a saga its flight is told, and nothing of these.
+_FLIGHT_ALONE = Bounds(rounds=0, texts=0, history=0, submissions=0)
 _BYTES_TYPE = "application/octet-stream"
+_CLAIM = re.compile("0|[1-9][0-9]{0,17}")
 
 
 class DrawnJob(Struct, frozen=True, kw_only=True):
@@ -65,7 +72,7 @@ class Printed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def job(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
     app, key = asked.words
-    return document_of(office.desk, dossier_of(office.desk, office.installation, app, key))
+    return document_of(office.desk, dossier_of(office.desk, office.installation, app, key, BOUNDS))
 
 
 def why(office: Office, asked: Asked[Nothing, Nothing]) -> Why:
@@ -75,7 +82,7 @@ def why(office: Office, asked: Asked[Nothing, Nothing]) -> Why:
 
 def saga(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
     app, key = asked.words
-    return whole_document(saga_of(office.desk, office.installation, app, key))
+    return whole_document(saga_of(office.desk, office.installation, app, key, _FLIGHT_ALONE))
 
 
 def graph(office: Office, asked: Asked[Nothing, Nothing]) -> DrawnJobs:
@@ -96,15 +103,14 @@ def graph(office: Office, asked: Asked[Nothing, Nothing]) -> DrawnJobs:
 def printed(office: Office, asked: Asked[Printed, Nothing]) -> Answer:
     """What one claim of the job printed. Where the whole of it cannot be had, nothing is given out for it."""
     app, key, claim, what = asked.words
-    found = dossier_of(office.desk, office.installation, app, key)
-    rounds = [each for each in found.rounds if str(each.claim) == claim]
-    if not rounds or what not in ("output", "stderr"):
-        raise BadRequest(f"{found.job.name} has had no claim {claim} that printed {what}.")
-    text, blob = _kept(rounds[0], what)
+    if not _CLAIM.fullmatch(claim) or what not in ("output", "stderr"):
+        raise BadRequest(f"No claim {claim} prints {what}.")
+    found = round_of(office.desk, office.installation, app, key, int(claim))
+    text, blob = _kept(found, what)
     if asked.query.download is None:
         return Answer(kind=TEXT_TYPE, content=text.encode("utf8", "replace"))
     # A name of our own, for a key may have any characters.
-    headers = {"Content-Disposition": f'attachment; filename="round-{rounds[0].round}-{what}.txt"'}
+    headers = {"Content-Disposition": f'attachment; filename="round-{found.round}-{what}.txt"'}
     if blob is None:
         return Answer(kind=_BYTES_TYPE, headers=headers, content=text.encode("utf8", "replace"))
     pieces = blobs(office.desk.settings).read(blob)
@@ -143,7 +149,13 @@ def _job(placed: Placed) -> DrawnJob:
 
 _PATH = "/api/jobs/{app}/{key}"
 ROUTES = (
-    Route(method="GET", path=_PATH, call=job, summary="All there is of one job", answers=JobDocument),
+    Route(
+        method="GET",
+        path=_PATH,
+        call=job,
+        summary="One job, with the last of its rounds, steps and submissions",
+        answers=JobDocument,
+    ),
     Route(
         method="GET",
         path=f"{_PATH}/why",

@@ -1,15 +1,11 @@
 """Sagas that are under way or could not be undone, and what is done where one could not."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, convert
 
-from jobs.sagas.entry import Direction, Mark
-from jobs.states import State
 from jobs.submission import Submission, SubmissionState
-from ledger.reads.aloft import aloft
+from ledger.reads.aloft import Saga, aloft
 from ops.cli.sagas import failed_undo, fatal_saga
 from ops.console import deeds
 from ops.console.calls.job_acts import BY, Retried
@@ -17,24 +13,6 @@ from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.paging import Paging, write_token
 from ops.console.route import Asked, Nothing, Route
-
-
-class Saga(Struct, frozen=True, kw_only=True):
-    """``step`` (of ``steps``), its ``name``, ``direction`` and ``mark`` are of the last entry of the journal, none
-    before there is one. It waits for ``event``, ``until`` then where that has an end."""
-
-    app: str
-    key: str
-    state: State
-    direction: Direction | None
-    step: int | None
-    steps: int | None
-    name: str | None
-    mark: Mark | None
-    event: str | None
-    since: datetime
-    until: datetime | None
-    turn_back: str | None
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,8 +39,8 @@ class Sagas(Struct, frozen=True):
 def sagas(office: Office, asked: Asked[Paging, Nothing]) -> Sagas:
     before, limit = asked.query.before, asked.query.limit
     found = office.ask(lambda tx: aloft(tx, before=before, limit=limit))
-    told = [{word: value for word, value in asdict(each).items() if word != "id"} for each in found]
-    return Sagas([Saga(**each) for each in told], write_token(found[-1].id) if len(found) == limit else None)
+    told = convert(found, list[Saga], from_attributes=True)
+    return Sagas(told, write_token(found[-1].id) if len(found) == limit else None)
 
 
 def force_done(office: Office, asked: Asked[Nothing, Note]) -> Forced:

@@ -46,7 +46,7 @@ class ByHand(Struct, frozen=True, kw_only=True):
 
 
 class SchedulesPaused(Struct, frozen=True):
-    """Those that are paused now."""
+    """Those that were not paused before."""
 
     paused: Sequence[str]
 

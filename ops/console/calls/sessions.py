@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from jobs.errors import BadRequest
 from ops.console.exchange import Answer
-from ops.console.gate import Role, unknown_asker
+from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
 
@@ -35,7 +35,7 @@ def sign_in(_: Office, asked: Asked[Nothing, SignIn]) -> Answer:
     """Where no token is needed there is nothing to be had by one."""
     role = asked.gate.role_for(asked.body.token) if asked.gate.needs_token else Role.OPERATE
     if role is None:
-        return unknown_asker()
+        return asked.gate.wrong_token(asked.request)
     cookie = {"Set-Cookie": asked.gate.session(role, asked.request)} if asked.gate.needs_token else {}
     told = Session(role=role, needs_token=asked.gate.needs_token, who=str(role))
     return Answer(document=told, headers=cookie)

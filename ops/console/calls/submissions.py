@@ -1,15 +1,14 @@
 """Submissions: how far they are, and what is done with them."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import fields, replace
 
 from jobs.errors import BadRequest
-from jobs.masking import masked_value
+from jobs.masking import masked_kwargs, masked_value
 from jobs.states import State
 from jobs.submission import JSON, Submission, SubmissionState
 from ledger.connection import Tx
@@ -34,25 +33,9 @@ class Some(Paging, frozen=True, kw_only=True, forbid_unknown_fields=True):
     state: tuple[SubmissionState, ...] = ()
 
 
-class ListedSubmission(Struct, frozen=True, kw_only=True):
-    """``key``, ``keys`` (how many), ``start`` and ``end`` say what was asked for, in the words of whoever did; nothing
-    of these is all that the definition says."""
+class ListedSubmission(Submitted, frozen=True, kw_only=True):
+    """With how far it is."""
 
-    id: str
-    app: str
-    state: SubmissionState
-    user: str | None
-    received_at: datetime
-    planned_at: datetime | None
-    ended_at: datetime | None
-    paused_at: datetime | None
-    reason: str | None
-    key: str | None
-    keys: int
-    start: str | None
-    end: str | None
-    mode: str | None
-    branch: str | None
     progress: Progress
 
 
@@ -117,7 +100,7 @@ def submission(office: Office, asked: Asked[Nothing, Nothing]) -> WholeSubmissio
         if found is None:
             return None
         share = shares(tx, [found.number], exact_max=EXACT_MAX, probes=PROBES)[found.number]
-        request = masked_value(submitted.request(tx, id_))
+        request = _masked(submitted.request(tx, id_))
         return WholeSubmission(**_words(found, share), request=request, jobs=share.states, about=share.about)
 
     found = office.ask(read)
@@ -154,9 +137,16 @@ def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
     return Resumed(id_, client.resume(id_))
 
 
+def _masked(request: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Its kwargs are those of its jobs, and as secret. What came by SQL need not have written them as such."""
+    told = {name: masked_value(each) for name, each in request.items()}
+    kwargs = request.get("kwargs")
+    return {**told, "kwargs": masked_kwargs(kwargs)} if isinstance(kwargs, Mapping) else told
+
+
 def _words(found: Submitted, share: Share) -> dict[str, Any]:
-    own = ("number", "looked_through", "lowest")
-    told = {word: value for word, value in asdict(found).items() if word not in own}
+    """Of a listed one; nobody but the ledger has to know its number."""
+    told = {each.name: getattr(found, each.name) for each in fields(Submitted)}
     return {**told, "progress": progress_of(share)}
 
 

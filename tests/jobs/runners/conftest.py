@@ -8,7 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from jobs.fence import Fence
 from jobs.runners import limits
+from tests.jobs.runners.fences import At
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, Clock
 
@@ -48,3 +50,18 @@ def _nothing_is_left_behind() -> Iterator[None]:
     yield
     assert own.children(recursive=True) == []
     assert own.num_fds() <= before
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Iterator[At]:
+    """A bench with this fence."""
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        made: list[Bench] = []
+
+        def bench(fence: Fence) -> Bench:
+            made.append(Bench(pool, tmp_path, fence))
+            return made[-1]
+
+        yield bench
+        for each in made:
+            each.stop.set()

@@ -11,6 +11,7 @@ import psutil
 
 from jobs.app import App
 from jobs.blobs import BlobStore
+from jobs.fence import Fence
 from jobs.job import Acknowledge, Assignment, Transaction, idempotency_token
 from jobs.managed import Attachment
 from jobs.outcome import Ending, Outcome
@@ -19,9 +20,11 @@ from jobs.program import Program
 from jobs.programs import ProgramStore
 from jobs.ref import JobName
 from jobs.runners import runner_for
+from jobs.runners.sandbox import Sandbox
 from jobs.runners.stores import Stores
 from jobs.template import Template
 
+USUAL = Fence()
 FUNCTIONS = Path(__file__).with_name("user_functions.py")
 
 
@@ -65,9 +68,9 @@ class Clock:
 class Bench:
     """Makes assignments and runs them. ``stop`` is what the worker would set; ``folder`` holds its stores."""
 
-    def __init__(self, pool: ThreadPoolExecutor, folder: Path = Path()) -> None:
+    def __init__(self, pool: ThreadPoolExecutor, folder: Path = Path(), fence: Fence = USUAL) -> None:
         self.folder = folder
-        self.stores = stores_in(folder)
+        self.stores = stores_in(folder, fence)
         self.stop = threading.Event()
         self.progress: list[tuple[int, int | None]] = []
         self._pool = pool
@@ -131,8 +134,8 @@ class Bench:
         return self._pool.submit(run)
 
 
-def stores_in(folder: Path) -> Stores:
-    return Stores(ProgramStore(folder / "programs"), BlobStore(str(folder / "blobs")))
+def stores_in(folder: Path, fence: Fence = USUAL) -> Stores:
+    return Stores(ProgramStore(folder / "programs"), BlobStore(str(folder / "blobs")), Sandbox(fence))
 
 
 def program_app(program: Program, policy: Policy | None = None) -> App:

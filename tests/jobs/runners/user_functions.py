@@ -182,3 +182,14 @@ def works_without_end() -> None:
 
 def prints_much() -> None:
     print("x" * 999_999)
+
+
+def looks_around(job):
+    """What a process that is fenced finds of the machine."""
+    folder = Path(job.kwargs["folder"])
+    try:
+        (folder / "new").write_text("x")
+        print("wrote")
+    except OSError as error:
+        print(error.strerror)
+    job.progress(1, 2)

@@ -29,6 +29,7 @@ from tests import private_servers
 from tests.ops.typist import Typist
 from tests.private_servers import PrivateServer
 from tests.servers import rabbitmq_url, redis_url
+from tests.unheard import unheard
 
 QUEUES = ["planner", "fetch"]
 #: RabbitMQ never gets by with so little.
@@ -195,6 +196,11 @@ def test_a_redis_that_forgets(own_redis: str) -> None:
     with closing(redis.Redis.from_url(own_redis)) as client:
         client.config_set("appendonly", "no")
         assert "a restart forgets every message" in _said(_examined(own_redis), Level.WARN)
+        client.config_set("save", "3600 1")
+        said = _said(_examined(own_redis), Level.WARN)
+        assert "when it dies it forgets what it took since" in said
+        assert "With appendfsync everysec, as it comes, the last second or two" in said
+        client.config_set("save", "")
         client.config_set("maxmemory", client.info()["used_memory"] + 40_000)
         client.config_set("maxmemory-policy", "allkeys-lru")
         findings = _examined(own_redis)
@@ -210,6 +216,13 @@ def test_a_redis_that_forgets(own_redis: str) -> None:
         assert "could not write to its disk" in _said(_examined(own_redis), Level.BAD)
         client.execute_command("REPLICAOF", "127.0.0.1", "1")
         assert "It follows another Redis" in _said(_examined(own_redis), Level.BAD)
+
+
+def test_a_redis_that_does_not_tell_how_it_saves(redis_: str) -> None:
+    found = examine(redis_, QUEUES, namespace="doctor", queue_type="quorum")
+    assert isinstance(found, RedisHealth)
+    silent = replace(found, appends=False, saves=None)
+    assert "forgets what is not saved" in _said(list(brokers.redis(silent)), Level.WARN)
 
 
 def test_dead_letters_in_redis(redis_: str) -> None:
@@ -230,6 +243,13 @@ def _silent() -> Iterator[str]:
     """Takes connections, and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_no_management_api_is_told_the_password_in_plain_text(tmp_path: Path, rabbitmq: str) -> None:
+    typist = Typist(tmp_path, SLUICE_PLAIN_TEXT="refuse")
+    with unheard() as place:
+        said = typist.types("doctor", "--broker", rabbitmq, "--management", f"http://{place}")
+    assert "bad  broker        --management: http:// is plain text." in said.out
 
 
 @pytest.mark.parametrize("scheme", ["amqp", "redis"])

@@ -134,4 +134,10 @@ def test_a_console_that_others_could_ask(tmp_path: Path) -> None:
     assert "Others could ask there, and there is no token" in open_.out
     short = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_TOKEN="short")
     assert short.code == 0
-    assert "Its token has 5 characters" in short.out
+    assert "SLUICE_CONSOLE_TOKEN has 5 characters" in short.out
+    looking = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_VIEW_TOKEN="short")
+    assert looking.code == 0
+    assert "SLUICE_CONSOLE_VIEW_TOKEN has 5 characters" in looking.out
+    assert "nobody may do anything" in looking.out
+    long = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_TOKEN="0123456789abcdef")
+    assert "It answers who has a token." in long.out

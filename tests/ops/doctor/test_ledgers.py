@@ -191,7 +191,7 @@ def test_an_empty_database_stays_empty(url: str) -> None:
         connection.execute("CREATE DATABASE bare")
         try:
             bare = psycopg.conninfo.make_conninfo(url, dbname="bare")
-            told = _said([judge.schema(migrate.revision(bare), where=HERE)], Level.OK)
+            told = _said([judge.schema(migrate.schema(bare), where=HERE)], Level.OK)
             assert "There is no ledger in it yet" in told
             assert migrate.revision(bare) is None
         finally:

@@ -2,6 +2,7 @@
 
 import { ask } from "./dialog.js";
 import { refresh } from "./stage.js";
+import { forget } from "./store.js";
 import { failed, told } from "./toast.js";
 
 /**
@@ -18,6 +19,7 @@ export async function act({ question, call, came }) {
     try {
         const answer = await call(filled);
         told(came(answer));
+        forget();
         await refresh();
         return answer;
     } catch (error) {

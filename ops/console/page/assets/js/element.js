@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_NAMES = new Set("svg g path rect circle text title defs pattern marker".split(" "));
 /** Where an address may lead: a place of this page, or a part of it. */
-const OURS = /^(?:\/(?!\/)|#|blob:)/;
+const OURS = /^(?:\/(?!\/)|#)/;
 
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
 

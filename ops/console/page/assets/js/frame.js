@@ -2,6 +2,7 @@
 
 import { h } from "./element.js";
 import { icon, mark } from "./icons.js";
+import { ASK_EVERY_MS } from "./live.js";
 import { search } from "./search.js";
 import { isSignedIn, mayAct, signOut } from "./session.js";
 import { help } from "./shortcuts.js";
@@ -22,7 +23,18 @@ const NAV = [
     ["audit", "Audit", "audit"],
 ];
 
-const LAMP = { live: "live", reconnecting: "reconnecting", stale: "stale since " };
+const SILENT = "The server does not answer; what is shown may be old";
+/** What the lamp says, and what it means by it. Of some it is said since when. */
+const LAMP = {
+    live: ["live", "What is shown follows the ledger"],
+    asking: [
+        `asked every ${ASK_EVERY_MS / 1000} s`,
+        "The server has no stream of news for this page, which asks it for the overview instead",
+    ],
+    unseen: ["no ledger since ", "The server sees nothing of the ledger; what is shown may be old"],
+    reconnecting: ["reconnecting", SILENT],
+    stale: ["stale since ", SILENT],
+};
 const light = h(
     "span.lamp.is-reconnecting",
     { role: "status" },
@@ -69,13 +81,13 @@ export function mayHaveMoved({ words }) {
 
 /** @param {import("./live.js").Standing} standing */
 export function lamp({ word, since }) {
-    const text = LAMP[word] + (word === "stale" ? hour(since) : "");
+    const [says, means] = LAMP[word];
+    const text = says.endsWith(" ") ? says + hour(since) : says;
     const said = light.querySelector(".lamp-word");
     if (said.textContent === text) return;
     said.textContent = text;
     light.setAttribute("class", `lamp is-${word}`);
-    light.title =
-        word === "live" ? "What is shown follows the ledger" : "The server does not answer; what is shown may be old";
+    light.title = means;
 }
 
 export function tellOfAlarms(alarms) {

@@ -1,20 +1,34 @@
-// News from the server, and how much what is shown can be relied on: live, reconnecting, or stale since a moment.
+// News from the server, and how much what is shown can be relied on. A stream tells what changes; where none is to be
+// had, the overview is asked for now and then in its place.
 // A page that nobody looks at hears nothing, so that many of them in one browser do not use up its connections.
 
+import { get } from "./api.js";
 import { now } from "./clock.js";
 
 const KINDS = ["overview", "job", "submission", "schedules"];
 const STALE_AFTER_MS = 10_000;
 const AGAIN_AFTER_MS = 3_000;
 const AWAY_FOR_MS = 30_000;
+export const ASK_EVERY_MS = 5_000;
+/** The server itself waits for the ledger for a while before it says that it does not answer. */
+const ASK_FOR_MS = 20_000;
 
-/** @typedef {{word: "live" | "reconnecting" | "stale", since: number | null}} Standing */
+/**
+ * `live`: a stream tells. `asking`: it is asked for. `unseen`: the server answers, and sees nothing of the ledger.
+ * `reconnecting`, and then `stale`: nothing is heard.
+ * @typedef {{word: "live" | "asking" | "unseen" | "reconnecting" | "stale", since: number | null}} Standing
+ */
 
 let source = null;
 let topics = "";
-let lost_at = null;
 let again = 0;
 let away = 0;
+/** Since when nothing is heard of the server, and since when it sees nothing. */
+let lost_at = null;
+let unseen_since = null;
+let is_asking = false;
+/** When it was asked for what is not answered yet. */
+let asked_at = null;
 let hear = (_kind, _data) => {};
 let tell = (/** @type {Standing} */ _standing) => {};
 
@@ -22,10 +36,12 @@ let tell = (/** @type {Standing} */ _standing) => {};
 export function start({ heard, told }) {
     hear = heard;
     tell = told;
+    lost_at = now();
     setInterval(report, 1000);
+    setInterval(ask, ASK_EVERY_MS);
     document.addEventListener("visibilitychange", () => {
         clearTimeout(away);
-        if (document.hidden) away = setTimeout(close, AWAY_FOR_MS);
+        if (document.hidden) away = setTimeout(leave, AWAY_FOR_MS);
         else if (!source && topics) open();
     });
 }
@@ -38,23 +54,19 @@ export function watch(wanted) {
     open();
 }
 
-export function stop() {
-    topics = "";
-    close();
-}
-
 function open() {
     close();
-    if (document.hidden && lost_at === null) lost_at = now();
     source = new EventSource(`/api/events?${topics}`);
-    source.onopen = () => {
-        lost_at = null;
-        report();
-    };
     source.onerror = lose;
+    // What is known is told first, and whether the ledger can still be seen behind it.
+    source.addEventListener("ledger", (event) => {
+        const since = JSON.parse(event.data).unseen_since;
+        found({ unseen: since && Date.parse(since) });
+        report();
+    });
     for (const kind of KINDS)
         source.addEventListener(kind, (event) => {
-            lost_at = null;
+            found({ unseen: kind === "overview" ? null : unseen_since });
             hear(kind, JSON.parse(event.data));
         });
 }
@@ -65,17 +77,59 @@ function close() {
     source = null;
 }
 
+function leave() {
+    close();
+    lost_at ??= now();
+}
+
 /** The browser tries again by itself where the connection broke; where it was refused we do. */
 function lose() {
-    lost_at ??= now();
+    if (!is_asking) lost_at ??= now();
     if (source?.readyState === EventSource.CLOSED) {
         close();
         again = setTimeout(open, AGAIN_AFTER_MS);
+        if (!is_asking) ask();
     }
     report();
 }
 
+/** In place of a stream, while none is open. */
+async function ask() {
+    if (!topics || document.hidden || source?.readyState === EventSource.OPEN) return;
+    if (asked_at !== null) {
+        is_asking = false;
+        lost_at ??= asked_at;
+        return;
+    }
+    asked_at = now();
+    try {
+        const news = await get("/api/overview", { signal: AbortSignal.timeout(ASK_FOR_MS) });
+        if (source?.readyState === EventSource.OPEN) return;
+        found({ asking: true });
+        hear("overview", news);
+    } catch (problem) {
+        // Who was told no reason has met nobody who could look: all places were taken, or nobody is there.
+        if (problem.title) found({ asking: true, unseen: unseen_since ?? asked_at });
+        else {
+            is_asking = false;
+            lost_at ??= asked_at;
+        }
+    } finally {
+        asked_at = null;
+        report();
+    }
+}
+
+/** The server has said something. */
+function found({ asking = false, unseen = null }) {
+    lost_at = null;
+    is_asking = asking;
+    unseen_since = unseen;
+}
+
 function report() {
-    const is_stale = lost_at !== null && now() - lost_at > STALE_AFTER_MS;
-    tell({ word: lost_at === null ? "live" : is_stale ? "stale" : "reconnecting", since: lost_at });
+    if (lost_at !== null)
+        tell({ word: now() - lost_at > STALE_AFTER_MS ? "stale" : "reconnecting", since: lost_at });
+    else if (unseen_since !== null) tell({ word: "unseen", since: unseen_since });
+    else tell({ word: is_asking ? "asking" : "live", since: null });
 }

@@ -4,14 +4,15 @@ import { now } from "../clock.js";
 import { h } from "../element.js";
 import { card, empty } from "../parts.js";
 import { LIVE, sign } from "../states.js";
-import { plain, span } from "../words.js";
+import { counted, plain, span } from "../words.js";
 import { ago } from "../when.js";
 
 const SHOWN_MAX = 60;
 
 export function history(job) {
-    const steps = job.history ?? [];
+    const steps = job.history;
     const shown = steps.slice(-SHOWN_MAX).reverse();
+    const before = job.counts.history - shown.length;
     return card(
         { title: "History", key: "history", bare: true },
         steps.length > 1 && stretches(job, steps),
@@ -25,7 +26,7 @@ export function history(job) {
                   "Its history was removed.",
                   job.pruned_at ? ["It is kept for so long only: ", ago(job.pruned_at), " ago."] : "",
               ),
-        steps.length > SHOWN_MAX && h("p.inside.faint", {}, `and ${steps.length - SHOWN_MAX} steps before`),
+        steps.length > 0 && before > 0 && h("p.inside.faint", {}, `and ${counted(before, "step")} before`),
     );
 }
 
@@ -59,7 +60,7 @@ function step(each, before) {
     );
 }
 
-/** How much of its life it spent in each state. */
+/** How much of its life it spent in each state, or of as much of it as is told. */
 function stretches(job, steps) {
     const end = LIVE.has(job.state) ? now() : Date.parse(steps.at(-1).at);
     const spent = new Map();
@@ -90,6 +91,7 @@ function stretches(job, steps) {
             parts.map(([state, seconds]) =>
                 h(`span.badge.is-${state}`, {}, sign(state), `${plain(state)} ${span(seconds)}`),
             ),
+            steps.length < job.counts.history && h("span.faint", {}, `in the last ${counted(steps.length, "step")}`),
         ),
     );
 }

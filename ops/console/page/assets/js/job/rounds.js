@@ -1,10 +1,12 @@
-// What each round of a job printed and came to, the last first.
+// What each round of a job printed and came to, the last first. What earlier ones printed is fetched when it is wanted.
 
-import { path } from "../api.js";
+import { path, text } from "../api.js";
 import { h } from "../element.js";
-import { card, empty } from "../parts.js";
+import { button, card, empty } from "../parts.js";
+import { redraw } from "../stage.js";
 import { sign } from "../states.js";
-import { counted, plain, span } from "../words.js";
+import { failed } from "../toast.js";
+import { counted, number, plain, span } from "../words.js";
 import { ago } from "../when.js";
 
 /** How a round's ending looks, where it is not a state's own name. */
@@ -18,18 +20,22 @@ const LIKE = {
     goes_on: "running",
 };
 const LINES_MAX = 400;
+const TEXTS_MAX = 20;
 
-export function rounds(job) {
-    const found = [...(job.rounds ?? [])].reverse();
+/** @param {any} job @param {Map<string, string>} known what was told or fetched, by its address */
+export function rounds(job, known) {
+    const found = [...job.rounds].reverse();
+    const all = job.counts.rounds;
+    const told = all > found.length ? `the last ${found.length} of ${number(all)} claims` : counted(all, "claim");
     return card(
-        { title: "Rounds", key: "rounds", bare: true, beside: h("span.faint", {}, counted(found.length, "claim")) },
+        { title: "Rounds", key: "rounds", bare: true, beside: h("span.faint", {}, told) },
         found.length
-            ? found.map((each, at) => round(job, each, at === 0))
+            ? found.map((each, at) => round(job, each, known, at === 0))
             : empty("It has not run yet.", "What it prints is shown here once a worker has run it."),
     );
 }
 
-function round(job, each, is_last) {
+function round(job, each, known, is_last) {
     const state = each.ending ? (LIKE[each.ending] ?? each.ending) : each.at.executed ? "executed" : "running";
     return h(
         "details.round",
@@ -52,33 +58,58 @@ function round(job, each, is_last) {
             ),
         ),
         each.error && part("error", each.error, "bad"),
-        output(job, each, "output"),
-        output(job, each, "stderr"),
+        output(job, each, "output", known),
+        output(job, each, "stderr", known),
         each.log && part("log", each.log),
         !each.error &&
-            !each.output &&
-            !each.stderr &&
+            !each.output_bytes &&
+            !each.stderr_bytes &&
             !each.log &&
             h("p.inside.faint", {}, each.ending ? "It printed nothing." : "What it prints is shown once it is over."),
     );
 }
 
-function output(job, each, which) {
+function output(job, each, which, known) {
+    if (!each[`${which}_bytes`]) return null;
     const whole = path("jobs", job.app, job.key, "rounds", String(each.claim), which);
+    const name = which === "output" ? "output" : "standard error";
     const link = h(
         "a",
         { href: `${whole}?download`, download: `${job.app}-${job.key}-${each.claim}.${which}.txt` },
         each[`${which}_blob`] ? "the whole of it" : "download",
     );
-    return each[which] && part(which === "output" ? "output" : "standard error", each[which], "", link);
+    // Whoever reads it goes on reading when there is another round, with which it is told no more.
+    if (each[which]) keep(known, whole, each[which]);
+    const printed = known.get(whole);
+    if (printed !== undefined) return part(name, printed, "", link);
+    return h("div.output", {}, h("div.output-head", {}, h("span", {}, name), show(whole, name, known), link));
 }
 
-function part(name, text, kind = "", link = null) {
-    const lines = text.split("\n");
+function show(whole, name, known) {
+    const fetch = async () => {
+        try {
+            keep(known, whole, await text(whole));
+            redraw();
+        } catch (error) {
+            failed(error);
+        }
+    };
+    return button(`Show ${name}`, fetch, { kind: ".bare" });
+}
+
+/** The last few. */
+function keep(known, address, printed) {
+    known.delete(address);
+    known.set(address, printed);
+    if (known.size > TEXTS_MAX) known.delete(known.keys().next().value);
+}
+
+function part(name, printed, kind = "", link = null) {
+    const lines = printed.split("\n");
     const shown =
         lines.length > LINES_MAX
             ? [`… ${lines.length - LINES_MAX} lines before`, ...lines.slice(-LINES_MAX)].join("\n")
-            : text;
+            : printed;
     return h(
         `div.output${kind && `.${kind}`}`,
         {},

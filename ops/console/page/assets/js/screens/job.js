@@ -18,6 +18,8 @@ import { LIVE, STOPPABLE, badge, isRevivable } from "../states.js";
 import { number } from "../words.js";
 import { ago, exactly } from "../when.js";
 
+const SUBMISSIONS_MAX = 8;
+
 export function screen({ words }) {
     const [, app, ...rest] = words;
     const key = rest.join("/");
@@ -25,6 +27,7 @@ export function screen({ words }) {
         label: `${app}/${key} and its relatives`,
         chosen: (node) => node.folded < 2 && go(to("jobs", node.app, node.key)),
     });
+    const texts = new Map();
     return {
         title: `${app}/${key}`,
         topics: [`job:${app}/${key}`],
@@ -37,7 +40,7 @@ export function screen({ words }) {
             return { job, reason, around };
         },
         hears: { job: () => "again", overview: (_, { job }) => (LIVE.has(job.state) ? "again" : undefined) },
-        draw: (data) => draw(data, graph),
+        draw: (data) => draw(data, graph, texts),
     };
 }
 
@@ -47,7 +50,7 @@ function nothing(error) {
     return null;
 }
 
-function draw({ job, reason, around }, graph) {
+function draw({ job, reason, around }, graph, texts) {
     if (around) graph.show(jobNodes(around), { focus: around.focus });
     return [
         headline([h("span.crumb", {}, appLink(job.app), " / "), h("span.mono", {}, job.key)], {
@@ -65,7 +68,7 @@ function draw({ job, reason, around }, graph) {
             h(
                 "div.job-main",
                 {},
-                rounds(job),
+                rounds(job, texts),
                 around?.jobs.length > 1 &&
                     card({ title: "Relatives, live", key: "graph", bare: true }, kept(graph.element)),
             ),
@@ -108,7 +111,7 @@ function about(job) {
             ["work IDs", job.work_ids && shortened(job.work_ids), "wide"],
             ["saga", job.saga && h("a", { href: to("sagas", job.app, job.key) }, "its journal")],
             ["archived", job.archived_at && ago(job.archived_at, { alone: true })],
-            ["wanted by", job.submissions?.length ? list(job.submissions) : "nobody who is still there", "wide"],
+            ["wanted by", job.submissions.length ? list(job) : "nobody who is still there", "wide"],
             ["with", kwargs.length ? h("code", {}, JSON.stringify(job.kwargs)) : null, "wide"],
             [
                 "undone by",
@@ -119,12 +122,14 @@ function about(job) {
     );
 }
 
-function list(submissions) {
+/** The last of them first. */
+function list({ submissions, counts }) {
+    const shown = submissions.slice(-SUBMISSIONS_MAX).reverse();
     return h(
         "ul",
         {},
-        submissions.slice(0, 8).map((id) => h("li", {}, submissionLink(id))),
-        more(submissions.length - 8),
+        shown.map((id) => h("li", {}, submissionLink(id))),
+        more(counts.submissions - shown.length),
     );
 }
 

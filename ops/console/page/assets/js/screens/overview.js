@@ -197,7 +197,7 @@ function queues(found) {
                     number(each.waiting),
                     each.ready ? h("span.strong", {}, number(each.ready)) : "0",
                     each.oldest_ready_s === null || each.oldest_ready_s === undefined ? "–" : age(each.oldest_ready_s),
-                    each.limit ? `${number(each.running)} of ${number(each.limit)}` : number(each.running),
+                    number(each.running),
                     each.workers || !each.ready
                         ? number(each.workers)
                         : h("span.badge.is-failed", {}, sign("failed"), "none"),

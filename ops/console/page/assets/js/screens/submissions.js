@@ -65,13 +65,15 @@ function draw({ submissions, next, around }, query) {
                         each.ended_at ? took(each) : h("span.faint", {}, "under way"),
                     ],
                 })),
-                empty: is_filtered
-                    ? empty("No submission is like this.", h("a", { href: "/submissions" }, "Show all submissions"))
-                    : empty(
-                          "Nothing was asked for yet.",
-                          h("a", { href: "/submit" }, "Submit something"),
-                          "or let a schedule do it.",
-                      ),
+                empty: next
+                    ? empty("None so far.", "Not all submissions were looked through yet; go on to the older ones.")
+                    : is_filtered
+                      ? empty("No submission is like this.", h("a", { href: "/submissions" }, "Show all submissions"))
+                      : empty(
+                            "Nothing was asked for yet.",
+                            h("a", { href: "/submit" }, "Submit something"),
+                            "or let a schedule do it.",
+                        ),
             }),
         ),
         pager("/submissions", query, next),

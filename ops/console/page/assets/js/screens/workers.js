@@ -20,8 +20,7 @@ export function screen() {
     };
 }
 
-function draw(found) {
-    const workers = Array.isArray(found) ? found : found.workers;
+function draw(workers) {
     const pools = new Map(workers.flatMap((each) => each.pools ?? []).map((each) => [each.pool, each]));
     return [
         headline("Workers"),

@@ -1,6 +1,5 @@
 """Runs of flights by simulated workers: the runner and the journal of production, and time as the agenda has it."""
 
-import random
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 from actors.assign import assign
 from actors.journaling import Journaling
 from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
 from jobs.job import Assignment
 from jobs.outcome import Outcome
 from jobs.runners.blame import blame
@@ -21,10 +21,11 @@ from jobs.sagas.flight import Flight
 from jobs.sagas.journal import Journal
 from jobs.sagas.means import Means
 from ledger.claims import Claimed
-from tests.simulation.air import Air
-from tests.simulation.crashing import Crash, CrashingLedger
-from tests.simulation.network import Agenda
-from tests.simulation.strands import Strand
+from ops.simulation.agenda import Agenda
+from ops.simulation.crashing import Crash, CrashingLedger
+from ops.simulation.fate import Fate, Kind
+from ops.simulation.strands import Strand
+from ops.simulation.work import Sky
 
 T = TypeVar("T")
 
@@ -37,42 +38,43 @@ class Run:
         self,
         claimed: Claimed,
         *,
-        rng: random.Random,
+        fate: Fate,
         agenda: Agenda,
         ledger: CrashingLedger,
         catalogue: Catalogue,
-        air: Air,
+        sky: Sky,
         awake_at: Callable[[], datetime],
         end: Callable[[Outcome], None],
         mortal: Callable[[Callable[[], None]], Callable[[], None]],
     ) -> None:
         self.stop = Event()
         self._claimed = claimed
-        self._rng = rng
+        self._fate = fate
         self._agenda = agenda
         self._ledger = ledger
         self._catalogue = catalogue
-        self._air = air
+        self._sky = sky
+        self._whom = f"#{claimed.id} flown by claim {claimed.claim}"
         self._awake_at = awake_at
         self._end = end
         self._strand = Strand(self._fly)
         self._wake = mortal(self._go_on)
-        self._agenda.after(0.0, self._wake)
+        self._agenda.after(0.0, self._wake, about=self._whom)
 
     def kill(self) -> None:
         self._strand.kill()
 
     def takes(self, seconds: float) -> None:
         """Let time pass."""
-        self._agenda.after(seconds, self._wake)
+        self._agenda.after(seconds, self._wake, about=self._whom)
         self._strand.pauses()
 
     def rests(self) -> None:
         """Something may happen to others here, or to its process."""
         self._strand.lives()
-        if self._rng.random() < 0.4:
-            self.takes(self._rng.choice((0.01, 0.5, 3.0)) * self._rng.random())
-        if self._rng.random() < self._ledger.faults.crash_between:
+        if seconds := self._sky.rest_s(self._fate, self._claimed):
+            self.takes(seconds)
+        if self._fate.strikes(Kind.DIES_BETWEEN, self._whom, self._fate.faults.crash_between):
             self._strand.dies(Crash())
             self._strand.lives()
 
@@ -80,7 +82,8 @@ class Run:
         """What its process may die of, whoever thinks that he can catch that."""
         self._strand.lives()
         try:
-            return act()
+            with self._ledger.by(self._whom):
+                return act()
         except Crash as crash:
             self._strand.dies(crash)
             raise
@@ -90,22 +93,23 @@ class Run:
             return
         frozen_s = (self._awake_at() - self._agenda.now).total_seconds()
         if frozen_s > 0:
-            self._agenda.after(frozen_s, self._wake)
+            self._agenda.after(frozen_s, self._wake, about=self._whom)
             return
         self._strand.go()
 
     def _fly(self) -> None:
         app = self._catalogue.app(self._claimed.app)
-        assert app.saga is not None
+        if app.saga is None:
+            raise BadRequest(f"{app.name} is no saga any more.")
         assignment = assign(app, self._claimed)
-        self._air.takes_off(self._claimed, len(app.saga.build(None)))
+        self._sky.takes_off(self._claimed, len(app.saga.build(None)))
         runner = SagaRunner(app.saga, self._means)
         journal = _Mortal(self, Journaling(self._ledger, self._claimed, self.stop))
         outcome = runner.run(assignment, stop=self.stop, journal=journal)
         self.rests()
         self._end(outcome)
 
-    def _means(self, journal: Journal, assignment: Assignment, stop: Event) -> Means:
+    def _means(self, journal: Journal, assignment: Assignment, _: Event) -> Means:
         began_s = self._agenda.elapsed_s
 
         def over_time() -> str | None:
@@ -117,7 +121,7 @@ class Run:
         return Means(
             journal=journal,
             clock_s=lambda: self._agenda.elapsed_s,
-            chance=self._rng.random,
+            chance=partial(self._fate.number, self._whom),
             pause=self._pauses,
             stopped=self._is_stopped,
             over_time=over_time,
@@ -127,9 +131,11 @@ class Run:
 
     def _calls(self, function: Callable[..., Any], flight: Flight) -> object:
         self.rests()
-        call = self._air.begin(self._claimed, function, flight)
+        call = self._sky.begin(self._claimed, function, flight)
+        if seconds := self._sky.takes_s(self._claimed):
+            self.takes(seconds)
         self.rests()
-        return self._air.end(call)
+        return self._sky.end(call)
 
     def _pauses(self, seconds: float) -> bool:
         # The agenda counts in microseconds, and whoever pauses for less than one is to find that time has passed.

@@ -1,0 +1,90 @@
+"""Signed messages: one line before the envelope, by which its receiver knows that it comes from somebody with a key.
+
+    HMAC-SHA256 <key id> <64 hexadecimal digits>\\n<the envelope, byte for byte as it is signed>
+
+What is signed are bytes and not JSON, so that nobody has to agree with us on how JSON is written. The line stands in
+the body, since Redis has no other place for it, and neither have dead letters that are looked at a week later.
+
+What holds: with keys, only what one of them has signed is read; all else goes to the dead letters unread. Without
+keys everything is read, and a signature is passed over, so that publishers may begin to sign before anybody insists.
+The first key signs and all of them verify: a new key is added behind the old one, then moved before it, and the old one
+is taken out when nobody uses it any more. A signature says who wrote a message and not when: one that was overheard
+can be sent again. That finds its submission there already, or jobs that have moved on.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+
+from jobs.errors import BadMessage
+
+ALGORITHM = "HMAC-SHA256"
+#: A secret that is shorter is guessed by whoever overhears one message.
+SECRET_LENGTH_MIN = 32
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_LINE = re.compile(rb"HMAC-SHA256 ([A-Za-z0-9._-]{1,64}) ([0-9a-f]{64})\n")
+
+
+class Keyring:
+    """Secrets by the ids of their keys. Nothing that it says of itself has a secret in it."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        # A hash that has taken the key already is copied for each message, which is cheaper than to begin anew.
+        self._begun = {
+            id_.encode(): hmac.new(secret.encode(), digestmod=hashlib.sha256)
+            for id_, secret in secrets.items()
+        }
+        self._first = next(iter(self._begun), None)
+
+    def __repr__(self) -> str:
+        return f"Keyring({', '.join(map(bytes.decode, self._begun))})"
+
+    def __bool__(self) -> bool:
+        return bool(self._begun)
+
+    def sign(self, envelope: bytes) -> bytes:
+        """The body to be sent; without keys the envelope itself."""
+        if self._first is None:
+            return envelope
+        return b"HMAC-SHA256 %b %b\n%b" % (self._first, self._digest(self._first, envelope), envelope)
+
+    def open(self, body: bytes) -> bytes:
+        """The envelope in a body; BadMessage where there are keys and none of them has signed it."""
+        line = _LINE.match(body)
+        if not self._begun:
+            return body[line.end() :] if line else body
+        if line is None:
+            raise BadMessage("it is not signed, and SLUICE_MESSAGE_KEYS is set here")
+        id_, signature = line.groups()
+        if id_ not in self._begun:
+            raise BadMessage(f"it is signed by the key {id_.decode()!r}, which is not known here")
+        envelope = body[line.end() :]
+        if not hmac.compare_digest(self._digest(id_, envelope), signature):
+            raise BadMessage(f"its signature by the key {id_.decode()!r} is not right")
+        return envelope
+
+    def _digest(self, id_: bytes, envelope: bytes) -> bytes:
+        digest = self._begun[id_].copy()
+        digest.update(envelope)
+        return digest.hexdigest().encode()
+
+
+NO_KEYS = Keyring({})
+
+
+def parse_keys(text: str) -> Keyring:
+    """``id:secret,id:secret``, or one on each line. ValueError repeats nothing of a secret."""
+    secrets: dict[str, str] = {}
+    for number, part in enumerate(filter(None, (each.strip() for each in re.split(r"[,\n]", text))), start=1):
+        id_, colon, secret = part.partition(":")
+        if not (colon and _ID.fullmatch(id_)):
+            raise ValueError(f"key {number} has no id before a colon, of letters, digits and . _ -")
+        if id_ in secrets:
+            raise ValueError(f"the key {id_!r} is there twice")
+        if len(secret) < SECRET_LENGTH_MIN:
+            raise ValueError(f"the secret of the key {id_!r} is shorter than {SECRET_LENGTH_MIN} characters")
+        secrets[id_] = secret
+    if not secrets:
+        raise ValueError("there is no key in it")
+    return Keyring(secrets)

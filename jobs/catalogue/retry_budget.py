@@ -1,0 +1,52 @@
+"""The word ``retry_budget`` of an app. A submission has none of its own: it is about all who want the app's jobs."""
+
+from collections.abc import Mapping
+
+from jobs.catalogue.faults import At, Words, read_mapping
+from jobs.catalogue.policy import COUNT_MAX, read_duration_s
+from jobs.retry_budget import RetryBudget
+
+_FORM = '{"retries": 100, "per": "1m"}'
+
+
+def read_retry_budget(words: Mapping[str, object], at: At, *, unbounded: bool) -> RetryBudget | None:
+    """None where there is none, or none that could be used; that is a fault."""
+    value = words.get("retry_budget")
+    if value is None:
+        return None
+    if unbounded:
+        at.add(
+            "retry_budget: it is_long_running, and each such job waits by its own rule before it is started again;"
+            " use retry"
+        )
+        return None
+    try:
+        return _read(value)
+    except (ValueError, OverflowError) as error:
+        at.add(f"retry_budget: {error}")
+        return None
+
+
+def _read(value: object) -> RetryBudget:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} is no mapping; write {_FORM}")
+    fields = read_mapping(_WORDS, value)
+    if fields.keys() != {"retries", "per_s"}:
+        raise ValueError(f"it does not say how many retries there are in what time; write {_FORM}")
+    return RetryBudget(**fields)
+
+
+def _retries(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= COUNT_MAX:
+        raise ValueError(f"{value!r} is not a whole number from 1 on")
+    return value
+
+
+def _per_s(value: object) -> float:
+    per_s = read_duration_s(value)
+    if per_s < 1:
+        raise ValueError(f"{value!r} is less than a second; say how many there are in a second")
+    return per_s
+
+
+_WORDS: Words = {"retries": ("retries", _retries), "per": ("per_s", _per_s)}

@@ -1,0 +1,51 @@
+"""A ledger as it was before anybody used it: for tests and simulations, on a database that is theirs alone."""
+
+from ledger.connection import Tx
+
+_TABLES = (
+    *(
+        "submission",
+        "job",
+        "wants",
+        "need",
+        "gate",
+        "round",
+        "transition",
+        "owed",
+        "freshness",
+        "worker",
+        "pace",
+    ),
+    *("pulse", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "counter"),
+    *("step", "event", "early", "meter", "sweep", "litter", "app_pause", "audit", "breaker", "breaker_news"),
+    *("tally", "tally_minute", "tally_stay", "tally_verb", "happening", "restoration", "retry_budget"),
+)
+#: Where ids begin anew, so does the counting.
+_COUNT_ANEW = "UPDATE tally_place SET counted = 0, settled = 0, mark = 0, mark_xid = 0, at = '-infinity'"
+#: To cut tables off takes ten times as long as to sweep them, unless much lies in them, dead or alive.
+_SWEPT_BYTES_MAX = 2 * 1024 * 1024
+_CUT_OFF = f"TRUNCATE {', '.join(_TABLES)} RESTART IDENTITY"
+_EMPTY = f"""
+DO $$ BEGIN
+    IF (SELECT sum(pg_relation_size(name::regclass)) FROM unnest('{{{",".join(_TABLES)}}}'::text[]) AS each (name))
+       > {_SWEPT_BYTES_MAX} THEN
+        {_CUT_OFF};
+    ELSE
+        {" ".join(f"DELETE FROM {name};" for name in _TABLES)}
+        PERFORM setval(quote_ident(sequencename)::regclass, 1, false) FROM pg_sequences
+        WHERE schemaname = current_schema();
+    END IF;
+    {_COUNT_ANEW};
+END $$
+"""
+
+
+def empty(tx: Tx) -> None:
+    """Make the ledger what it was before anybody used it."""
+    tx.write(_EMPTY)
+
+
+def cut_off(tx: Tx) -> None:
+    """The same, and nothing dead lies in it either."""
+    tx.write(_CUT_OFF)
+    tx.write(_COUNT_ANEW)

@@ -1,0 +1,26 @@
+"""Every transition of every job, in order: what simulations are asked about."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from jobs.states import State
+from ledger.connection import Tx
+
+_MOVES = """
+SELECT job.app, job.key, transition.target, transition.at
+FROM transition JOIN job ON job.id = transition.job ORDER BY transition.id
+"""
+
+
+class Move(Struct, frozen=True):
+    """A job came into this state."""
+
+    app: str
+    key: str
+    target: State
+    at: datetime
+
+
+def moves(tx: Tx) -> list[Move]:
+    return tx.structs(Move, _MOVES)

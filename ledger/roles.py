@@ -1,0 +1,126 @@
+"""Who may do what in the ledger's database, as SQL that may be run again and again.
+
+What holds once it has been run:
+
+- ``owner`` has the tables, and is who migrates. Nobody else makes, changes or drops one.
+- ``control`` is for who plans, grooms and fires schedules, or serves every queue. It reads and writes rows; of the
+  history it adds and removes, for retention is the groomer's, and changes nothing. It sees how many ids the history has
+  given out, for whoever leads counts it.
+- ``worker`` is for who runs jobs, submits, or acts by the console. As ``control``, but for that: what is history, it
+  adds to and never removes. So no process that runs users' code can rewrite what has happened.
+- ``reader`` is for the console that may only look, and for people. It reads every table, in transactions that write
+  nothing.
+- ``submitter`` calls ``sluice_submit`` and can do nothing else; that runs with its owner's rights, and finds its table
+  and functions in the ledger's schema alone, whatever the caller's ``search_path`` says.
+
+Retention has a role, and no function with its owner's rights: whoever may call such a one may remove history by it, and
+then it is the groomer's right all the same, in two places. Nothing is granted by default: a table that a migration adds
+is out of everybody's reach until this is run again, which shows at once, and does not when too much was granted.
+"""
+
+import re
+
+from msgspec import Struct
+
+from ledger.migrate import REVISION, VERSION_TABLE
+from ledger.tables import metadata
+from ledger.tallies import SEQUENCE
+
+#: Rows are added to these and never changed. Whatever else tells of the past, those who run jobs have to change.
+HISTORY = ("transition", "audit")
+_SCHEMA = "public"
+_SUBMIT = f"{_SCHEMA}.sluice_submit(jsonb)"
+_PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,40}")
+#: What a role's statements may take, wait for locks, and idle in a transaction; a process of ours says the last itself.
+#: Whoever migrates may take long, but not keep everybody waiting who waits behind him for a lock.
+_LIMITS: dict[str, dict[str, str]] = {
+    "owner": {"statement_timeout": "0", "lock_timeout": "10s"},
+    "control": {"statement_timeout": "10min", "lock_timeout": "1min"},
+    "worker": {"statement_timeout": "10min", "lock_timeout": "1min"},
+    "reader": {"statement_timeout": "30s", "lock_timeout": "5s", "default_transaction_read_only": "on"},
+    "submitter": {"statement_timeout": "10s", "lock_timeout": "5s"},
+}
+_IDLE = {"idle_in_transaction_session_timeout": "1min"}
+
+
+class Right(Struct, frozen=True):
+    """What a role may do to the rows of a table, or to a sequence. Whoever inserts rows needs none to theirs."""
+
+    role: str
+    verbs: str
+
+
+def names(prefix: str) -> dict[str, str]:
+    """What each role is called; ValueError for a prefix that Postgres would have quoted."""
+    if not _PREFIX.fullmatch(prefix):
+        raise ValueError(f"{prefix!r} is not made of up to 41 small letters, digits and _")
+    return {role: f"{prefix}_{role}" for role in _LIMITS}
+
+
+def script(prefix: str = "sluice") -> str:
+    """For a superuser, in the ledger's database, after each migration."""
+    called = names(prefix)
+    parts = [
+        f"-- Roles of a ledger at {REVISION}. Run it again after every `sluice db upgrade`.",
+        "BEGIN;",
+        *(_made(name) for name in called.values()),
+        *(_limited(called[role], limits | _IDLE) for role, limits in _LIMITS.items()),
+        f"REVOKE CREATE ON SCHEMA {_SCHEMA} FROM PUBLIC;",
+        f"GRANT USAGE ON SCHEMA {_SCHEMA} TO {', '.join(called.values())};",
+        f"GRANT CREATE ON SCHEMA {_SCHEMA} TO {called['owner']};",
+        *(_table(table, called) for table in tables()),
+        _granted(f"SEQUENCE {_SCHEMA}.{SEQUENCE}", rights(SEQUENCE), called),
+        f"ALTER FUNCTION {_SUBMIT} OWNER TO {called['owner']};",
+        f"ALTER FUNCTION {_SUBMIT} SECURITY DEFINER SET search_path = {_SCHEMA}, pg_temp;",
+        f"REVOKE ALL ON FUNCTION {_SUBMIT} FROM PUBLIC;",
+        f"GRANT EXECUTE ON FUNCTION {_SUBMIT} TO {called['control']}, {called['worker']}, {called['submitter']};",
+        "COMMIT;",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def tables() -> list[str]:
+    return [*sorted(metadata.tables), VERSION_TABLE]
+
+
+def rights(name: str) -> list[Right]:
+    """Nobody who is not named here may do anything, but for the owner. Of a sequence likewise."""
+    if name == SEQUENCE:
+        return [Right("control", "SELECT")]
+    if name == VERSION_TABLE:
+        return [Right(role, "SELECT") for role in ("control", "worker", "reader")]
+    is_history = name in HISTORY
+    return [
+        Right("control", "SELECT, INSERT, DELETE" if is_history else "SELECT, INSERT, UPDATE, DELETE"),
+        Right("worker", "SELECT, INSERT" if is_history else "SELECT, INSERT, UPDATE, DELETE"),
+        Right("reader", "SELECT"),
+    ]
+
+
+def _made(name: str) -> str:
+    """Without a password it cannot log in by one, until somebody gives it one."""
+    return (
+        f"DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{name}') "
+        f"THEN CREATE ROLE {name} LOGIN; END IF; END $$;"
+    )
+
+
+def _limited(name: str, limits: dict[str, str]) -> str:
+    return "\n".join(f"ALTER ROLE {name} SET {setting} = '{value}';" for setting, value in limits.items())
+
+
+def _table(table: str, called: dict[str, str]) -> str:
+    """Its sequence goes with it to the owner."""
+    name = f"{_SCHEMA}.{table}"
+    return f"ALTER TABLE {name} OWNER TO {called['owner']};\n{_granted(name, rights(table), called)}"
+
+
+def _granted(what: str, rights: list[Right], called: dict[str, str]) -> str:
+    """What was granted before is taken back first, so that this is all there is."""
+    others = ", ".join(name for role, name in called.items() if role != "owner")
+    return "\n".join(
+        [
+            f"REVOKE ALL ON {what} FROM PUBLIC, {others};",
+            *(f"GRANT {right.verbs} ON {what} TO {called[right.role]};" for right in rights),
+        ]
+    )

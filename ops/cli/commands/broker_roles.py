@@ -1,0 +1,40 @@
+"""``sluice broker roles``: what gives each part a user of the broker with no more rights than it needs."""
+
+import argparse
+import re
+
+from broker import roles
+from jobs.errors import BadRequest
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.page import Verbatim
+
+_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAMESPACE = re.compile(r"[A-Za-z0-9._:-]{1,200}")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "server", choices=("rabbitmq", "redis"), help="lines for rabbitmqctl, or for redis-cli"
+    )
+    parser.add_argument("--prefix", default="sluice", help="how the users' names begin: %(default)s")
+    parser.add_argument("--vhost", default="/", help="of RabbitMQ: %(default)s")
+
+
+def run(desk: Desk, options: Options) -> int:
+    namespace = desk.settings.broker_namespace
+    if not _PREFIX.fullmatch(options.prefix):
+        raise BadRequest(
+            f"--prefix: {options.prefix!r} is not made of letters, digits, _ and -.",
+            advice="For example --prefix sluice",
+        )
+    if not _NAMESPACE.fullmatch(namespace):
+        raise BadRequest(f"SLUICE_BROKER_NAMESPACE is {namespace!r}, which is a pattern in a rule of Redis.")
+    if options.server == "redis":
+        lines, users = roles.redis(options.prefix, namespace), [*roles.REDIS]
+    else:
+        lines, users = roles.rabbitmq(options.prefix, options.vhost), [*roles.RABBITMQ]
+    document = {"users": [f"{options.prefix}_{role}" for role in users], "lines": lines}
+    desk.output.answer(document, Verbatim(lines.rstrip("\n")))
+    return DONE

@@ -1,0 +1,28 @@
+"""``sluice db repair``: work out anew what follows from other rows and does not say so.
+
+Workers may work meanwhile. What is still broken afterwards is exit code 1.
+"""
+
+import argparse
+
+from ledger.repairing import repair
+from ops.cli.broken import AGREES, blocks, document
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE, FAILED
+from ops.cli.installation import Installation
+from ops.cli.page import Table
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def run(desk: Desk, _: Options) -> int:
+    repaired, left = repair(Installation(desk).ledger)
+    desk.output.answer(
+        {"repaired": repaired, "breaches": document(left)},
+        Table(("repaired",), [(rule,) for rule in repaired], prose=True),
+        *(blocks(left) if left else [AGREES]),
+    )
+    return FAILED if left else DONE

@@ -1,0 +1,39 @@
+"""``sluice db restored``: have a ledger that was restored from a backup go on, before anybody works.
+
+No number of a claim, a job, a submission or a task that was given out after the backup is given out again; and what is
+ready is announced, where a broker is named.
+"""
+
+import argparse
+
+from actors import upkeep
+from jobs.errors import LedgerBusy
+from ledger import restoring
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.installation import Installation
+from ops.cli.page import Line
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def run(desk: Desk, _: Options) -> int:
+    installation = Installation(desk)
+    above = installation.ledger.transact(restoring.restore)
+    if above is None:
+        raise LedgerBusy(
+            "Workers hold leases that have not ended; nothing was changed.",
+            advice="Stop all workers. The leases of those that ran at the time of the backup end by themselves.",
+        )
+    publish = installation.broker.publish if installation.shares_a_broker else None
+    announced = upkeep.announce_everything(installation.ledger, publish) if publish else 0
+    desk.output.answer(
+        {"above": above, "announced": announced},
+        Line(
+            f"Every number that is given out from now on is above {above}. Workers may be started.", "green"
+        ),
+    )
+    return DONE

@@ -1,0 +1,23 @@
+"""``sluice db roles``: SQL that makes a role for each part, with no more rights than it needs. No ledger is asked."""
+
+import argparse
+
+from jobs.errors import BadRequest
+from ledger import roles
+from ops.cli.command import Options
+from ops.cli.desk import Desk
+from ops.cli.exits import DONE
+from ops.cli.page import Verbatim
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prefix", default="sluice", help="how their names begin: %(default)s")
+
+
+def run(desk: Desk, options: Options) -> int:
+    try:
+        document = {"roles": roles.names(options.prefix), "sql": roles.script(options.prefix)}
+    except ValueError as error:
+        raise BadRequest(f"--prefix: {error}.", advice="For example --prefix sluice") from None
+    desk.output.answer(document, Verbatim(str(document["sql"]).rstrip("\n")))
+    return DONE

@@ -1,0 +1,35 @@
+"""What would be around the processes of jobs, if a worker were started here."""
+
+from collections.abc import Iterator
+
+from jobs.fence import Level
+from jobs.runners.sandbox import Sandbox
+from ops.doctor.finding import Finding, bad, ok, warn
+
+ABOUT = "sandbox"
+
+
+def judge(sandbox: Sandbox) -> Iterator[Finding]:
+    """It is tried, since whether this kernel allows it is told by nothing else."""
+    fence = sandbox.fence
+    lack = sandbox.lack()
+    if lack is not None:
+        yield bad(
+            ABOUT,
+            f"Processes of jobs are to run in bubblewrap, and cannot: {lack}.",
+            "None runs until bubblewrap 0.8 or newer is here and user namespaces work; or set SLUICE_SANDBOX=limits.",
+        )
+    elif fence.level is Level.OFF:
+        yield warn(
+            ABOUT,
+            "It is off: a process of a job may get more rights than its worker has, and leave core dumps.",
+            "Set SLUICE_SANDBOX=limits, unless jobs need sudo or the like.",
+        )
+    elif fence.level is Level.LIMITS:
+        yield ok(
+            ABOUT, "limits: processes of jobs get no more rights than their worker, and see what it sees."
+        )
+    else:
+        network = "with" if fence.network else "without"
+        also = f"; besides they write to {', '.join(fence.writable)}" if fence.writable else ""
+        yield ok(ABOUT, f"bubblewrap: processes of jobs run in it, {network} network{also}.")

@@ -1,0 +1,56 @@
+"""A ledger whose caller may die around any commit, or lose its answer."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from ledger.connection import Ledger, Tx
+from ledger.reads.stillness import has_written
+from ops.simulation.fate import Fate, Kind
+
+T = TypeVar("T")
+
+
+class Crash(Exception):
+    """The process that was in the middle of this is dead."""
+
+
+class CrashingLedger(Ledger):
+    """Dying before the commit leaves nothing, dying after it leaves all and tells nobody.
+
+    One whose commit's answer is lost lives on and does the same again, as ``Ledger.transact`` does. Whoever looks on
+    asks whether anything ``has_written``. ``by`` names whose transactions these are.
+    """
+
+    def __init__(self, url: str, fate: Fate, clock: Callable[[], datetime]) -> None:
+        super().__init__(url, connections=1, steady=True, clock=clock)
+        self._fate = fate
+        self._whose = "somebody"
+        self.has_written = False
+
+    @contextmanager
+    def by(self, whom: str) -> Iterator[None]:
+        """The transactions within the block are his."""
+        before, self._whose = self._whose, whom
+        try:
+            yield
+        finally:
+            self._whose = before
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        fate, faults = self._fate, self._fate.faults
+        if fate.strikes(Kind.DIES_BEFORE, self._whose, faults.crash_before_commit):
+            raise Crash
+        result = super().transact(partial(self._noting, work))
+        if fate.strikes(Kind.DIES_AFTER, self._whose, faults.crash_after_commit):
+            raise Crash
+        if fate.strikes(Kind.REPEATED, self._whose, faults.repeat_commit):
+            result = super().transact(partial(self._noting, work))
+        return result
+
+    def _noting(self, work: Callable[[Tx], T], tx: Tx) -> T:
+        result = work(tx)
+        self.has_written = self.has_written or has_written(tx)
+        return result

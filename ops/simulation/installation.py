@@ -1,0 +1,182 @@
+"""Handlers, messages on their way, and workers: an installation, of which one thing happens at a time."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from random import Random
+
+from actors.handlers import handle
+from broker.messages import Execute, Message, Resume
+from jobs.catalogue import Catalogue
+from jobs.errors import BadMessage
+from ops.simulation.agenda import Agenda
+from ops.simulation.crashing import Crash, CrashingLedger
+from ops.simulation.fate import Fate, Kind
+from ops.simulation.fleet import ORDINARY, Habits, Shore, Worker
+from ops.simulation.telling import name_of
+from ops.simulation.work import Sky, Work
+
+#: A message for which nobody is awake is offered again after this long.
+OFFERED_AGAIN_S = 1.0
+#: What was not acknowledged comes again.
+RETURNED_S = 0.5
+FROZEN_S = (1.0, 40.0)
+
+
+class Installation:
+    """``step`` lets one thing happen. ``catalogue`` are the definitions that handlers go by, and workers that are hired
+    from now on. ``heard`` is told of each message that was handled, and not refused."""
+
+    def __init__(
+        self,
+        ledger: CrashingLedger,
+        fate: Fate,
+        agenda: Agenda,
+        catalogue: Catalogue,
+        *,
+        work: Work,
+        sky: Sky,
+        habits: Habits = ORDINARY,
+        heard: Callable[[Message], None] = lambda _: None,
+    ) -> None:
+        self.agenda = agenda
+        self.ledger = ledger
+        self.catalogue = catalogue
+        self.workers: list[Worker] = []
+        self.steps = 0
+        #: So many messages with news are on their way.
+        self.unheard = 0
+        #: Of workers that died or stand still.
+        self.leases_end: list[datetime] = []
+        self._fate = fate
+        self._habits = habits
+        self._heard = heard
+        self._waiting: deque[Execute] = deque()
+        self._shore = Shore(
+            fate=fate, agenda=agenda, ledger=ledger, work=work, sky=sky, send=self._send_hint, bury=self._bury
+        )
+
+    def step(self) -> None:
+        """Let the next thing happen."""
+        self.steps += 1
+        event = self.agenda.next()
+        with suppress(Crash):
+            event()
+        while self._waiting and any(worker.is_awake and worker.is_free for worker in self.workers):
+            with suppress(Crash):
+                self._execute(self._waiting.popleft())
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+
+    def send(self, messages: Sequence[Message], *, reliably: bool = False) -> None:
+        """What is sent reliably is kept by the broker until it was understood: it may double, and not get lost."""
+        for message in messages:
+            about = name_of(message, self.agenda.elapsed_s)
+            for _ in range(self._copies(about, reliably=reliably)):
+                self.unheard += reliably
+                self.agenda.after(
+                    self._fate.late_s(about),
+                    partial(self._deliver, message, about, reliably=reliably),
+                    about=about,
+                )
+
+    def hire(self, name: int) -> None:
+        try:
+            self.workers.append(Worker(name, self._shore, self.catalogue, self._habits))
+        except Crash:
+            self.agenda.after(1.0, lambda: self.hire(name), about=f"worker {name}")
+
+    def plan_faults(self, within_s: float = math.inf) -> None:
+        """What befalls workers, by the clock."""
+        faults = self._fate.faults
+        for kind, every_s in (
+            (Kind.KILLED, faults.kill_worker_every_s),
+            (Kind.FROZEN, faults.freeze_worker_every_s),
+            (Kind.STOPPED, faults.stop_worker_every_s),
+        ):
+            if every_s:
+                self._plan_next(kind, every_s, within_s, self._fate.rng(kind))
+
+    def _plan_next(self, kind: Kind, every_s: float, within_s: float, rng: Random) -> None:
+        def strike() -> None:
+            self._plan_next(kind, every_s, within_s, rng)
+            self._strike(kind)
+
+        wait_s = rng.expovariate(1 / every_s)
+        if self.agenda.elapsed_s + wait_s < within_s:
+            self.agenda.after(wait_s, strike, about=kind)
+
+    def _copies(self, about: str, *, reliably: bool) -> int:
+        if not reliably and self._fate.strikes(Kind.LOST, about, self._fate.faults.lose):
+            return 0
+        return 2 if self._fate.strikes(Kind.DOUBLED, about, self._fate.faults.double) else 1
+
+    def _deliver(self, message: Message, about: str, *, reliably: bool) -> None:
+        try:
+            if isinstance(message, Execute):
+                self._execute(message)
+                return
+            with self.ledger.by(f"whoever takes {about}"):
+                self.send(handle(self.ledger, self.catalogue, message))
+            self.unheard -= reliably
+            self._heard(message)
+        except Crash:
+            if reliably:
+                again = partial(self._deliver, message, about, reliably=reliably)
+                self.agenda.after(RETURNED_S, again, about=about)
+            raise
+        except BadMessage:
+            self.unheard -= reliably
+            # What comes for a saga that has ended is refused.
+            if not isinstance(message, Resume):
+                raise
+
+    def _execute(self, message: Execute) -> None:
+        awake = [worker for worker in self.workers if worker.is_awake]
+        about = name_of(message, self.agenda.elapsed_s)
+        if not awake:
+            self.agenda.after(OFFERED_AGAIN_S, lambda: self._execute(message), about=about)
+            return
+        free = [worker for worker in awake if worker.is_free]
+        if not free:
+            self._waiting.append(message)
+            return
+        worker = self._fate.rng(f"who takes {about}").choice(free)
+        try:
+            with self.ledger.by(f"worker {worker.name}, taking {about}"):
+                worker.execute(message)
+        except Crash:
+            self._bury(worker)
+            raise
+
+    def _send_hint(self, message: Message) -> None:
+        self.send([message])
+
+    def _bury(self, worker: Worker) -> None:
+        worker.kill()
+        self.leases_end.append(worker.lease_ends)
+        self.workers.remove(worker)
+        self.hire(worker.name)
+
+    def _strike(self, kind: Kind) -> None:
+        """A worker, if there is one."""
+        if not self.workers:
+            return
+        moment = f"the worker that was struck at {self.agenda.elapsed_s:.0f} s"
+        rng = self._fate.rng(f"{moment} {kind}")
+        worker, seconds = rng.choice(self.workers), rng.uniform(*FROZEN_S)
+        said = f"for {seconds:.0f} s " if kind is Kind.FROZEN else ""
+        if not self._fate.strikes(kind, moment, 1.0, f"{said}(worker {worker.name})"):
+            return
+        if kind is Kind.KILLED:
+            self._bury(worker)
+        elif kind is Kind.FROZEN:
+            worker.freeze(seconds)
+            self.leases_end.append(worker.lease_ends)
+        else:
+            worker.stop()

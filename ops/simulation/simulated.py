@@ -1,0 +1,252 @@
+"""A pipeline in virtual time, for the tests of whoever wrote it: what the fixture ``pipeline`` hands out.
+
+The definitions are the user's, and so are the steps of sagas; what other jobs take and come to is told. All else is as
+in production. Hours pass in no time, and faults come as they are drawn.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec.structs import replace
+
+from broker.messages import Cancel, Landed, Message, Pause, Resume, Submit
+from jobs.app import App
+from jobs.catalogue import Catalogue
+from jobs.durations import parse_duration_s
+from jobs.errors import BadRequest
+from jobs.partition_key import without_version
+from jobs.runners.stores import Stores
+from jobs.simulated import Doing, Faults
+from jobs.states import TERMINAL, State
+from jobs.submission import JSON, SubmissionState
+from ledger.connection import Ledger
+from ledger.emptying import empty
+from ledger.reads import progress
+from ledger.reads.check import breaches
+from ledger.reads.moves import Move, moves
+from ledger.reads.stillness import open_submissions, unfinished, untold
+from ops.simulation.agenda import Agenda
+from ops.simulation.crashing import CrashingLedger
+from ops.simulation.fate import Fate
+from ops.simulation.fleet import Habits
+from ops.simulation.installation import Installation
+from ops.simulation.telling import words_of
+from ops.simulation.told import OpenSky, Told
+from ops.simulation.upkeep import Upkeep
+
+
+class NeverQuiet(AssertionError):
+    """Something is left to do, and nothing will come of it by then."""
+
+
+class NoSuchJob(LookupError):
+    """No job is called so; the message names those that there are."""
+
+
+def with_contexts(catalogue: Catalogue, contexts: Mapping[str, object]) -> Catalogue:
+    """The same, with what stands in for the contexts of these sagas."""
+    return catalogue.revised(_with_context(catalogue.app(name), made) for name, made in contexts.items())
+
+
+def _with_context(app: App, made: object) -> App:
+    if app.saga is None:
+        raise BadRequest(f"{app.name} is no saga, so it has no context.")
+    return replace(app, saga=replace(app.saga, context=lambda: made))
+
+
+class Simulated:
+    """One installation with this pipeline. What is asked about a job is asked by its app and key."""
+
+    def __init__(
+        self,
+        url: str,
+        catalogue: Catalogue,
+        *,
+        seed: int,
+        faults: Faults,
+        doing: Mapping[str, Doing] | Doing,
+        stores: Stores,
+        workers: int,
+        threads: int,
+        start: datetime,
+    ) -> None:
+        self.seed = seed
+        self._fate = fate = Fate(seed, faults)
+        self._agenda = agenda = Agenda(fate, start)
+        fate.elapsed_s = lambda: agenda.elapsed_s
+        self._as_of: datetime | None = None
+        self._plain = Ledger(url, connections=1, steady=True, clock=lambda: self._as_of or agenda.now)
+        self._plain.transact(empty)
+        self._ledger = CrashingLedger(url, fate, agenda.clock)
+        work = Told(lambda: self._installation.catalogue, doing, stores)
+        self._installation = Installation(
+            self._ledger,
+            fate,
+            agenda,
+            catalogue,
+            work=work,
+            sky=OpenSky(work),
+            habits=Habits(threads=threads, beats=False),
+        )
+        for name in range(workers):
+            self._installation.hire(name)
+        self._installation.plan_faults()
+        self._upkeep = Upkeep(self._installation, self._plain, self._set_as_of)
+        self._asked = 0
+        self._was_left = False
+
+    def submit(self, app: str, key: str | None = None, *, id: str | None = None, **words: JSON) -> str:
+        """Ask for jobs, in the words of a submit message; the submission's id. It is taken in when time passes."""
+        self._asked += 1
+        id_ = id or f"submission {self._asked}"
+        named = {"app": app} | ({} if key is None else {"key": key})
+        self._send(Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(named | words))))
+        return id_
+
+    def cancel(self, submission: str) -> None:
+        """Nobody wants any more what only it has asked for."""
+        self._send(Cancel(submission=submission))
+
+    def pause(self, submission: str) -> None:
+        """What only it has asked for begins no more, until it is resumed."""
+        self._send(Pause(submission=submission))
+
+    def resume(self, submission: str) -> None:
+        """What it has asked for goes on."""
+        self._send(Resume(submission=submission))
+
+    def tell(self, app: str, key: str, event: str | None = None, payload: JSON = None) -> None:
+        """A job that waits for an event hears of it."""
+        self._asked += 1
+        said = Resume(app=app, key=key, event=event, payload=payload, id=f"event {self._asked}")
+        self._send(said)
+
+    def land(self, table: str, *partitions: str) -> None:
+        """These partitions are there, made by others."""
+        self._send(Landed(table=table, partitions=partitions))
+
+    def until_quiet(self, *, within: str | float = "7d") -> None:
+        """Let time pass until nothing is left to do that was asked for; NeverQuiet where that is not so by then."""
+        limit = self.now + timedelta(seconds=parse_duration_s(within))
+        while self._stirs():
+            if not self._upkeep.step(limit) and self._stirs():
+                raise NeverQuiet(f"After {within} there is left:\n" + "\n".join(self._unended()))
+        self._check()
+
+    def pass_time(self, time: str | float) -> None:
+        """Let so much time pass, whatever happens in it: due times come, and submissions that they make."""
+        limit = self.now + timedelta(seconds=parse_duration_s(time))
+        while self._upkeep.step(limit):
+            pass
+        self._check()
+
+    @property
+    def began(self) -> datetime:
+        """What they showed to begin with."""
+        return self._agenda.start
+
+    @property
+    def now(self) -> datetime:
+        """What the clocks show."""
+        return self._agenda.now
+
+    def states(self) -> dict[str, str]:
+        """Every job that there is, as ``app/key``, and its state."""
+        return {f"{move.app}/{move.key}": str(move.target) for move in self._moves()}
+
+    def state(self, app: str, key: str) -> str:
+        return self._of(app, key)[-1].target
+
+    def transitions(self, app: str, key: str) -> list[tuple[float, str]]:
+        """The states that it came into, each with the seconds since the beginning."""
+        return [(self._s(move.at), str(move.target)) for move in self._of(app, key)]
+
+    def ran(self, app: str, key: str | None = None) -> int:
+        """How often it was begun; without a key, how often jobs of the app were."""
+        found = self._of(app, key) if key is not None else [each for each in self._moves() if each.app == app]
+        return sum(move.target is State.RUNNING for move in found)
+
+    def most_at_once(self, *apps: str) -> int:
+        """How many jobs ran at the same time at the most: of these apps, or of all."""
+        running: set[tuple[str, str]] = set()
+        most = 0
+        for move in self._moves():
+            if not apps or move.app in apps:
+                change = running.add if move.target is State.RUNNING else running.discard
+                change((move.app, move.key))
+                most = max(most, len(running))
+        return most
+
+    def took_s(self, app: str | None = None, key: str | None = None) -> float:
+        """From when the first of these jobs was there until the last of them came into its state."""
+        found = self._moves() if app is None or key is None else self._of(app, key)
+        at = [move.at for move in found if app in {None, move.app}]
+        return (max(at) - min(at)).total_seconds() if at else 0.0
+
+    def submission(self, id: str) -> SubmissionState:
+        """Where it stands."""
+        found = self._plain.transact(lambda tx: progress.status(tx, id))
+        if found is None:
+            raise NoSuchJob(f"There is no submission {id!r} (yet): let time pass.")
+        return found.state
+
+    def faults(self) -> list[str]:
+        """What has gone wrong so far, in words."""
+        return self._plain.transact(lambda tx: words_of(tx, self._fate.happened))
+
+    def close(self) -> None:
+        self._installation.close()
+        self._plain.close()
+        self._ledger.close()
+
+    def _set_as_of(self, moment: datetime | None) -> None:
+        self._as_of = moment
+
+    def _send(self, message: Message) -> None:
+        self._installation.send([message], reliably=True)
+
+    def _stirs(self) -> bool:
+        """Whether anything is left to do. What nobody has written to is as it was."""
+        if not self._was_left or self._ledger.has_written:
+            self._was_left = bool(self._left())
+        return self._was_left or self._installation.unheard > 0
+
+    def _left(self) -> list[str]:
+        return self._plain.transact(lambda tx: [*open_submissions(tx), *unfinished(tx), *untold(tx)])
+
+    def _unended(self) -> list[str]:
+        """For people: also who waits for what nobody asked for."""
+        live = [f"{name} is {state}" for name, state in self.states().items() if state not in TERMINAL]
+        return [*self._plain.transact(open_submissions), *live]
+
+    def _check(self) -> None:
+        """What Sluice promises of its ledger, whatever went wrong."""
+        broken = self._plain.transact(breaches)
+        if broken:
+            raise AssertionError("The ledger is at odds with itself: " + "; ".join(map(str, broken)))
+
+    def _moves(self) -> list[Move]:
+        return self._plain.transact(moves)
+
+    def _of(self, app: str, key: str) -> list[Move]:
+        every, key = self._moves(), self._canonical(app, key)
+        by_partition = self._installation.catalogue.app(app).partitioning is not None
+        named = _unversioned if by_partition and key == _unversioned(key) else str
+        if found := [move for move in every if move.app == app and named(move.key) == key]:
+            return found
+        known = sorted({f"{move.app}/{move.key}" for move in every})
+        raise NoSuchJob(f"There is no job {app}/{key}. There are: {', '.join(known) or 'none'}.")
+
+    def _canonical(self, app: str, key: str) -> str:
+        """As the ledger has it, of an app that says how its keys are written."""
+        found = self._installation.catalogue.app(app)
+        return found.write_key(found.read_key(key)) if found.is_keyed_by_template else key
+
+    def _s(self, at: datetime) -> float:
+        return (at - self._agenda.start).total_seconds()
+
+
+def _unversioned(key: str) -> str:
+    """What people call a step: the version that it is made in follows from the definitions."""
+    return without_version(key)[0]

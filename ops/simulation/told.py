@@ -1,0 +1,90 @@
+"""What jobs take and come to as a test says it; steps of sagas are called as they are."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from actors.assign import assign
+from jobs.catalogue import Catalogue
+from jobs.errors import SluiceError
+from jobs.job import Assignment
+from jobs.outcome import Ending, Outcome
+from jobs.runners import runner_for
+from jobs.runners.saga import call
+from jobs.runners.stores import Stores
+from jobs.sagas.flight import Flight
+from jobs.simulated import Doing, Took
+from ledger.claims import Claimed
+from ops.simulation.fate import Fate
+from ops.simulation.work import Effort
+
+#: What a job takes of which nothing is said.
+ORDINARY_S = 1.0
+
+
+class Told:
+    """``doing`` says it by app, or of all apps alike."""
+
+    def __init__(
+        self, catalogue: Callable[[], Catalogue], doing: Mapping[str, Doing] | Doing, stores: Stores
+    ) -> None:
+        self._catalogue = catalogue
+        self._doing = doing
+        self._stores = stores
+
+    def effort(self, claimed: Claimed) -> Effort:
+        try:
+            assignment = assign(self._catalogue().app(claimed.app), claimed)
+        except SluiceError as error:
+            why = f"{error.what} {error.advice}".strip()
+            return Effort(0.0, lambda: Outcome(ending=Ending.ERROR, error=why))
+        took = self._took(assignment)
+        if assignment.timeout_s is not None and took.seconds > assignment.timeout_s:
+            late = Outcome(ending=Ending.TIMED_OUT, error=f"It took longer than {assignment.timeout_s:g} s.")
+            return Effort(assignment.timeout_s, lambda: late)
+        return Effort(took.seconds, lambda: self._end(assignment, took))
+
+    def seconds_of(self, claimed: Claimed) -> float:
+        """What each call of a step takes."""
+        return self._took(assign(self._catalogue().app(claimed.app), claimed)).seconds
+
+    def _took(self, assignment: Assignment) -> Took:
+        doing = self._doing
+        said = doing.get(assignment.name.app, ORDINARY_S) if isinstance(doing, Mapping) else doing
+        if callable(said):
+            said = said(assignment)
+        return said if isinstance(said, Took) else Took(float(said))
+
+    def _end(self, assignment: Assignment, took: Took) -> Outcome:
+        if took.error is not None:
+            return Outcome(ending=Ending.ERROR, error=took.error)
+        if not took.real:
+            return Outcome(ending=Ending.DONE)
+        runner = runner_for(assignment.app, self._stores)
+        return runner.run(assignment, stop=threading.Event(), report=_unheard, acknowledge=_unheard)
+
+
+class OpenSky:
+    """A step's do or undo is called when the time that it takes is over: whoever dies before that has not called it."""
+
+    def __init__(self, work: Told) -> None:
+        self._work = work
+
+    def takes_off(self, claimed: Claimed, steps: int) -> None:
+        """Nobody counts."""
+
+    def begin(self, _: Claimed, function: Callable[..., Any], flight: Flight) -> Callable[[], object]:
+        return lambda: call(function, flight)
+
+    def end(self, call: Callable[[], object]) -> object:
+        return call()
+
+    def rest_s(self, _: Fate, __: Claimed) -> float:
+        return 0.0
+
+    def takes_s(self, claimed: Claimed) -> float:
+        return self._work.seconds_of(claimed)
+
+
+def _unheard(*_: object) -> None:
+    """Nobody looks at a bar while time is virtual, and partitions are all made in the end."""

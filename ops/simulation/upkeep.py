@@ -1,0 +1,103 @@
+"""Ticks, looks and beats, when they make a difference: hours in which nothing can happen cost nothing.
+
+When something is due next is asked of the ledger itself: whether the groomer, or whoever sees to schedules, would
+find anything as of a later time. Whatever is due stays due while nothing happens, so the first such time is found by
+halving. A worker that lives has a lease whenever anybody looks, and of one that is dead or stands still it is known
+when its lease ends.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from broker.messages import Look, Tick
+from ledger import grooming, schedules
+from ledger.connection import Ledger, Tx
+from ledger.grooming import Chore
+from ops.simulation.installation import Installation
+
+TICK = timedelta(seconds=1)
+
+
+class Upkeep:
+    """``ledger`` is asked as of the time that ``as_of`` sets."""
+
+    def __init__(
+        self, installation: Installation, ledger: Ledger, as_of: Callable[[datetime | None], None]
+    ) -> None:
+        self._installation = installation
+        self._agenda = installation.agenda
+        self._ledger = ledger
+        self._as_of = as_of
+        self._tick_at: datetime | None = self._agenda.now
+        self._asked_until: datetime | None = None
+
+    def step(self, limit: datetime) -> bool:
+        """Let the next thing happen, unless nothing does by then: then time has come so far, and nothing has."""
+        if self._installation.ledger.has_written:
+            self._stir()
+        next_at = self._agenda.next_at
+        until = min(limit, next_at) if next_at else limit
+        tick_at = self._next_tick(until)
+        if tick_at is None or tick_at > until:
+            return self._go_on(next_at, limit)
+        self._agenda.skip_to(tick_at)
+        self._beat()
+        self._tick_at = None
+        self._installation.send([Tick(), *([Look()] if self._installation.catalogue.schedules else [])])
+        return True
+
+    def _go_on(self, next_at: datetime | None, limit: datetime) -> bool:
+        if next_at is None or next_at > limit:
+            self._agenda.skip_to(limit)
+            return False
+        self._agenda.skip_to(next_at)
+        self._beat()
+        self._installation.step()
+        return True
+
+    def _stir(self) -> None:
+        """Something has happened, of which more may follow."""
+        self._installation.ledger.has_written = False
+        self._asked_until = None
+        soon = self._agenda.now + TICK
+        self._tick_at = min(self._tick_at, soon) if self._tick_at else soon
+
+    def _next_tick(self, until: datetime) -> datetime | None:
+        """When it is time to look, if that is by then."""
+        if self._tick_at is not None:
+            return self._tick_at
+        ends = [end for end in self._installation.leases_end if end > self._agenda.now]
+        until = min(until, *(end + TICK for end in ends)) if ends else until
+        if self._asked_until is None or until > self._asked_until:
+            self._tick_at = self._first_due(until)
+            self._asked_until = until
+        if self._tick_at is None and ends and until >= min(ends) + TICK:
+            self._tick_at = until
+        return self._tick_at
+
+    def _first_due(self, until: datetime) -> datetime | None:
+        early, span = self._agenda.now, TICK
+        while not self._is_due(late := min(early + span, until)):
+            if late >= until:
+                return None
+            early, span = late, 2 * span
+        while late - early > TICK:
+            middle = early + (late - early) / 2
+            early, late = (early, middle) if self._is_due(middle) else (middle, late)
+        return late
+
+    def _is_due(self, at: datetime) -> bool:
+        self._as_of(at)
+        try:
+            return self._ledger.transact(_due)
+        finally:
+            self._as_of(None)
+
+    def _beat(self) -> None:
+        """That is no event of which anything could follow."""
+        for worker in [*self._installation.workers]:
+            worker.beat_if_due()
+
+
+def _due(tx: Tx) -> bool:
+    return bool(grooming.due(tx) - {Chore.TAKE_LOST}) or schedules.any_due(tx)

@@ -1,0 +1,46 @@
+"""A submission that would come to too much is refused by its number, and nothing of it is made. Caps are low here."""
+
+import pytest
+
+import planner.chunks
+import planner.partitions
+import planner.walk
+from jobs.submission import KEYS_MAX, Submission, SubmissionState
+from tests.world import World
+
+
+def _refused(world: World, id: str, why: str) -> None:
+    assert world.submission(id) is SubmissionState.REFUSED
+    assert why in world.reason(id)
+    assert world.states() == {}
+
+
+def test_parents_over_parents_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.apps("a -> b, b -> c")
+    monkeypatch.setattr(planner.walk, "JOBS_MAX", 2)
+    _refused(world, world.submit("c"), "It comes to more than 2 jobs")
+    monkeypatch.setattr(planner.walk, "JOBS_MAX", 3)
+    assert world.submission(world.submit("c", id="fits")) is SubmissionState.ACTIVE
+
+
+def test_chunks_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.define({"a": {"chunk_size": 1, "bash_cmd": "true"}})
+    monkeypatch.setattr(planner.chunks, "JOBS_MAX", 3)
+    _refused(
+        world, world.submit("a", None, work_ids="1-5"), "It comes to 5 jobs; one submission may come to 3"
+    )
+
+
+def test_steps_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.define(
+        {"a": {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "day"}, "step_size": 1}}
+    )
+    monkeypatch.setattr(planner.partitions, "JOBS_MAX", 3)
+    _refused(
+        world, world.submit("a", None, start="2024-04-01", end="2024-04-09"), "It comes to more than 3 jobs"
+    )
+
+
+def test_keys_are_counted_by_whoever_names_them() -> None:
+    with pytest.raises(ValueError, match=f"{KEYS_MAX + 1} keys are more than one submission may name"):
+        Submission(app="a", keys=("1",) * (KEYS_MAX + 1))

@@ -1,0 +1,44 @@
+"""What a process says reaches whoever reads it, whatever characters are in it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.ops.typist import ROOT
+
+#: How a name is written that is no UTF-8, and that ``os.listdir`` tells with half a pair in it.
+WRITTEN = r"caf\udce9.txt"
+SPEAKS = r"""
+import logging, sys
+from actors.logs import set_up_logs
+set_up_logs(sys.argv[1])
+logging.error("%s is not there", "caf\udce9.txt")
+try:
+    raise FileNotFoundError("caf\udce9.txt")
+except FileNotFoundError:
+    logging.exception("it broke")
+logging.error("café")
+"""
+
+
+def said(kind: str) -> list[str]:
+    command = [sys.executable, "-c", SPEAKS, kind]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True, timeout=60)
+    return done.stderr.splitlines()
+
+
+def test_a_line_of_json_is_written_whatever_is_in_it() -> None:
+    odd, broken, usual = [json.loads(line) for line in said("json")]
+    assert odd["message"] == f"{WRITTEN} is not there"
+    assert (broken["message"], broken["error"].splitlines()[-1]) == (
+        "it broke",
+        f"FileNotFoundError: {WRITTEN}",
+    )
+    assert usual["message"] == "café"
+
+
+@pytest.mark.parametrize("kind", ["text", "json"])
+def test_nothing_is_said_of_how_it_was_written(kind: str) -> None:
+    assert [line for line in said(kind) if "Logging error" in line or "UnicodeEncodeError" in line] == []

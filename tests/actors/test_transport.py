@@ -1,0 +1,91 @@
+"""Servers elsewhere that are spoken to in plain text: warned of, refused, or allowed."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from actors import transport
+from actors.assembly import connect_broker, ledger_address
+from actors.checkup import main as checkup
+from actors.definitions import Definitions
+from actors.settings import Settings, read_settings
+from jobs.errors import BadSetting
+from tests.unheard import unheard
+
+LEDGER, BROKER = "postgresql://sluice:secret@far/sluice", "amqp://guest:secret@far"
+APPS = "apps.json,redis://u:secret@far/0/apps,rediss://u:secret@far/0/more?ssl_check_hostname=no,branch://b"
+
+
+def _settings(folder: Path, **words: str) -> Settings:
+    given = {"LEDGER_URL": LEDGER, "BROKER_URL": BROKER} | words
+    return read_settings({f"SLUICE_{name}": text for name, text in given.items()}, folder=folder)
+
+
+def test_each_is_warned_of_without_its_password(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="sluice.transport"):
+        transport.warn(_settings(tmp_path, APPS=APPS))
+    ledger, broker, apps, more = (record.getMessage() for record in caplog.records)
+    assert ledger.startswith("SLUICE_LEDGER_URL (postgresql://far/sluice): sslmode is prefer")
+    assert broker.startswith("SLUICE_BROKER_URL (amqp://far): amqp:// is plain text")
+    assert apps.startswith("SLUICE_APPS (redis://far/0/apps): redis:// is plain text. Use rediss://")
+    assert more.startswith("SLUICE_APPS (rediss://far/0/more): its options take the certificate of any host.")
+    assert "secret" not in caplog.text
+
+
+def test_neither_is_spoken_to_where_that_is_refused(tmp_path: Path) -> None:
+    settings = _settings(tmp_path, PLAIN_TEXT="refuse")
+    with pytest.raises(BadSetting, match="SLUICE_LEDGER_URL: sslmode is prefer"), ledger_address(settings):
+        pass
+    with (
+        pytest.raises(BadSetting, match="SLUICE_BROKER_URL: amqp:// is plain text"),
+        connect_broker(settings),
+    ):
+        pass
+
+
+def test_definitions_are_not_asked_for_where_that_is_refused(tmp_path: Path) -> None:
+    with unheard() as place:
+        settings = _settings(tmp_path, APPS=f"redis://u:secret@{place}/0/apps", PLAIN_TEXT="refuse")
+        with pytest.raises(BadSetting, match="SLUICE_APPS: redis:// is plain text") as caught:
+            Definitions(settings)
+    assert caught.value.where == f"redis://{place}/0/apps"
+
+
+def test_nor_is_a_worker_looked_for_in_such_a_ledger(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLUICE_PLAIN_TEXT", "refuse")
+    monkeypatch.setattr("ledger.connection.PATIENCE_S", 0.2)
+    with unheard() as place:
+        assert checkup(["--ledger", f"postgresql://u:secret@{place}/sluice", "--alive"]) == 2
+    assert "SLUICE_LEDGER_URL: sslmode is prefer" in capsys.readouterr().err
+
+
+def test_what_proves_itself_is_not_refused(tmp_path: Path) -> None:
+    words = {
+        "LEDGER_URL": f"{LEDGER}?sslmode=verify-full",
+        "BROKER_URL": "amqps://far",
+        "APPS": "apps.json,rediss://far/0/apps,branch://b",
+        "PLAIN_TEXT": "refuse",
+    }
+    settings = _settings(tmp_path, **words)
+    assert [*transport.weak(settings)] == []
+    with ledger_address(settings) as url:
+        assert url == words["LEDGER_URL"]
+
+
+@pytest.mark.parametrize(
+    ("ledger", "broker"),
+    [
+        ("postgresql://sluice@127.0.0.1/sluice", "amqp://localhost"),
+        ("postgresql:///sluice?host=/run/postgresql", "redis://[::1]:6379/0"),
+    ],
+)
+def test_what_never_leaves_the_machine_is_not_spoken_of(tmp_path: Path, ledger: str, broker: str) -> None:
+    words = {"LEDGER_URL": ledger, "BROKER_URL": broker, "APPS": "redis://localhost/0/apps"}
+    assert [*transport.weak(_settings(tmp_path, **words))] == []
+
+
+def test_nothing_is_said_where_it_is_allowed(tmp_path: Path) -> None:
+    assert [*transport.weak(_settings(tmp_path, PLAIN_TEXT="allow", APPS=APPS))] == []

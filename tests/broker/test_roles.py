@@ -1,0 +1,247 @@
+"""What each user of RabbitMQ and Redis may do, and what it may not: the lines that are printed, on real servers."""
+
+import json
+import secrets
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pika
+import pytest
+import redis
+from pika.exceptions import ChannelClosedByBroker, UnroutableError
+from redis.exceptions import ResponseError
+
+from broker import roles
+from broker.connect import connect
+from broker.examining import examine
+from broker.health import RabbitmqHealth
+from broker.messages import PLANNER, Cancel, Executed, Plan
+from broker.rabbitmq.queues import SUBMIT_EXCHANGE
+from broker.service import serve
+from jobs.errors import Unreachable
+from tests import private_servers
+from tests.broker.conftest import Ran, parcel, until
+from tests.broker.test_codec import envelope
+
+PASSWORD = "of-no-use-elsewhere"
+CANCEL = envelope(actor_name="cancel", kwargs={"submission": "one"})
+
+
+class Users(NamedTuple):
+    """``url`` is a role's way into a virtual host of the test's own."""
+
+    place: str
+    prefix: str
+
+    def url(self, role: str) -> str:
+        parts = urlsplit(self.place)
+        return f"{parts.scheme}://{self.prefix}_{role}:{PASSWORD}@{parts.hostname}:{parts.port}{parts.path}"
+
+
+@pytest.fixture(scope="module")
+def users(rabbitmq_server: str) -> Iterator[Users]:
+    ctl = shutil.which("rabbitmqctl", path=private_servers.PATH)
+    vhost = urlsplit(rabbitmq_server).path.removeprefix("/")
+    if ctl is None or not vhost.startswith("sluice_test_"):
+        pytest.skip("users are made on loopback's RabbitMQ alone, by rabbitmqctl")
+    prefix = f"{vhost}_{secrets.token_hex(3)}"
+    names = ", ".join(f'<<"{prefix}_{role}">>' for role in roles.RABBITMQ)
+    made = f'[rabbit_auth_backend_internal:add_user(U, <<"{PASSWORD}">>, <<"tests">>) || U <- [{names}]].'
+    gone = f'[rabbit_auth_backend_internal:delete_user(U, <<"tests">>) || U <- [{names}]].'
+    subprocess.run([ctl, "--quiet", "eval", made], check=True, capture_output=True)
+    try:
+        for line in roles.rabbitmq(prefix, vhost).splitlines():
+            subprocess.run([ctl, "--quiet", *shlex.split(line)[1:]], check=True, capture_output=True)
+        yield Users(rabbitmq_server, prefix)
+    finally:
+        subprocess.run([ctl, "--quiet", "eval", gone], check=True, capture_output=True)
+
+
+def test_each_part_does_its_work_with_a_user_of_its_own(users: Users) -> None:
+    """Who may submit submits; control plans and tells a worker, who tells control; an operator gives a hint."""
+    heard: list[str] = []
+
+    def note(message: object, _: object) -> None:
+        heard.append(type(message).__name__)
+
+    ran = Ran()
+    handlers = dict.fromkeys(("submit", "cancel", "executed", "plan"), note)
+    with (
+        closing(connect(users.url("control"))) as control,
+        closing(connect(users.url("worker"))) as worker,
+        closing(connect(users.url("operator"))) as operator,
+    ):
+        planning = serve(control, handlers, [PLANNER], control_slots=2, app_slots=0)
+        working = serve(worker, {"execute": ran}, ["etl"], control_slots=0, app_slots=2)
+        planning.start()
+        working.start()
+        try:
+            _submit(users, envelope())
+            until(lambda: heard == ["Submit"])
+            control.publish(parcel("etl", 1))
+            until(lambda: ran.jobs == [1])
+            worker.publish([Executed(jobs=(1,))])
+            operator.publish([Plan(submissions=("one",)), Cancel(submission="one")])
+            until(lambda: len(heard) == 4)
+            _submit(users, CANCEL)
+            until(lambda: control.dead_letters(PLANNER) == 1)
+            assert sorted(heard) == ["Cancel", "Executed", "Plan", "Submit"]
+            _examined(users)
+        finally:
+            planning.stop(grace_s=5)
+            working.stop(grace_s=5)
+
+
+def test_rabbitmq_refuses_what_a_user_has_no_business_with(users: Users) -> None:
+    with closing(connect(users.url("control"))) as control:
+        control.ensure([PLANNER, "groomer", "etl"])
+    for role, attempts in _ATTEMPTS.items():
+        with closing(pika.BlockingConnection(pika.URLParameters(users.url(role)))) as connection:
+            for attempt in attempts:
+                channel = connection.channel()
+                channel.confirm_delivery()
+                with pytest.raises(ChannelClosedByBroker, match="ACCESS_REFUSED"):
+                    attempt(channel)
+    with pytest.raises(UnroutableError):
+        _submit(users, envelope(), queue="etl")
+
+
+def _take(queue: str):  # type: ignore[no-untyped-def] # pika's channels have no types here
+    return lambda channel: channel.basic_get(queue)
+
+
+_EVERYBODYS = [_take(PLANNER), _take("groomer"), lambda channel: channel.queue_delete(PLANNER)]
+_BOUND = [
+    lambda channel: channel.queue_bind("etl", "amq.fanout"),
+    lambda channel: channel.exchange_delete(SUBMIT_EXCHANGE),
+    lambda channel: channel.queue_purge("planner.XQ"),
+]
+_ATTEMPTS = {
+    "worker": [*_EVERYBODYS, *_BOUND],
+    "operator": [*_EVERYBODYS, *_BOUND, _take("etl"), lambda channel: channel.exchange_declare("mine")],
+    "submitter": [
+        *_EVERYBODYS,
+        *_BOUND,
+        _take("etl"),
+        lambda channel: channel.queue_declare("mine"),
+        lambda channel: channel.exchange_declare("mine"),
+        lambda channel: channel.basic_publish("", PLANNER, envelope(), mandatory=True),
+        lambda channel: channel.basic_publish("amq.direct", PLANNER, envelope(), mandatory=True),
+    ],
+    "control": [lambda channel: channel.exchange_delete("amq.fanout")],
+}
+
+
+def _submit(users: Users, body: bytes, *, queue: str = PLANNER) -> None:
+    """As docs/submit.mjs does with EXCHANGE=sluice.submit."""
+    with closing(pika.BlockingConnection(pika.URLParameters(users.url("submitter")))) as connection:
+        channel = connection.channel()
+        channel.confirm_delivery()
+        channel.basic_publish(
+            SUBMIT_EXCHANGE, queue, body, pika.BasicProperties(delivery_mode=2), mandatory=True
+        )
+
+
+def _examined(users: Users) -> None:
+    """To an operator who may not declare, no queue is amiss for that."""
+    found = examine(users.url("operator"), [PLANNER, "etl"], namespace="", queue_type="quorum")
+    assert isinstance(found, RabbitmqHealth)
+    assert found.blocked == ""
+    assert [(line.queue, line.exists, line.differs) for line in found.lines] == [
+        (PLANNER, True, ""),
+        ("etl", True, ""),
+    ]
+
+
+def test_each_part_has_a_user_of_redis_that_can_do_its_work_and_nothing_else() -> None:
+    with private_servers.redis() as server:
+        place = server.url.removeprefix("redis://")
+        with redis.Redis.from_url(server.url) as admin:
+            for line in roles.redis("tested", "ours").splitlines():
+                admin.execute_command(*line.split())  # type: ignore[no-untyped-call] # redis-py has no types
+            for role in roles.REDIS:
+                admin.execute_command("ACL", "SETUSER", f"tested_{role}", f">{PASSWORD}")  # type: ignore[no-untyped-call] # redis-py has no types
+            admin.set("theirs", "x")
+
+        def url(role: str) -> str:
+            return f"redis://tested_{role}:{PASSWORD}@{place}"
+
+        heard: list[str] = []
+        ran = Ran()
+
+        def note(message: object, _: object) -> None:
+            heard.append(type(message).__name__)
+
+        with closing(connect(url("worker"), namespace="ours")) as worker:
+            handlers = {"submit": note, "execute": ran}
+            service = serve(worker, handlers, [PLANNER, "etl"], control_slots=1, app_slots=1)
+            service.start()
+            try:
+                _push(url("submitter"), envelope())
+                until(lambda: heard == ["Submit"])
+                worker.publish(parcel("etl", 1))
+                until(lambda: ran.jobs == [1])
+                _push(url("submitter"), b"nonsense")
+                until(lambda: worker.dead_letters(PLANNER) == 1)
+            finally:
+                service.stop(grace_s=5)
+        assert examine(url("operator"), [PLANNER], namespace="ours", queue_type="quorum") is not None
+        with closing(connect(url("worker"), namespace="others")) as stranger, pytest.raises(Unreachable):
+            stranger.publish(parcel("etl", 1))
+        for role, commands in _REFUSED.items():
+            with redis.Redis.from_url(url(role)) as client:
+                for command in commands:
+                    with pytest.raises(ResponseError, match=r"permission|user executing the script"):
+                        client.execute_command(*command.split())  # type: ignore[no-untyped-call] # redis-py has no types
+
+
+_SERVERS = (
+    "FLUSHALL",
+    "CONFIG SET maxmemory 1",
+    "SHUTDOWN NOSAVE",
+    "ACL LIST",
+    "GET theirs",
+)
+_REFUSED = {
+    "worker": (
+        *_SERVERS,
+        "INFO",
+        "CONFIG GET save",
+        "DEL theirs",
+        "EVAL return(redis.call('get','theirs')) 0",
+    ),
+    "operator": (*_SERVERS, "DEL theirs"),
+    "submitter": (
+        *_SERVERS,
+        "INFO",
+        "LPOP ours:planner",
+        "LRANGE ours:planner 0 -1",
+        "HGETALL ours:planner.msgs",
+        "HSET ours:planner.msgs an-id x",
+        "HDEL ours:planner.msgs an-id",
+        "DEL ours:planner",
+        "RPUSH ours:etl x",
+        "EVAL return(1) 0",
+        "PUBLISH ours:__bell__ planner",
+    ),
+}
+
+
+def _push(url: str, body: bytes) -> None:
+    """As docs/security.md says: the body under an id, and the id on the list."""
+    redis_id = secrets.token_hex(8)
+    with redis.Redis.from_url(url) as client, client.pipeline(transaction=True) as together:
+        together.hsetnx("ours:planner.msgs", redis_id, body)  # type: ignore[arg-type] # it takes bytes
+        together.rpush("ours:planner", redis_id)
+        together.execute()
+
+
+def test_lines_for_a_shell_are_quoted() -> None:
+    line = roles.rabbitmq("x", "it's; id #").splitlines()[0]
+    assert shlex.split(line)[3] == "it's; id #"
+    assert json.dumps(shlex.split(line)[4:]).count("x_control") == 1

@@ -1,0 +1,52 @@
+"""``python -m tests.chaos --seconds 90 --seed 7 --broker redis``: one run, its figures, and what it found."""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from tests.chaos.figures import written
+from tests.chaos.run import Options, run
+from tests.private_servers import SERVERS
+
+#: One cause has many consequences.
+_SHOWN = 100
+
+
+def main() -> int:
+    words = _words()
+    logging.disable()  # What our own clients say of cut wires is no news here.
+    options = Options(
+        seconds=words.seconds,
+        seed=words.seed,
+        broker=words.broker,
+        keep=words.keep,
+        enough=words.enough,
+        calm=words.calm,
+    )
+    result = run(options)
+    print(f"seed {options.seed}, {options.seconds:g} s, {options.broker}")
+    print(written(result.figures))
+    for violation in result.violations[:_SHOWN]:
+        print(violation)
+    print(f"{len(result.violations)} violations")
+    return 1 if result.violations else 0
+
+
+def _words() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, metavar="N")
+    parser.add_argument("--seed", type=int, default=0, metavar="S")
+    parser.add_argument("--broker", default="rabbit", choices=[*SERVERS])
+    parser.add_argument(
+        "--enough", type=int, default=400, metavar="JOBS", help="so many are kept waiting (%(default)s)"
+    )
+    parser.add_argument(
+        "--calm", type=float, default=1.0, metavar="TIMES", help="things go wrong so many times as rarely"
+    )
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the record is to stay")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

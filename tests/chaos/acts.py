@@ -1,0 +1,101 @@
+"""What the nemesis does, to whom and when: drawn from the seed before anything has begun."""
+
+import random
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from tests.chaos import fleet
+from tests.chaos.fleet import LEASE_S
+
+#: Where there are wires: the workers', and those of two who submit.
+PLACES = (*fleet.ALL, "client", "console")
+_BROKER, _LEDGER = ("broker",), ("ledger",)
+#: Each kind comes for the first time within this part of the run, so that none is left out of a short one.
+_FIRST_WITHIN = (0.05, 0.6)
+
+
+class Kind(StrEnum):
+    KILL = "SIGKILL to a worker"
+    STOP = "SIGSTOP to a worker for longer than its lease, then SIGCONT"
+    TELL = "SIGTERM to a worker"
+    CLOCK = "a worker's clock jumps"
+    BROKER_CUT = "all connections to the broker cut"
+    LEDGER_CUT = "all connections to the ledger cut"
+    BROKER_DELAY = "the way to the broker is slow"
+    LEDGER_DELAY = "the way to the ledger is slow"
+    BROKER_FREEZE = "nothing passes to the broker or back"
+    LEDGER_FREEZE = "nothing passes to the ledger or back"
+    BROKER_UNSENT = "cut at a request to the broker, before it arrives"
+    BROKER_UNHEARD = "cut at a request to the broker, before its reply"
+    LEDGER_UNSENT = "cut at a COMMIT, before it arrives"
+    LEDGER_UNHEARD = "cut at a COMMIT, before its reply"
+    BROKER_DEATH = "SIGKILL to the broker, and it comes back"
+    LEDGER_DEATH = "SIGKILL to the database, and it comes back"
+    PURGE = "a queue is emptied"
+    DOUBLE = "messages are said again"
+    STALE = "messages of rounds that are over are said again"
+
+
+class Habit(NamedTuple):
+    """How often one kind comes, to whom, and how much of it: seconds, or how many messages."""
+
+    every_s: float
+    whom: Sequence[str]
+    least: float = 0.0
+    most: float = 0.0
+
+
+HABITS = {
+    Kind.KILL: Habit(3.0, fleet.ALL, 0.0, 0.5),
+    Kind.STOP: Habit(12.0, fleet.ALL, LEASE_S * 1.2, LEASE_S * 2),
+    Kind.TELL: Habit(9.0, fleet.ALL, 0.0, 0.5),
+    Kind.CLOCK: Habit(4.0, fleet.ALL, -3600.0, 3600.0),
+    Kind.BROKER_CUT: Habit(3.0, PLACES),
+    Kind.LEDGER_CUT: Habit(3.0, PLACES),
+    Kind.BROKER_DELAY: Habit(8.0, PLACES, 0.01, 0.1),
+    Kind.LEDGER_DELAY: Habit(8.0, PLACES, 0.01, 0.1),
+    Kind.BROKER_FREEZE: Habit(15.0, PLACES, 0.5, 2.0),
+    Kind.LEDGER_FREEZE: Habit(15.0, PLACES, 0.5, 2.0),
+    Kind.BROKER_UNSENT: Habit(3.0, PLACES),
+    Kind.BROKER_UNHEARD: Habit(3.0, PLACES),
+    Kind.LEDGER_UNSENT: Habit(2.0, PLACES),
+    Kind.LEDGER_UNHEARD: Habit(2.0, PLACES),
+    Kind.BROKER_DEATH: Habit(30.0, _BROKER, 0.0, 1.0),
+    Kind.LEDGER_DEATH: Habit(20.0, _LEDGER, 0.0, 1.0),
+    Kind.PURGE: Habit(5.0, ("queues",)),
+    Kind.DOUBLE: Habit(1.0, ("jobs",), 2, 12),
+    Kind.STALE: Habit(2.0, ("jobs",), 2, 12),
+}
+
+
+class Act(Struct, frozen=True, order=True):
+    """``at_s`` counts from the beginning."""
+
+    at_s: float
+    kind: Kind
+    whom: str
+    amount: float
+
+
+def drawn(seed: int, seconds: float, calm: float = 1.0) -> list[Act]:
+    """All acts of a run, in order, ``calm`` times as rare as they are by habit. Each kind has dice of its own: that one
+    comes oftener moves no other."""
+    acts = [
+        act
+        for kind, habit in HABITS.items()
+        for act in _acts(kind, habit._replace(every_s=habit.every_s * calm), seed, seconds)
+    ]
+    return sorted(acts)
+
+
+def _acts(kind: Kind, habit: Habit, seed: int, seconds: float) -> list[Act]:
+    rng = random.Random(f"{seed}/{kind.name}")
+    found = []
+    at_s = min(seconds * rng.uniform(*_FIRST_WITHIN), rng.expovariate(1 / habit.every_s))
+    while at_s < seconds:
+        found.append(Act(at_s, kind, rng.choice(habit.whom), rng.uniform(habit.least, habit.most)))
+        at_s += rng.expovariate(1 / habit.every_s)
+    return found

@@ -1,0 +1,75 @@
+"""The judge of a run: every rule, held against what happened."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from tests.chaos import history
+from tests.chaos.history import History
+from tests.chaos.rules import (
+    claims,
+    jobs,
+    order,
+    partitions,
+    pools,
+    sagas,
+    schedules,
+    submissions,
+    transactions,
+)
+
+Rule = Callable[[History], Iterator[str]]
+
+RULES: tuple[Rule, ...] = (
+    submissions.what_was_accepted_is_there,
+    submissions.every_submission_has_ended,
+    submissions.who_has_succeeded_has_what_he_asked_for,
+    submissions.what_nobody_wants_is_not_begun,
+    jobs.histories_are_ways_through_the_table,
+    jobs.rows_are_where_their_histories_lead,
+    jobs.claims_count_up_one_by_one,
+    jobs.every_job_has_ended,
+    jobs.nothing_is_under_way,
+    jobs.the_ledger_agrees_with_itself,
+    claims.claims_have_one_outcome_each,
+    claims.claims_do_not_overlap,
+    claims.work_is_done_under_a_claim,
+    claims.a_claim_begins_its_job_once,
+    claims.what_ends_has_begun,
+    claims.what_has_succeeded_was_done,
+    claims.only_who_was_lost_is_overtaken,
+    order.children_are_claimed_after_their_parents,
+    order.children_begin_after_their_parents_are_done,
+    schedules.due_times_have_one_submission_at_most,
+    schedules.no_due_time_is_passed_over,
+    sagas.sagas_are_done_whole_or_not_at_all,
+    sagas.sagas_go_back_the_way_they_came,
+    sagas.journals_are_written_by_who_holds_the_flight,
+    sagas.flights_keep_their_course,
+    partitions.partitions_are_made_once,
+    partitions.partitions_belong_to_who_made_them,
+    transactions.what_is_written_with_a_success_is_there_once,
+    pools.no_more_run_at_once_than_may,
+)
+
+
+class Violation(Struct, frozen=True):
+    """``rule`` does not hold, and ``what`` says where."""
+
+    rule: str
+    what: str
+
+
+def check(folder: Path, ledger_url: str) -> list[Violation]:
+    """Everything that is wrong with the run that left this folder, and this ledger."""
+    return judge(history.read(folder, ledger_url))
+
+
+def judge(found: History) -> list[Violation]:
+    return [Violation(named(rule), what) for rule in RULES for what in rule(found)]
+
+
+def named(rule: Rule) -> str:
+    """``claims do not overlap``."""
+    return rule.__name__.replace("_", " ")

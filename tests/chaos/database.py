@@ -1,0 +1,48 @@
+"""A Postgres of a run's own, with its data on disk at each commit, to be killed and brought back."""
+
+import os
+import signal
+from pathlib import Path
+
+import psycopg
+
+from ledger import migrate
+from ledger.embedded import EmbeddedPostgres, start
+
+_DEADLOCK = "deadlock detected"
+
+
+class Database:
+    """Its URL stays the same throughout."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._server: EmbeddedPostgres = start(home)
+        self.url = self._server.url
+        migrate.require(self.url)
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("ALTER DATABASE sluice SET log_min_messages TO error")
+
+    def deadlocks(self) -> list[str]:
+        """What its log says of them: the statistics begin anew whenever it comes back. Whoever meets one does it again,
+        so that it shows nowhere else."""
+        logs = sorted((self._home / "postgres").glob("postgres.log*"))
+        return [
+            line for log in logs for line in log.read_text(errors="replace").splitlines() if _DEADLOCK in line
+        ]
+
+    def kill(self) -> None:
+        """SIGKILL to the postmaster; its children find out, and end in the middle of what they do."""
+        lines = (self._home / "postgres" / "data" / "postmaster.pid").read_text().splitlines()
+        os.kill(int(lines[0]), signal.SIGKILL)
+
+    def bring_back(self) -> None:
+        """It answers again when this returns: the last process of the killed one is gone, and what was committed is
+        recovered."""
+        killed, self._server = self._server, start(self._home)
+        killed.close()
+        if self._server.url != self.url:
+            raise RuntimeError(f"the database of {self._home} is back under another address")
+
+    def close(self) -> None:
+        self._server.close()

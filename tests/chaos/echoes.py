@@ -1,0 +1,63 @@
+"""Messages that nobody meant to send: said again, or of a time that is over.
+
+A message is a hint, so none of these may come to anything. They are made from what the ledger has now, which is what
+the true ones were made from. A submission that is said again bears the id that it was accepted under.
+"""
+
+import random
+from collections.abc import Sequence
+
+import msgspec
+
+from broker.carrier import Broker
+from broker.messages import Ended, Execute, Executed, Look, Message, Plan, Submit, Tick, Turn
+from ledger.connection import Ledger
+
+#: Some jobs that are near each other, from anywhere.
+_SOME = """
+SELECT id, app, round, state FROM job WHERE id >= (
+    SELECT coalesce(max(id), 0) * %(share)s::float8 FROM job) ORDER BY id LIMIT %(limit)s
+"""
+_REQUESTS = """
+SELECT id, request FROM submission WHERE number >= (
+    SELECT coalesce(max(number), 0) * %(share)s::float8 FROM submission) ORDER BY number LIMIT 3
+"""
+
+
+class Echoes:
+    def __init__(self, ledger: Ledger, broker: Broker, rng: random.Random) -> None:
+        self._ledger, self._broker, self._rng = ledger, broker, rng
+
+    def double(self, limit: int) -> int:
+        """Say again what is true now; how many messages that is."""
+        rows = self._jobs(limit)
+        jobs = tuple(id_ for id_, *_ in rows)
+        messages: list[Message] = [
+            *(Execute(app=app, jobs=(Turn(id_, round_),)) for id_, app, round_, _ in rows),
+            *(Executed(jobs=jobs), Ended(jobs=jobs), Tick(), Look(), *self._submissions()),
+        ]
+        return self._say(messages)
+
+    def stale(self, limit: int) -> int:
+        """Say what was true in a round that is over, or will be in one that has not come."""
+        rows = self._jobs(limit)
+        turns = [(app, Turn(id_, round_ + shift)) for id_, app, round_, _ in rows for shift in (-1, 1)]
+        return self._say([Execute(app=app, jobs=(turn,)) for app, turn in turns if turn.round >= 0])
+
+    def _jobs(self, limit: int) -> list[tuple[int, str, int, str]]:
+        share = self._rng.choice((self._rng.random(), 0.9 + self._rng.random() / 10))
+        return self._ledger.transact(lambda tx: tx.rows(_SOME, share=share, limit=limit))
+
+    def _submissions(self) -> Sequence[Message]:
+        rows = self._ledger.transact(lambda tx: tx.rows(_REQUESTS, share=self._rng.random()))
+        again = [
+            Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(request)))
+            for id_, request in rows
+            if "compensates" not in request
+        ]
+        return [Plan(submissions=tuple(id_ for id_, _ in rows)), *again] if rows else again
+
+    def _say(self, messages: list[Message]) -> int:
+        self._rng.shuffle(messages)
+        self._broker.publish(messages)
+        return len(messages)

@@ -1,0 +1,125 @@
+"""Guards that are broken on purpose: ``python -m tests.chaos.mutants NAME -- --queues …`` is a worker without one.
+
+A judge, and a chaos, that let it pass are none. Each has a tale that shows it at once (``tales``); of those that are
+for a run as well, workers without the guard do wrong within the first minute of chaos.
+
+What is not here, for nothing follows from it: that a hint is sent before its transaction is committed, that it is
+acknowledged before its jobs are claimed, or that it is lost. A hint is a look that somebody is to take, and the groomer
+takes it after all. That holds of no message that brings news: there an early acknowledgement is among these.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+from msgspec import Struct
+
+from actors import worker
+from broker.delivery import Delivery
+from broker.messages import Message
+from broker.service import Service
+from jobs.places import Crash, Place
+from ledger import counts, grooming, planning
+from tests.chaos import tales
+from tests.chaos.checker import Rule
+from tests.chaos.rules import claims, jobs, order, sagas, submissions
+from tests.chaos.tales import Tale
+from tests.simulation import test_sagas, test_simulation
+from tests.simulation.mutants import Break, code, sql
+
+_SIMULATED = {**test_simulation.MUTANTS, **test_sagas.MUTANTS}
+
+
+class Broken(Struct, frozen=True, kw_only=True):
+    """A guard that is gone, the rule that is broken by that, and the tale that tells of it. Where a run shows it too,
+    that is by one of the rules ``in_chaos``; what the guard is for may be that a worker dies at one place, and then
+    each of the run's does when it comes to ``dying_at``."""
+
+    apply: Break
+    rule: Rule
+    tale: Tale | None = None
+    in_chaos: tuple[Rule, ...] = ()
+    dying_at: Crash | None = None
+
+
+def _also_simulated(name: str, rule: Rule, tale: Tale, *in_chaos: Rule) -> dict[str, Broken]:
+    """One that the simulation shows as well, by the same name."""
+    return {name: Broken(apply=_SIMULATED[name].apply, rule=rule, tale=tale, in_chaos=in_chaos)}
+
+
+def _unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    code(counts, "_HOLD_PARENTS", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")(monkeypatch)
+    sql(planning, "_HOLD", " FOR SHARE", "")(monkeypatch)
+
+
+def _acknowledging_first(run: Callable[[Service, Message, Delivery], None]) -> Break:
+    def first(service: Service, message: Message, delivery: Delivery) -> None:
+        delivery.acknowledge()
+        run(service, message, delivery)
+
+    return code(Service, "run", first)
+
+
+BROKEN: Mapping[str, Broken] = {
+    **_also_simulated(
+        "a late worker's success is taken",
+        claims.what_has_succeeded_was_done,
+        tales.late_with_a_success,
+    ),
+    **_also_simulated(
+        "a late worker's result is taken",
+        jobs.nothing_is_under_way,
+        tales.late_with_an_error,
+    ),
+    **_also_simulated(
+        "one parent opens the gate",
+        order.children_begin_after_their_parents_are_done,
+        tales.two_parents,
+        order.children_begin_after_their_parents_are_done,
+    ),
+    **_also_simulated("lost leases are not noticed", jobs.every_job_has_ended, tales.a_worker_that_dies),
+    **_also_simulated("nobody cancels", submissions.what_nobody_wants_is_not_begun, tales.cancelled_in_line),
+    **_also_simulated(
+        "whoever comes late writes the journal",
+        sagas.journals_are_written_by_who_holds_the_flight,
+        tales.one_flight_and_two_workers,
+    ),
+    **_also_simulated(
+        "who has succeeded tells nobody",
+        jobs.every_job_has_ended,
+        tales.two_parents,
+        jobs.the_ledger_agrees_with_itself,
+    ),
+    "lost words to the planner are not repeated": Broken(
+        apply=code(grooming, "announce_executed", lambda *_, **__: []),
+        rule=jobs.every_job_has_ended,
+        tale=tales.a_hint_that_is_lost,
+    ),
+    "planning does not lock what it reads": Broken(
+        apply=_unlocked, rule=jobs.every_job_has_ended, tale=tales.a_plan_against_a_parents_end
+    ),
+    "what brings news is acknowledged before it is heard": Broken(
+        apply=_acknowledging_first(Service.run),
+        rule=submissions.what_was_accepted_is_there,
+        in_chaos=(submissions.what_was_accepted_is_there,),
+        dying_at=Crash(Place.SUBMIT_WRITTEN, 3),
+    ),
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """A worker, in whose processes the guard of this name is broken: dramatiq's supervisor forks them."""
+    if len(arguments) < 2 or arguments[0] not in BROKEN or arguments[1] != "--":
+        known = "\n".join(f"  {name}" for name in BROKEN)
+        sys.stderr.write(f"Say NAME -- and what a worker is to be told. There are:\n{known}\n")
+        return 2
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        broken = BROKEN[arguments[0]]
+        broken.apply(monkeypatch)
+        if crash := broken.dying_at:
+            monkeypatch.setenv("SLUICE_CRASH_AT", f"{crash.place.word}@{crash.time}")
+        return worker.main(arguments[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

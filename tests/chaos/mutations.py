@@ -1,0 +1,246 @@
+"""Histories that are false in one place: each rule of the judge, and what it has to notice."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import structs
+
+from jobs.history import Lost
+from jobs.states import State
+from jobs.submission import SubmissionState
+from ledger.reads.check import Breach
+from tests.chaos.checker import Rule
+from tests.chaos.history import History
+from tests.chaos.rows import Firing, Owed, Submission
+from tests.chaos.rules import (
+    claims,
+    jobs,
+    order,
+    partitions,
+    pools,
+    sagas,
+    schedules,
+    submissions,
+    transactions,
+)
+from tests.chaos.tampering import Pick, Tamper, also, both, changed, doubled, moved, of, unwritten, without
+
+
+def _unasked(history: History) -> Submission:
+    """For a due time that nobody has fired."""
+    return structs.replace(
+        history.rows.submissions[0], number=99, id="schedule:s:2026-01-01T00:00:05Z", app="often"
+    )
+
+
+def _again(history: History) -> Any:
+    """A step of days that has succeeded once more."""
+    won = next(step for step in history.rows.transitions if of("days", target=State.SUCCEEDED)(history, step))
+    return structs.replace(won, id=10_000)
+
+
+def _handed_back_too(history: History) -> Any:
+    """What was taken from a worker was handed back by it as well."""
+    lost = next(step for step in history.rows.transitions if of("b", source=State.RUNNING)(history, step))
+    return structs.replace(lost, target=State.READY, verb="hand_back", by="executor")
+
+
+def _of_lone(key: str) -> Pick:
+    return lambda history, row: history.jobs[row.job].name == f"lone/{key}"
+
+
+#: What is false, the rule that has to notice, and others that it cannot but break as well.
+MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
+    "a submission that was accepted is not there": (
+        without("submissions", lambda history, row: row.id == history.accepted[-1].id),
+        (submissions.what_was_accepted_is_there,),
+    ),
+    "a submission goes on for ever": (
+        changed("submissions", of("c"), state=SubmissionState.ACTIVE, ended_at=None),
+        (submissions.every_submission_has_ended,),
+    ),
+    "a submission succeeds before its job": (
+        changed("submissions", of("c"), ended_at=lambda row: row.ended_at - 1),
+        (submissions.who_has_succeeded_has_what_he_asked_for,),
+    ),
+    "a job is begun that nobody wants any more": (
+        changed(
+            "submissions",
+            of("d", state=SubmissionState.SUCCEEDED),
+            state=SubmissionState.CANCELLED,
+            ended_at=lambda row: row.ended_at - 20,
+        ),
+        (submissions.what_nobody_wants_is_not_begun,),
+    ),
+    "a job jumps from ready to executed": (
+        without("transitions", of("c", target=State.RUNNING)),
+        (
+            jobs.histories_are_ways_through_the_table,
+            jobs.claims_count_up_one_by_one,
+            claims.claims_have_one_outcome_each,
+        ),
+    ),
+    "an executor judges": (
+        changed("transitions", of("c", target=State.SUCCEEDED), by="executor"),
+        (jobs.histories_are_ways_through_the_table,),
+    ),
+    "a row is not where its history leads": (
+        changed("jobs", of("c"), state=State.FAILED),
+        (jobs.rows_are_where_their_histories_lead,),
+    ),
+    "a round is not counted": (
+        changed("jobs", of("a"), round=0),
+        (jobs.rows_are_where_their_histories_lead,),
+    ),
+    "a claim is numbered like the one before it": (
+        changed(
+            "transitions",
+            lambda history, row: of("b", verb="claim")(history, row) and row.claim == 2,
+            claim=1,
+        ),
+        (jobs.claims_count_up_one_by_one, claims.claims_have_one_outcome_each),
+    ),
+    "a job goes on for ever": (
+        both(
+            changed("jobs", of("d", key="2"), state=State.WAITING),
+            changed("transitions", of("d", target=State.SUCCEEDED), target=State.WAITING, verb="retry"),
+        ),
+        (jobs.every_job_has_ended, submissions.who_has_succeeded_has_what_he_asked_for),
+    ),
+    "a job is still held by a worker": (
+        changed("jobs", of("c"), is_held=True),
+        (jobs.nothing_is_under_way,),
+    ),
+    "a claim is left open": (
+        changed("rounds", of("c"), ending=None),
+        (jobs.nothing_is_under_way,),
+    ),
+    "children are owed the news": (
+        also("owed", lambda history: Owed(history.rows.jobs[0].id)),
+        (jobs.nothing_is_under_way,),
+    ),
+    "the ledger finds fault with itself": (
+        also("breaches", lambda _: Breach("gates count what their needs say", [1])),
+        (jobs.the_ledger_agrees_with_itself,),
+    ),
+    "a claim has two outcomes": (
+        also("transitions", _handed_back_too),
+        (claims.claims_have_one_outcome_each, jobs.histories_are_ways_through_the_table),
+    ),
+    "two claims overlap in the ledger": (
+        changed("rounds", of("b", claim=1), executed_at=lambda row: row.executed_at + 100),
+        (claims.claims_do_not_overlap,),
+    ),
+    "work is done under a claim that there never was": (
+        both(doubled(of("d", event="start"), claim=7), doubled(of("d", event="end"), claim=7)),
+        (claims.work_is_done_under_a_claim, claims.only_who_was_lost_is_overtaken),
+    ),
+    "work is done before its claim": (
+        moved(of("d", event="start"), by_s=-2.0),
+        (claims.work_is_done_under_a_claim,),
+    ),
+    "a job is begun twice under one claim": (
+        doubled(of("d", event="start"), pid=3),
+        (claims.a_claim_begins_its_job_once,),
+    ),
+    "a job ends that has not begun": (
+        unwritten(of("d", event="start")),
+        (claims.what_ends_has_begun,),
+    ),
+    "a job has succeeded that was not done": (
+        unwritten(of("d", event="end")),
+        (claims.what_has_succeeded_was_done,),
+    ),
+    "a claim that nobody had lost is overtaken": (
+        changed("transitions", of("b", note=Lost.LEASE_LOST), verb="record", target=State.EXECUTED),
+        (claims.only_who_was_lost_is_overtaken, jobs.histories_are_ways_through_the_table),
+    ),
+    "a claim is overtaken before it is lost": (
+        changed("transitions", of("b", note=Lost.LEASE_LOST), at=lambda row: row.at + 5),
+        (claims.only_who_was_lost_is_overtaken,),
+    ),
+    "a child is claimed before its second parent": (
+        changed("transitions", of("c", verb="claim"), at=lambda row: row.at - 3),
+        (order.children_are_claimed_after_their_parents,),
+    ),
+    "a child begins before its parent is done": (
+        moved(of("a", event="end"), by_s=2.5),
+        (order.children_begin_after_their_parents_are_done, claims.what_has_succeeded_was_done),
+    ),
+    "a due time has a submission though it was skipped": (
+        changed("firings", lambda _, row: row.submission is not None, outcome="skipped"),
+        (schedules.due_times_have_one_submission_at_most,),
+    ),
+    "a due time is fired for which nothing was due": (
+        also("submissions", _unasked),
+        (schedules.due_times_have_one_submission_at_most,),
+    ),
+    "a due time is passed over": (
+        without("firings", lambda history, row: row.submission is None and row != history.rows.firings[0]),
+        (schedules.no_due_time_is_passed_over,),
+    ),
+    "a due time comes too early": (
+        also("firings", lambda history: Firing("s", history.rows.firings[0].due + 5, "missed", None)),
+        (schedules.no_due_time_is_passed_over,),
+    ),
+    "a saga has succeeded without its last step": (
+        unwritten(of("trip", event="end", step="S2")),
+        (sagas.sagas_are_done_whole_or_not_at_all,),
+    ),
+    "a saga has failed, and a step of it is left": (
+        unwritten(of("fall", event="undo", step="S0")),
+        (sagas.sagas_are_done_whole_or_not_at_all,),
+    ),
+    "a saga has failed, and what it had only begun is left": (
+        unwritten(of("fall", event="undo", step="S2")),
+        (sagas.sagas_are_done_whole_or_not_at_all, sagas.sagas_go_back_the_way_they_came),
+    ),
+    "a saga goes back in the wrong order": (
+        moved(of("fall", event="undo", step="S1"), by_s=1.5),
+        (sagas.sagas_go_back_the_way_they_came,),
+    ),
+    "an entry of a journal is written too late": (
+        changed("steps", of("trip", seq=1), at=lambda row: row.at + 100),
+        (sagas.journals_are_written_by_who_holds_the_flight,),
+    ),
+    "an entry of a journal is written by who was overtaken": (
+        changed("steps", of("trip", seq=3), claim=1),
+        (sagas.journals_are_written_by_who_holds_the_flight,),
+    ),
+    "a flight leaves out a step": (
+        also("astray", lambda _: "entry 1 is followed by entry 3"),
+        (sagas.flights_keep_their_course,),
+    ),
+    "a job is done only after it has succeeded": (
+        moved(of("d", event="end"), by_s=1.5),
+        (claims.what_has_succeeded_was_done,),
+    ),
+    "a partition is made twice": (
+        both(also("transitions", _again), changed("partitions", lambda _, row: True, is_there=True)),
+        (partitions.partitions_are_made_once, jobs.histories_are_ways_through_the_table),
+    ),
+    "a partition is not there": (
+        changed("partitions", lambda _, row: True, is_there=False),
+        (partitions.partitions_belong_to_who_made_them,),
+    ),
+    "what was written with a success is not there": (
+        without("stamps", lambda _, row: row.key == "2"),
+        (transactions.what_is_written_with_a_success_is_there_once,),
+    ),
+    "what was written with a success is there twice": (
+        also("stamps", lambda history: history.rows.stamps[0]),
+        (transactions.what_is_written_with_a_success_is_there_once,),
+    ),
+    "what was written by a claim that was lost is there": (
+        also("stamps", lambda history: structs.replace(history.rows.stamps[0], claim=2)),
+        (transactions.what_is_written_with_a_success_is_there_once,),
+    ),
+    "two run at once of which one may": (
+        changed("rounds", _of_lone("2"), running_at=lambda row: row.running_at - 1.5),
+        (pools.no_more_run_at_once_than_may,),
+    ),
+    "a partition is there though nobody has made it": (
+        changed("partitions", lambda _, row: True, job=lambda row: -1),
+        (partitions.partitions_belong_to_who_made_them,),
+    ),
+}

@@ -1,0 +1,65 @@
+"""The record folder: what a run leaves behind for whoever judges it afterwards.
+
+    run.json          the seed, the time, the broker, the ledger, and how the clocks of both sides compare
+    effects/          what jobs really did (``effects``)
+    submitted.jsonl   each submission of which somebody saw that it was accepted, and how it was sent
+    nemesis.jsonl     what was done to whom, and when
+    logs/             what the workers wrote
+
+Lines are on disk before the run goes on, so what is there has happened even where the run itself breaks off.
+"""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ledger.connection import Ledger
+
+
+class Record:
+    """``ledger`` is asked for its time, and at the end for the numbers of jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.effects = folder / "effects"
+        self.logs = folder / "logs"
+        self.effects.mkdir(parents=True, exist_ok=True)
+        self.logs.mkdir(exist_ok=True)
+        self._lock = Lock()
+
+    def begin(self, ledger: Ledger, url: str, *, seed: int, seconds: float, broker: str) -> None:
+        now_s = ledger.transact(lambda tx: tx.instant()).timestamp()
+        words = {"seed": seed, "seconds": seconds, "broker": broker, "ledger": url}
+        words["monotonic_to_epoch_s"] = now_s - time.monotonic()
+        (self.folder / "run.json").write_text(json.dumps(words, indent=2) + "\n")
+
+    def did(self, act: str, whom: str, **more: object) -> None:
+        self._append("nemesis.jsonl", {"at": time.monotonic(), "act": act, "whom": whom, **more})
+
+    def accepted(self, id_: str, app: str, by: str) -> None:
+        self._append("submitted.jsonl", {"id": id_, "app": app, "by": by})
+
+    def name_jobs(self, ledger: Ledger) -> None:
+        """Write into each effect the number that the ledger has the job under, which no worker knows: 0 for a job that
+        it has never heard of."""
+        numbers: defaultdict[tuple[str, str], int] = defaultdict(int)
+        rows = ledger.transact(lambda tx: tx.rows("SELECT app, key, id FROM job"))
+        numbers.update({(app, key): id_ for app, key, id_ in rows})
+        for path in self.effects.glob("*.jsonl"):
+            lines = [line | {"job": numbers[line["app"], line["key"]]} for line in read(path)]
+            path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    def _append(self, name: str, line: dict[str, object]) -> None:
+        with self._lock, (self.folder / name).open("a") as file:
+            file.write(f"{json.dumps(line)}\n")
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of one file; none where there is no such file."""
+    if path.exists():
+        with path.open() as lines:
+            yield from map(json.loads, lines)

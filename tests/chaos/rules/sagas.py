@@ -1,0 +1,111 @@
+"""Sagas by what they did: all of it stands, or none of it, and what goes back goes back in the order it came."""
+
+from collections.abc import Iterator
+
+from jobs.sagas.entry import Direction, Mark
+from jobs.states import State
+from tests.chaos.history import Effect, History
+
+#: What may have become of a saga of which nothing is left.
+_UNDONE = {
+    State.FAILED,
+    State.CANCELLED,
+    State.EXPIRED,
+    State.TIMED_OUT,
+    State.UPSTREAM_FAILED,
+    State.SKIPPED,
+}
+
+
+def sagas_are_done_whole_or_not_at_all(history: History) -> Iterator[str]:
+    """Of one that has succeeded each step stands. Of one that has ended otherwise none does, not even one that had no
+    more than begun. One that could not be undone is somebody's to put right."""
+    names = _names(history)
+    for job in sorted(history.flown & history.jobs.keys()):
+        state, name = history.jobs[job].state, history.name(job)
+        begun, done = _left(history, job)
+        if state is State.SUCCEEDED and (missing := names.get(job, set()) - done):
+            yield f"{name} has succeeded, and of its steps {_listed(missing)} are not done"
+        if state in _UNDONE and begun:
+            yield f"{name} is {state}, and its steps {_listed(begun)} are not undone"
+
+
+def sagas_go_back_the_way_they_came(history: History) -> Iterator[str]:
+    """A step is undone once each that was begun after it is."""
+    for job in sorted(history.flown & history.jobs.keys()):
+        there: list[str] = []
+        for effect in _heard(history.effects_of.get(job, [])):
+            if effect.step is None:
+                continue
+            if effect.event == "start" and effect.step not in there:
+                there.append(effect.step)
+            elif effect.event == "undo" and effect.step in there:
+                later = there[there.index(effect.step) + 1 :]
+                there.remove(effect.step)
+                if later:
+                    yield f"{effect.name}: {effect.step} was undone before {_listed(set(later))}"
+
+
+def journals_are_written_by_who_holds_the_flight(history: History) -> Iterator[str]:
+    """Each entry within its claim, and none behind one of a later claim. What is forced is somebody's who has none."""
+    latest: dict[tuple[int, int], int] = {}
+    for entry in history.rows.steps:
+        if entry.mark == Mark.FORCED:
+            continue
+        round_ = history.rounds.get((entry.job, entry.claim))
+        ended = round_.executed_at if round_ else None
+        told = f"{history.name(entry.job)}: entry {entry.seq} of flight {entry.flight}, under claim {entry.claim},"
+        if round_ is None or entry.at < round_.running_at or (ended is not None and entry.at > ended):
+            yield f"{told} was written when that did not stand"
+        flight = (entry.job, entry.flight)
+        if entry.claim < latest.setdefault(flight, entry.claim):
+            yield f"{told} stands behind one under claim {latest[flight]}"
+        latest[flight] = max(latest[flight], entry.claim)
+
+
+def flights_keep_their_course(history: History) -> Iterator[str]:
+    """Each entry of a journal follows on the one before it."""
+    yield from history.rows.astray
+
+
+def _names(history: History) -> dict[int, set[str]]:
+    """By job, the steps that its last flight took forward."""
+    last: dict[int, int] = {}
+    for entry in history.rows.steps:
+        last[entry.job] = max(entry.flight, last.get(entry.job, 0))
+    names: dict[int, set[str]] = {}
+    for entry in history.rows.steps:
+        is_forward = entry.direction == Direction.DO and entry.mark in {Mark.DONE, Mark.AWAITS, Mark.AGAIN}
+        if entry.flight == last[entry.job] and is_forward:
+            names.setdefault(entry.job, set()).add(entry.name)
+    return names
+
+
+def _left(history: History, job: int) -> tuple[set[str], set[str]]:
+    """The steps that have begun and are not undone, and those of them that are done."""
+    begun: set[str] = set()
+    done: set[str] = set()
+    for effect in _heard(history.effects_of.get(job, [])):
+        if effect.step is None:
+            continue
+        if effect.event == "undo":
+            begun.discard(effect.step)
+            done.discard(effect.step)
+        else:
+            begun.add(effect.step)
+            if effect.event == "end":
+                done.add(effect.step)
+    return begun, done
+
+
+def _heard(effects: list[Effect]) -> Iterator[Effect]:
+    """As a store takes them that knows the fencing number: who was overtaken by a later claim is heard no more."""
+    fence = 0
+    for effect in effects:
+        if effect.claim >= fence:
+            fence = effect.claim
+            yield effect
+
+
+def _listed(steps: set[str]) -> str:
+    return ", ".join(sorted(steps))

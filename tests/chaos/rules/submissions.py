@@ -1,0 +1,62 @@
+"""What was asked for: nothing that was accepted is lost, everything comes to an end, what is cancelled stays undone."""
+
+from collections.abc import Iterator
+
+from jobs.plan import Wish
+from jobs.states import CLAIM, LAND, SKIP, SUCCEED, State
+from jobs.submission import UNFORTUNATE, SubmissionState
+from tests.chaos.history import History
+from tests.chaos.rows import Submission
+
+#: A cancellation that has been noted is not committed yet, and whoever claims the job meanwhile comes before it. It may
+#: stand still there, with its process, for as long as the nemesis stops one.
+CANCELLING_S = 10.0
+_ENDED = {SubmissionState.SUCCEEDED, *UNFORTUNATE}
+
+
+def what_was_accepted_is_there(history: History) -> Iterator[str]:
+    """Whatever a client was told, by whichever way, the ledger has."""
+    there = {submission.id for submission in history.rows.submissions}
+    for accepted in history.accepted:
+        if accepted.id not in there:
+            yield f"{accepted.id} for {accepted.app} was accepted by {accepted.by}, and the ledger does not have it"
+
+
+def every_submission_has_ended(history: History) -> Iterator[str]:
+    for submission in history.rows.submissions:
+        if submission.state not in _ENDED:
+            yield f"{submission.id} is still {submission.state}"
+
+
+def who_has_succeeded_has_what_he_asked_for(history: History) -> Iterator[str]:
+    """Each job that it asked for by name had succeeded by then, was none to be done, or has its halves in its place."""
+    for want in history.rows.wants:
+        submission, job = history.submissions.get(want.submission), history.jobs.get(want.job)
+        if submission is None or job is None or want.wish != Wish.ASKED or job.is_pruned:
+            continue
+        if submission.state == SubmissionState.SUCCEEDED and not _came_well(history, submission, job.id):
+            yield f"{submission.id} has succeeded, and {job.name}, which it asked for, had not"
+
+
+def what_nobody_wants_is_not_begun(history: History) -> Iterator[str]:
+    """Where all who wanted a job have cancelled, it is claimed no more. A saga that has begun goes back, and takes as
+    many claims for that as it needs."""
+    wanted_by: dict[int, list[Submission]] = {}
+    for want in history.rows.wants:
+        if want.submission in history.submissions:
+            wanted_by.setdefault(want.job, []).append(history.submissions[want.submission])
+    for job, submissions in wanted_by.items():
+        if job in history.flown or any(each.state != SubmissionState.CANCELLED for each in submissions):
+            continue
+        over = max(each.ended_at or 0.0 for each in submissions) + CANCELLING_S
+        for step in history.steps_of.get(job, []):
+            if step.verb == CLAIM.name and step.at > over:
+                yield f"{history.name(job)} was claimed long after all who wanted it had cancelled"
+
+
+def _came_well(history: History, submission: Submission, job: int) -> bool:
+    well = {SUCCEED.target, SKIP.target, LAND.target, State.SPLIT}
+    return any(
+        step.target in well and submission.ended_at is not None and step.at <= submission.ended_at
+        for step in history.steps_of.get(job, [])
+    )

@@ -1,0 +1,167 @@
+"""Whoever submits: by the ledger, by a message, or by HTTP, over wires that are cut like everybody's. He cancels some
+of it, and holds some of it back for a while, or one app.
+
+A submission counts as accepted once a reply has said so. Until then it is sent again
+under the same id, by the same way.
+"""
+
+import http.client
+import json
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Event, Thread
+
+import msgspec
+
+from actors.client import Client
+from broker.carrier import Broker
+from broker.messages import Cancel, Submit
+from jobs.errors import BadRequest, SluiceError
+from jobs.submission import Submission
+from tests.chaos.record import Record
+from tests.chaos.workload import Workload
+
+#: So many are sent at once, and more when so few jobs are left to do.
+_BATCH = 12
+#: What is sent by message is not counted before a planner has taken it in.
+_PAUSE_S = 0.1
+_AGAIN_AFTER_S = 0.2
+_HTTP_TIMEOUT_S = 10.0
+_BY = ("ledger", "ledger", "ledger", "message", "message", "http")
+_CANCELLED, _PAUSED, _APP_PAUSED = 0.04, 0.04, 0.1
+_PAUSABLE = ("crown", "nap", "narrow", "beat")
+
+
+class Sender:
+    """``live`` tells how many jobs there are to do; below ``enough`` more is asked for. ``error`` is why it broke
+    off."""
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        record: Record,
+        client: Client,
+        broker: Broker,
+        console: tuple[str, int],
+        live: Callable[[], int],
+        enough: int,
+    ) -> None:
+        self._rng = random.Random(f"{seed}/sender")
+        self._workload = Workload(seed)
+        self._record, self._client, self._broker, self._console = record, client, broker, console
+        self._live, self._enough = live, enough
+        self._first = ["http", "message", "ledger"]
+        self._held: list[str] = []
+        self._held_apps: list[str] = []
+        self.error: BaseException | None = None
+        self._over = Event()
+        self._thread = Thread(target=self._work, name="sender")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """What is under way is given up; nobody has said that it was accepted."""
+        self._over.set()
+        self._thread.join()
+
+    def let_go(self) -> None:
+        """What is still held back goes on; once it has ended, and all is healed."""
+        self._over.clear()
+        self._let_go()
+        self._over.set()
+
+    def _work(self) -> None:
+        try:
+            while not self._over.is_set():
+                if self._live() >= self._enough:
+                    self._over.wait(0.05)
+                    continue
+                batch = [self._workload.next() for _ in range(_BATCH)]
+                drawn = self._rng.choice(_BY)
+                by = self._first.pop() if self._first else drawn
+                if self._persist(lambda batch=batch, by=by: self._send(batch, by)):
+                    for each in batch:
+                        self._record.accepted(each.require_id(), each.app, by)
+                    self._let_go()
+                    self._cancel_some(batch)
+                    self._hold_some(batch)
+                    self._over.wait(_PAUSE_S)
+        except BaseException as error:
+            self.error = error
+
+    def _persist(self, deed: Callable[[], object]) -> bool:
+        """Until it is done; whether it was, before all was over."""
+        while not self._over.is_set():
+            try:
+                deed()
+            except (SluiceError, OSError, http.client.HTTPException):
+                self._over.wait(_AGAIN_AFTER_S)
+            else:
+                return True
+        return False
+
+    def _send(self, batch: Sequence[Submission], by: str) -> None:
+        if by == "ledger":
+            self._client.submit_many(batch)
+        elif by == "message":
+            self._broker.publish([Submit(id=each.require_id(), submission=_words(each)) for each in batch])
+        else:
+            for each in batch:
+                self._post(each)
+
+    def _post(self, submission: Submission) -> None:
+        connection = http.client.HTTPConnection(*self._console, timeout=_HTTP_TIMEOUT_S)
+        try:
+            words = msgspec.json.encode(submission)
+            connection.request("POST", "/api/submissions", words, {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            said = reply.read()
+            if reply.status >= 300:
+                raise ConnectionError(f"{reply.status}: {said!r}")
+            if json.loads(said)["submission"] != submission.id:
+                raise ValueError(f"the console took {submission.id} for {said!r}")
+        finally:
+            connection.close()
+
+    def _cancel_some(self, batch: Sequence[Submission]) -> None:
+        for each in batch:
+            if self._rng.random() < _CANCELLED:
+                time.sleep(self._rng.random() / 5)
+                self._persist(lambda each=each: self._cancel(each.require_id()))
+
+    def _hold_some(self, batch: Sequence[Submission]) -> None:
+        """Until the next batch is sent. It is noted first: of a call that fails nobody knows whether it was heard."""
+        for each in batch:
+            if self._rng.random() < _PAUSED:
+                self._held.append(each.require_id())
+                self._persist(lambda: self._whether_or_not(lambda: self._client.pause(self._held[-1])))
+        if self._rng.random() < _APP_PAUSED:
+            self._held_apps.append(self._rng.choice(_PAUSABLE))
+            self._persist(lambda: self._client.pause_apps(self._held_apps, by="chaos"))
+
+    def _let_go(self) -> None:
+        while self._held and self._persist(
+            lambda: self._whether_or_not(lambda: self._client.resume(self._held[-1]))
+        ):
+            self._held.pop()
+        if self._held_apps and self._persist(lambda: self._client.resume_apps(self._held_apps)):
+            self._held_apps.clear()
+
+    def _whether_or_not(self, deed: Callable[[], object]) -> None:
+        """It may have ended meanwhile; or it came by a message, and the ledger has not heard of it yet."""
+        with suppress(BadRequest):
+            deed()
+
+    def _cancel(self, id_: str) -> None:
+        if self._rng.random() < 0.5:
+            self._broker.publish([Cancel(submission=id_)])
+            return
+        self._whether_or_not(lambda: self._client.cancel(id_))
+
+
+def _words(submission: Submission) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(submission))

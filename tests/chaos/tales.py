@@ -1,0 +1,166 @@
+"""Short stories for a judge, each about one guard: where it stands nothing is wrong, where it is broken something is.
+
+Each goes on until nothing moves any more, as a run does; what does not end by then never will.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from actors import executor, planner
+from broker.messages import Executed, Message, Submit
+from jobs.outcome import Ending, Outcome
+from jobs.states import LIVE, State
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from tests.chaos.checker import Violation, check
+from tests.chaos.rules.submissions import CANCELLING_S
+from tests.chaos.true_history import Told
+from tests.ledger.flights import STEPS, Sagas, did
+from tests.ledger.races import race
+from tests.world import LEASE_S, taken_in
+
+_LOG = logging.getLogger("sluice.tests")
+
+Tale = Callable[[Told], None]
+
+#: A tale of few jobs has come to rest by then.
+_TURNS = 20
+#: A plan of one child stops before each of its first so many statements in turn.
+_STATEMENTS = 20
+
+
+class _Dogged(Told):
+    """A handler that comes upon rows that cannot be has its hint dropped, as in a worker, and the rest goes on."""
+
+    def deliver(self) -> None:
+        while self.queue:
+            try:
+                super().deliver()
+            except msgspec.ValidationError as error:
+                _LOG.warning("a hint is dropped: %s", error)
+
+
+def judged(url: str, folder: Path, tale: Tale) -> list[Violation]:
+    """What is wrong with how the tale has ended."""
+    told = _Dogged(url)
+    try:
+        tale(told)
+        _go_on(told)
+        told.write(folder)
+        return check(folder, url)
+    finally:
+        told.ledger.close()
+
+
+def late_with_a_success(told: Told) -> None:
+    """Who was overtaken says that he is done, while the other is in the middle of it."""
+    told.accept("d")
+    still, other = _overtaken(told)
+    told.do("end", still, pid=2)
+    told.record(still)
+    told.do("end", other)
+    told.record(other)
+
+
+def late_with_an_error(told: Told) -> None:
+    """Who was overtaken says that it cannot be done, while the other does it."""
+    told.accept("d")
+    still, other = _overtaken(told)
+    told.record(still, Ending.ERROR, error="it broke")
+    told.do("end", other)
+    told.record(other)
+
+
+def two_parents(told: Told) -> None:
+    """One has succeeded, and the other is about to."""
+    told.accept("c")
+    told.run("a")
+    _run_if_ready(told, "c")
+    told.run("b")
+
+
+def a_plan_against_a_parents_end(told: Told) -> None:
+    """A child is planned and its last parent judged at the same moment. The plan has read how the parent stands when
+    the judge comes."""
+    for place in range(_STATEMENTS):
+        _plan_and_judge(told, str(place), stop_before=place)
+
+
+def a_worker_that_dies(told: Told) -> None:
+    told.accept("d")
+    told.begin("d")
+    told.tick(after_s=LEASE_S + 1)
+
+
+def a_hint_that_is_lost(told: Told) -> None:
+    """For the planner, that a job has been executed."""
+    told.accept("d")
+    claimed = told.begin("d")
+    executor.record(told.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")})
+
+
+def one_flight_and_two_workers(told: Told) -> None:
+    """Who was overtaken writes the last entry."""
+    sagas = Sagas(told)
+    told.accept("trip")
+    still = sagas.claim("trip")
+    told.do("start", still, step="S0")
+    told.tick(after_s=LEASE_S + 1)
+    other = sagas.claim("trip")
+    for place in range(STEPS):
+        told.do("start", other, step=f"S{place}")
+        told.do("end", other, step=f"S{place}")
+        if place < STEPS - 1 or not sagas.write(still, did(STEPS)).stands:
+            sagas.write(other, did(place + 1))
+    sagas.end(other)
+
+
+def cancelled_in_line(told: Told) -> None:
+    """Before it has begun."""
+    told.cancel(told.accept("d"))
+    told.tick(after_s=CANCELLING_S + 1)
+
+
+def _plan_and_judge(told: Told, key: str, *, stop_before: int) -> None:
+    for app in "ab":
+        told.accept(app, key, push="wanted")
+    told.run(f"b/{key}")
+    claimed = told.begin(f"a/{key}")
+    told.do("end", claimed)
+    executor.record(told.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    raw = msgspec.Raw(msgspec.json.encode({"app": "c", "key": key}))
+
+    def plan(ledger: Ledger) -> Sequence[Message]:
+        return taken_in(ledger, told.catalogue, Submit(id=f"late.{key}", submission=raw))
+
+    def judge(ledger: Ledger) -> Sequence[Message]:
+        return planner.executed(ledger, told.catalogue, Executed(jobs=(claimed.id,)))
+
+    _, planned, judged = race(told.url, lambda: told.now, plan, judge, stop_before)
+    told.queue.extend([*(planned or ()), *(judged or ())])
+    told.deliver()
+
+
+def _overtaken(told: Told) -> tuple[Claimed, Claimed]:
+    still = told.begin("d", pid=2)
+    told.tick(after_s=LEASE_S + 1)
+    told.tick(after_s=1)
+    return still, told.begin("d")
+
+
+def _run_if_ready(told: Told, job: str) -> None:
+    if told.state(job) is State.READY:
+        told.run(job)
+
+
+def _go_on(told: Told) -> None:
+    """Whoever may run does, and the groomer looks, until all that was asked for has ended."""
+    for _ in range(_TURNS):
+        for name in sorted(told.ready()):
+            told.run(name)
+        if not set(told.states().values()) & (LIVE - {State.EXPECTED}):
+            return
+        told.tick(after_s=LEASE_S + 1)

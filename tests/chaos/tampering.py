@@ -1,0 +1,95 @@
+"""Ways of making a history false in one place."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import structs
+
+from tests.chaos.history import Effect, History
+from tests.chaos.rows import Rows
+
+Tamper = Callable[[History], History]
+Pick = Callable[[History, Any], bool]
+
+
+def changed(table: str, pick: Pick, **words: Any) -> Tamper:
+    """The first such row says something else; a function of it where it is one."""
+
+    def tamper(history: History) -> History:
+        rows = [*getattr(history.rows, table)]
+        place = next(place for place, row in enumerate(rows) if pick(history, row))
+        said = {name: value(rows[place]) if callable(value) else value for name, value in words.items()}
+        rows[place] = structs.replace(rows[place], **said)
+        return _with_rows(history, table, rows)
+
+    return tamper
+
+
+def without(table: str, pick: Pick) -> Tamper:
+    def tamper(history: History) -> History:
+        rows = getattr(history.rows, table)
+        gone = next(row for row in rows if pick(history, row))
+        return _with_rows(history, table, [row for row in rows if row is not gone])
+
+    return tamper
+
+
+def also(table: str, make: Callable[[History], Any]) -> Tamper:
+    """One more row; a step of a job stands behind those that it has the number of."""
+
+    def tamper(history: History) -> History:
+        rows = [*getattr(history.rows, table), make(history)]
+        if table == "transitions":
+            rows.sort(key=lambda step: (step.job, step.id))
+        return _with_rows(history, table, rows)
+
+    return tamper
+
+
+def moved(pick: Pick, *, by_s: float) -> Tamper:
+    """The first such line was written so much later."""
+    return _effects(lambda effect: [structs.replace(effect, at=effect.at + by_s)], pick)
+
+
+def unwritten(pick: Pick) -> Tamper:
+    return _effects(lambda effect: [], pick)
+
+
+def doubled(pick: Pick, **words: Any) -> Tamper:
+    """Once as it was, and once more with other words."""
+    return _effects(lambda effect: [effect, structs.replace(effect, **words)], pick)
+
+
+def of(app: str, **words: Any) -> Pick:
+    """Rows of a job of this app, and lines of one, that say this."""
+
+    def pick(history: History, row: Any) -> bool:
+        id_ = getattr(row, "job", getattr(row, "id", None))
+        job = history.jobs.get(id_) if isinstance(id_, int) else None
+        name = job.app if job else getattr(row, "app", None)
+        return name == app and all(getattr(row, word) == value for word, value in words.items())
+
+    return pick
+
+
+def both(*tampers: Tamper) -> Tamper:
+    def tamper(history: History) -> History:
+        for each in tampers:
+            history = each(history)
+        return history
+
+    return tamper
+
+
+def _effects(change: Callable[[Effect], list[Effect]], pick: Pick) -> Tamper:
+    def tamper(history: History) -> History:
+        found = next(effect for effect in history.effects if pick(history, effect))
+        kept = [effect for effect in history.effects if effect is not found]
+        return History(history.run, history.rows, kept + change(found), history.accepted)
+
+    return tamper
+
+
+def _with_rows(history: History, table: str, rows: list[Any]) -> History:
+    tampered: Rows = structs.replace(history.rows, **{table: rows})
+    return History(history.run, tampered, history.effects, history.accepted)

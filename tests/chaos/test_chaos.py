@@ -1,0 +1,170 @@
+"""A short run of everything at once; and that it was one: each thing was done, to somebody who was at work.
+
+For how long is ``SLUICE_CHAOS_SECONDS``. ``python -m tests.chaos`` runs for longer, and with other seeds.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.pq import TransactionStatus
+
+from tests import clocks
+from tests.broker.proxy import Break
+from tests.chaos import acts
+from tests.chaos.acts import HABITS, PLACES, Kind
+from tests.chaos.database import Database
+from tests.chaos.figures import written
+from tests.chaos.record import read
+from tests.chaos.run import Options, Result, run
+from tests.chaos.workload import SHAPES, Workload
+from tests.private_servers import PATH, SERVERS
+
+SECONDS = float(os.environ.get("SLUICE_CHAOS_SECONDS", "20"))
+#: The shortest run in which each kind of act has its time.
+SECONDS_MIN = 5.0
+_PROGRAMS = {"rabbit": "rabbitmq-server", "redis": "redis-server"}
+
+
+@pytest.fixture(scope="module", params=[*SERVERS])
+def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    """A run that is over, and its record."""
+    _required(_PROGRAMS[request.param], shutil.which(_PROGRAMS[request.param], path=PATH))
+    clocks.require()
+    folder = tmp_path_factory.mktemp(request.param)
+    options = Options(seconds=max(SECONDS, SECONDS_MIN), seed=1, broker=request.param, keep=folder)
+    return run(options), folder
+
+
+@pytest.mark.timeout(1800)
+def test_nothing_is_lost_done_twice_or_left_undone(ended: tuple[Result, Path]) -> None:
+    result, folder = ended
+    assert not result.violations, "\n".join(
+        [*result.violations, written(result.figures), f"the record is in {folder}"]
+    )
+    assert not result.figures.lost
+
+
+@pytest.mark.timeout(1800)
+def test_each_kind_of_thing_went_wrong(ended: tuple[Result, Path]) -> None:
+    figures = ended[0].figures
+    assert {kind.name for kind in Kind} <= figures.acts.keys()
+    assert figures.acts["back"] == figures.acts[Kind.BROKER_DEATH.name] + figures.acts[Kind.LEDGER_DEATH.name]
+    assert figures.messages > 0
+    # Between the other side of a COMMIT and this one, and before it: what is armed may find nothing to end.
+    assert {f"{side}, {where}" for side in ("broker", "ledger") for where in Break} <= figures.broken.keys()
+
+
+@pytest.mark.timeout(1800)
+def test_work_of_every_kind_was_done_meanwhile(ended: tuple[Result, Path]) -> None:
+    result, folder = ended
+    effects = [line for path in (folder / "effects").glob("*.jsonl") for line in read(path)]
+    assert len(effects) >= result.figures.starts > 0
+    assert {
+        *("crown", "foot", "link0", "link4", "leaf", "extract", "collect", "voyage", "nap", "beat"),
+        *("stamp", "narrow", "brittle", "cell", "errand", "chore"),
+    } <= {line["app"] for line in effects}
+    # The numbers of jobs that stand there are the ledger's.
+    assert all(line["job"] > 0 for line in effects)
+    by = Counter(line["by"] for line in read(folder / "submitted.jsonl"))
+    assert by.keys() == {"ledger", "message", "http"}
+    assert result.figures.transitions > 5 * result.figures.jobs > 0
+
+
+def test_a_seed_says_what_is_done_to_whom_and_when() -> None:
+    assert acts.drawn(7, 60) == acts.drawn(7, 60)
+    assert acts.drawn(7, 60) != acts.drawn(8, 60)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_kind_of_act_comes_in_each_run_however_short(seed: int) -> None:
+    drawn = acts.drawn(seed, SECONDS_MIN)
+    assert {act.kind for act in drawn} == set(Kind)
+    assert all(0 < act.at_s < SECONDS_MIN for act in drawn)
+
+
+def test_in_a_long_run_each_kind_comes_about_as_often_as_is_its_habit() -> None:
+    times = Counter(act.kind for act in acts.drawn(3, 3600))
+    for kind, habit in HABITS.items():
+        # The rarest comes a hundred and twenty times; a third more or less is further off than three deviations.
+        assert times[kind] == pytest.approx(3600 / habit.every_s, rel=1 / 3), kind
+
+
+def test_everybody_is_hit() -> None:
+    hit = {act.whom for act in acts.drawn(5, 600)}
+    assert hit >= {*PLACES, "broker", "ledger"}
+
+
+def test_a_seed_says_what_is_asked_for() -> None:
+    one, same, other = Workload(1), Workload(1), Workload(2)
+    asked = [one.next() for _ in range(200)]
+    assert asked == [same.next() for _ in range(200)]
+    assert asked != [other.next() for _ in range(200)]
+    first, every = asked[: len(SHAPES)], {each.app for each in asked}
+    assert {"crown", "foot", "root", "crop", "report", "cleanse", "voyage", "nap"} <= every
+    assert {"stamp", "narrow", "brittle", "cell", "errand", "chore", "report"} <= {each.app for each in first}
+    assert any(each.rerun for each in first)
+
+
+def test_a_clock_that_jumps_is_read_and_nobody_oversleeps(tmp_path: Path) -> None:
+    clocks.require()
+    made = clocks.Clock(tmp_path / "clock")
+    made.put(3600)
+    found = [_told(made) for _ in range(2)]
+    assert all(3590 < off_s < 3610 for off_s in found)
+    made.put(-3600)
+    assert -3610 < _told(made) < -3590
+
+
+def _told(made: clocks.Clock) -> float:
+    """How far off a Python is that asks what time it is, after it has slept."""
+    code = "import time; time.sleep(0.01); print(time.time())"
+    environment = os.environ | made.environment()
+    asked = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    return float(asked.stdout) - time.time()
+
+
+def _required(name: str, found: object) -> None:
+    if found:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{name} is missing; install it: `make test` does so", pytrace=False)
+    pytest.skip(f"install {name}: without it nothing like this can be done to anybody")
+
+
+def test_a_deadlock_is_found_out(tmp_path: Path) -> None:
+    """Two transactions that want two rows in the other order."""
+    database = Database(tmp_path)
+    try:
+        with psycopg.connect(database.url, autocommit=True) as one, psycopg.connect(database.url) as other:
+            one.execute("CREATE TABLE pair (id int PRIMARY KEY); INSERT INTO pair VALUES (1), (2)")
+            one.execute("BEGIN")
+            one.execute("SELECT 1 FROM pair WHERE id = 1 FOR UPDATE")
+            other.execute("SELECT 1 FROM pair WHERE id = 2 FOR UPDATE")
+            waiting = Thread(target=_lock, args=(one, 2))
+            waiting.start()
+            _lock(other, 1)
+            other.rollback()
+            waiting.join()
+        assert len(database.deadlocks()) == 1
+    finally:
+        database.close()
+
+
+def _lock(connection: psycopg.Connection[Any], row: int) -> None:
+    """Or be the one who has to give way."""
+    with suppress(psycopg.errors.DeadlockDetected):
+        connection.execute("SELECT 1 FROM pair WHERE id = %s FOR UPDATE", (row,))
+    if connection.info.transaction_status == TransactionStatus.INERROR:
+        connection.rollback()

@@ -1,0 +1,73 @@
+"""Where there is very much the page shows the last of it, and says how much there is."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import expect
+
+from jobs.ref import JobName
+from ledger.connection import Ledger
+from ledger.embedded import start
+from ledger.reads.submitted import LOOKED_THROUGH_MAX
+from tests.console.conftest import Console
+from tests.console.visitor import PATIENCE_MS, Visitor
+from tests.console.works import open_gate
+from tests.ops.lengthening import lengthen
+
+
+@pytest.fixture
+def ledger(console: Console) -> Iterator[Ledger]:
+    """That of the console."""
+    with start(console.folder / "home") as postgres, closing(Ledger(postgres.url, connections=1)) as ledger:
+        yield ledger
+
+
+def test_of_very_many_rounds_the_last_are_shown(console: Console, visitor: Visitor, ledger: Ledger) -> None:
+    console.submits("gate", "long")
+    open_gate(console.folder, "long")
+    console.ends("gate", "long")
+    ledger.transact(lambda tx: lengthen(tx, JobName("gate", "long")))
+    visitor.goes("/jobs/gate/long")
+    rounds = visitor.page.get_by_role("region", name="Rounds")
+    expect(rounds).to_contain_text("the last 50 of 2,001 claims")
+    expect(rounds.locator("details")).to_have_count(50)
+    expect(visitor.page.get_by_role("region", name="History")).to_contain_text("and 7,945 steps before")
+    visitor.sees("in the last 200 steps")
+    visitor.sees("again 120")
+    visitor.sees("and 113 more")
+    last, before = rounds.locator("details").nth(0), rounds.locator("details").nth(1)
+    expect(last.get_by_role("region", name="standard error")).to_have_text("2001")
+    before.locator("summary").click()
+    expect(before.get_by_role("region", name="standard error")).to_have_count(0)
+    before.get_by_role("button", name="Show standard error").click()
+    expect(before.get_by_role("region", name="standard error")).to_have_text("2000")
+    # What was fetched is there still when something else has changed.
+    console.submits("gate", "long", rerun="job")
+    expect(rounds).to_contain_text("2,002 claims", timeout=PATIENCE_MS)
+    expect(before.get_by_role("region", name="standard error")).to_have_text("2001")
+    expect(rounds.locator("details").nth(2).get_by_role("region", name="standard error")).to_have_text("2000")
+
+
+def test_submissions_that_were_not_looked_through_may_be_like_this(
+    console: Console, visitor: Visitor, ledger: Ledger
+) -> None:
+    console.submits("report", "20261201", id="the first")
+    console.ends("report", "20261201")
+    ledger.transact(
+        lambda tx: tx.write(
+            """
+            INSERT INTO submission (id, app, state, request, push, received_at, planned_at, ended_at)
+            SELECT 'later ' || n, 'gate', state, '{}', push, received_at, planned_at, ended_at
+            FROM submission, generate_series(1, %(many)s) n WHERE id = 'the first' ORDER BY n
+            """,
+            many=LOOKED_THROUGH_MAX,
+        )
+    )
+    visitor.goes("/submissions?app=report")
+    visitor.sees("None so far.")
+    visitor.sees_not("No submission is like this")
+    visitor.presses("Older")
+    visitor.sees("report/20261201")
+    visitor.goes("/submissions?app=mail&state=failed")
+    visitor.sees("No submission is like this")

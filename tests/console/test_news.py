@@ -1,0 +1,95 @@
+"""What the page does, and says, where no stream of news is to be had, or the ledger is not to be seen."""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from ledger import migrate
+from ledger.embedded import start
+from ops.console.server import SEATS
+from tests.broker.proxy import Proxy
+from tests.console.conftest import Console, started, visiting
+from tests.console.visitor import PATIENCE_MS, Visitor
+from tests.console.works import open_gate
+from tests.ops.caller import Caller
+from tests.ops.typist import Typist
+
+#: It is asked for every 5 s.
+ASKED_MS = PATIENCE_MS
+
+
+def test_who_finds_no_seat_is_shown_what_he_asks_for(
+    console: Console, visitor: Visitor, pictures: Path
+) -> None:
+    visitor.forgives("503", "status of 503")
+    lamp = visitor.page.locator(".lamp")
+    with ExitStack() as seats:
+        caller = Caller(int(console.address.rpartition(":")[2]))
+        for _ in range(SEATS):
+            seats.enter_context(caller.hears("overview"))
+        visitor.goes("/")
+        expect(lamp).to_have_text("asked every 5 s")
+        expect(lamp).to_have_attribute("title", re.compile("no stream of news for this page"))
+        console.submits("gate", "unheard")
+        expect(visitor.page.locator('.total[data-key="running"]')).to_contain_text("1", timeout=ASKED_MS)
+        visitor.pictures(pictures, "asking")
+        open_gate(console.folder, "unheard")
+        expect(visitor.page.locator('.total[data-key="succeeded"]')).to_contain_text("1", timeout=ASKED_MS)
+        visitor.page.goto("/apps?app=gate")
+        visitor.presses("Pause…")
+        visitor.agrees("Pause it")
+        visitor.is_told("gate is paused")
+        visitor.presses("Resume…")
+        visitor.agrees("Resume it")
+        visitor.is_told("gate goes on")
+        expect(visitor.page.get_by_role("button", name="Pause…")).to_be_visible()
+        expect(lamp).to_have_text("asked every 5 s")
+    expect(lamp).to_have_text("live", timeout=PATIENCE_MS)
+
+
+def test_what_was_done_is_seen_at_once(visitor: Visitor) -> None:
+    """By whoever hears nothing, and before anything is asked for anew: the page's time stands still."""
+    visitor.page.route("**/api/events**", lambda _: None)
+    visitor.page.clock.install()
+    visitor.goes("/apps?app=mail")
+    visitor.page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
+    visitor.presses("Pause…")
+    visitor.agrees("Pause it")
+    visitor.presses("Resume…")
+    visitor.agrees("Resume it")
+    expect(visitor.page.get_by_role("button", name="Pause…")).to_be_visible()
+
+
+@pytest.fixture
+def wire(tmp_path: Path) -> Iterator[Proxy]:
+    """Between the console and its ledger."""
+    with start(tmp_path / "home", durable=False) as postgres:
+        migrate.require(postgres.url)
+        wire = Proxy(postgres.url, default_port=5432)
+        yield wire
+        wire.close()
+
+
+def test_the_lamp_says_that_the_ledger_is_not_seen(
+    browser: Browser, tmp_path: Path, wire: Proxy, pictures: Path
+) -> None:
+    typist = Typist(tmp_path, SLUICE_LEDGER_URL=wire.url, SLUICE_APPS="apps.json")
+    typist.apps("apps.json", {"lonely": {"job_id": "{n}", "bash_cmd": "true"}})
+    with (
+        started(typist, "console", "--listen", "127.0.0.1:0") as address,
+        visiting(browser, address) as visitor,
+    ):
+        lamp = visitor.page.locator(".lamp")
+        visitor.goes("/")
+        expect(lamp).to_have_text("live")
+        wire.freeze()
+        expect(lamp).to_have_text(re.compile(r"no ledger since \d\d:\d\d:\d\d"), timeout=PATIENCE_MS)
+        expect(lamp).to_have_attribute("title", re.compile("sees nothing of the ledger"))
+        visitor.pictures(pictures, "unseen")
+        wire.heal()
+        expect(lamp).to_have_text("live", timeout=PATIENCE_MS)

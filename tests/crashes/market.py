@@ -1,0 +1,223 @@
+"""The small world that processes die in: what is asked of it, and whether all of it has come about in the end."""
+
+import http.client
+import json
+import socket
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+import psycopg
+
+from actors.client import Client
+from broker.carrier import Broker
+from broker.messages import Cancel, Submit
+from jobs.states import LIVE, State
+from jobs.submission import Submission
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.crashes.declared import PROGRAMS, declare
+
+TESTS = Path(__file__).parents[1]
+_OPEN = "SELECT app || '/' || key FROM job WHERE state = ANY (%(live)s) ORDER BY id"
+_UNPLANNED = "SELECT id FROM submission WHERE state = 'received'"
+_ASKED = "SELECT id, state, reason FROM submission ORDER BY id"
+_TWICE = "SELECT job FROM transition WHERE target = 'succeeded' GROUP BY job HAVING count(*) > 1"
+_LEFT = [*(LIVE - {State.EXPECTED})]
+_TIMELESS = 1000
+#: So many open jobs take a worker that has just begun a few seconds.
+_MANY = 100
+#: What jobs come to that do not succeed.
+_ENDS = {"idler": State.CANCELLED, "far": State.FAILED}
+
+
+class Market:
+    """``ask`` brings more to do of every kind of load. Each run leaves a line in ``effects``."""
+
+    def __init__(self, ledger: Ledger, broker: Broker | None, folder: Path) -> None:
+        self.sources = f"{TESTS}/crashes/trade.py,{TESTS}/scripted.py,{TESTS}/live/nightly,{declare(folder)}"
+        self.effects = folder / "effects"
+        self.port = _free_port()
+        self._folder = folder
+        self._ledger = ledger
+        self._broker = broker
+        self._client = Client(ledger, broker.publish if broker else lambda _: None)
+        self._asked = 0
+        self._wanted: set[str] = set()
+        with psycopg.connect(ledger.url, autocommit=True) as connection:
+            connection.execute("DROP TABLE IF EXISTS banked")
+            connection.execute("CREATE TABLE banked (key text NOT NULL)")
+
+    def ask(self, *loads: str) -> None:
+        """Not of a world that has fallen behind: what is asked of it then is only waited for longer."""
+        if self._is_behind():
+            return
+        self._asked += 1
+        for load in loads:
+            _LOADS[load](self, str(self._asked))
+
+    def _is_behind(self) -> bool:
+        return len(self._ledger.transact(lambda tx: tx.column(_OPEN, live=_LEFT))) > _MANY
+
+    def want(self, *jobs: str) -> None:
+        """Each of these is to leave a line."""
+        self._wanted.update(jobs)
+
+    def is_over(self) -> bool:
+        """Whether nothing is left to do, and all that is wanted has left its line."""
+        if self._wanted - {f"{app}/{key}" for app, key, *_ in self._lines()}:
+            return False
+        return not self._ledger.transact(lambda tx: tx.column(_OPEN, live=_LEFT) or tx.column(_UNPLANNED))
+
+    def left(self) -> str:
+        silent = sorted(self._wanted - {f"{app}/{key}" for app, key, *_ in self._lines()})
+        found = self._ledger.transact(
+            lambda tx: (tx.column(_OPEN, live=_LEFT), tx.column(_UNPLANNED), tx.rows(_ASKED))
+        )
+        return f"open, unplanned, asked for: {found}; without a line: {silent}"
+
+    def agrees(self) -> None:
+        """The ledger with itself, at any moment."""
+        assert self._ledger.transact(breaches) == []
+
+    def check(self) -> None:
+        """Nothing is lost, and no claim was run twice."""
+        self.agrees()
+        lines = self._lines()
+        assert self._wanted - {f"{app}/{key}" for app, key, *_ in lines} == set()
+        claims = Counter(tuple(line) for line in lines if len(line) == 3 and line[0] != "pointed")
+        assert [claim for claim, times in claims.items() if times > 1] == []
+        assert self._ledger.transact(lambda tx: tx.column(_TWICE)) == []
+        self._check_states()
+        self._check_flights()
+        with psycopg.connect(self._ledger.url) as connection:
+            banked = Counter(key for (key,) in connection.execute("SELECT key FROM banked"))
+        assert banked == Counter(
+            job.removeprefix("banker/") for job in self._wanted if job.startswith("banker/")
+        )
+
+    def _lines(self) -> list[list[str]]:
+        return (
+            [line.split() for line in self.effects.read_text().splitlines()] if self.effects.exists() else []
+        )
+
+    def _states(self) -> Mapping[str, State]:
+        rows = self._ledger.transact(lambda tx: tx.rows("SELECT app, key, state FROM job"))
+        return {f"{app}/{key}": State(state) for app, key, state in rows}
+
+    def _check_states(self) -> None:
+        """What has been removed since has ended."""
+        odd = {
+            job: state
+            for job, state in self._states().items()
+            if state is not _ENDS.get(job.partition("/")[0], State.SUCCEEDED)
+            and not job.startswith("pointed/")
+        }
+        assert odd == {}
+
+    def _check_flights(self) -> None:
+        """All of it is there, or nothing is."""
+        for job, state in self._states().items():
+            if not job.startswith("pointed/"):
+                continue
+            made = {
+                file.suffix
+                for file in self._folder.glob(f"effects.pointed.{job.removeprefix('pointed/')}.made.*")
+            }
+            # A flight that is to be undone has been asked for under an odd key.
+            assert (state, len(made)) == ((State.FAILED, 0) if job[-1] == "9" else (State.SUCCEEDED, 3)), job
+
+    def _publish(self, app: str, key: str) -> None:
+        assert self._broker is not None
+        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key}))
+        self._broker.publish([Submit(id=f"{app}-{key}", submission=raw)])
+
+    def diamond(self, key: str) -> None:
+        """By a message, where there is a broker."""
+        self.want(*(f"{app}/{key}" for app in ("top", "left", "right", "bottom")))
+        if self._broker:
+            self._publish("top", key)
+        else:
+            self._client.submit(Submission(app="top", key=key))
+
+    def stumble(self, key: str) -> None:
+        self.want(f"shaky/{key}", f"steadied/{key}")
+        self._client.submit(Submission(app="steadied", key=key))
+
+    def bank(self, key: str) -> None:
+        self.want(f"banker/{key}")
+        self._client.submit(Submission(app="banker", key=key))
+
+    def print(self, key: str) -> None:
+        self.want(f"printer/{key}")
+        self._client.submit(Submission(app="printer", key=key))
+
+    def programs(self, key: str) -> None:
+        for name in PROGRAMS:
+            self.want(f"{name}/{key}")
+            self._client.submit(Submission(app=name, key=key))
+
+    def elsewhere(self, key: str) -> None:
+        self.want(f"far/{key}")
+        self._client.submit(Submission(app="far", key=key))
+
+    def flight(self, key: str) -> None:
+        self._fly(f"{key}0", {})
+
+    def undone(self, key: str) -> None:
+        self._fly(f"{key}9", {"do 2": ["fatal"] * _TIMELESS})
+
+    def _fly(self, key: str, answers: Mapping[str, list[str]]) -> None:
+        self.want(f"pointed/{key}")
+        policy = {"max_losses": _TIMELESS}
+        self._client.submit(Submission(app="pointed", key=key, kwargs={"answers": answers}, policy=policy))
+
+    def chunks(self, key: str) -> None:
+        first = 10 * int(key)
+        self.want(f"report/{first}", f"clean/{first}", f"extract/{first}")
+        kwargs = {"held": []}
+        self._client.submit(Submission(app="report", work_ids=[first, first + 1, first + 2], kwargs=kwargs))
+
+    def cancel(self, key: str) -> None:
+        assert self._broker is not None
+        id_ = self._client.submit(Submission(app="idler", key=key))
+        self._broker.publish([Cancel(submission=id_)])
+
+    def post(self, key: str) -> None:
+        """By the console, if it answers; who was not answered asks again, under the same id."""
+        body = {"app": "bottom", "key": f"{key}5", "id": f"post {key}"}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request(
+                "POST", "/api/submissions", json.dumps(body), {"Content-Type": "application/json"}
+            )
+            if connection.getresponse().status == http.HTTPStatus.ACCEPTED:
+                self.want(f"bottom/{key}5")
+        except (OSError, http.client.HTTPException):
+            return  # It is dead, or not there yet.
+        finally:
+            connection.close()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+_LOADS: Mapping[str, Callable[[Market, str], None]] = {
+    load.__name__: load
+    for load in (
+        Market.diamond,
+        Market.stumble,
+        Market.bank,
+        Market.print,
+        Market.programs,
+        Market.elsewhere,
+        Market.flight,
+        Market.undone,
+        Market.chunks,
+        Market.cancel,
+        Market.post,
+    )
+}

@@ -1,0 +1,95 @@
+"""A process is killed at every place that has a name, the first and the third time it comes there.
+
+What holds: whatever was committed stands, whatever was not is done again, and nobody who lives has to know. So after
+every death the ledger agrees with itself; and once somebody lives on, each job ends, has left its line outside the
+ledger, and no claim has left two. A place that nobody comes to fails the test.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from broker.carrier import Broker
+from broker.connect import connect
+from jobs.places import PLACES
+from ledger.connection import Ledger
+from tests.crashes.lanes import LANES, Lane
+from tests.crashes.market import Market
+from tests.crashes.victims import Victims, order, up, work
+from tests.live.fleet import wait_until
+from tests.servers import rabbitmq_url, redis_url
+from tests.world import empty
+
+#: The first time somebody comes to a place there is little yet; the third time others have been there.
+TIMES = (1, 3)
+ORDERED = ("1", "2", "3")
+
+
+def test_at_every_place_somebody_is_killed() -> None:
+    visited = {point for lane in LANES for point in lane.points}
+    assert visited == set(PLACES.values())
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("lane", LANES, ids=lambda lane: lane.name)
+def test_whoever_is_killed_at_a_place_leaves_nothing_undone(
+    lane: Lane, embedded_url: str, tmp_path: Path
+) -> None:
+    with _market(lane, embedded_url, tmp_path) as (market, victims), ExitStack() as living:
+        bystander = None
+        if lane.others:
+            bystander = living.enter_context(victims.living(work, "--queues", ",".join(lane.others)))
+        for point in lane.points:
+            for time in TIMES:
+                programs = tmp_path / f"programs.{point.word}.{time}"
+                assert victims.dies(
+                    lane.main,
+                    *_arguments(lane, market),
+                    at=point,
+                    time=time,
+                    meanwhile=lambda: market.ask(*lane.loads),
+                    SLUICE_PROGRAMS_DIR=str(programs),
+                ), f"nobody came to {point.word} for time {time}\n{victims.log()}"
+                market.agrees()
+        living.enter_context(victims.living(lane.main, *_arguments(lane, market)))
+        if lane.main is order:
+            market.want(*(f"bottom/{key}" for key in ORDERED))
+        wait_until(market.is_over, within_s=120, explain=lambda: f"{market.left()}\n{victims.log()}")
+        assert bystander is None or bystander.is_alive()
+        market.check()
+
+
+def _arguments(lane: Lane, market: Market) -> tuple[str, ...]:
+    if lane.main is order:
+        return ("bottom", *ORDERED)
+    if lane.main is up:
+        return ("--listen", f"127.0.0.1:{market.port}")
+    return ("--queues", ",".join(lane.queues))
+
+
+@contextmanager
+def _market(lane: Lane, url: str, folder: Path) -> Iterator[tuple[Market, Victims]]:
+    with ExitStack() as opened:
+        ledger = Ledger(url)
+        opened.callback(ledger.close)
+        ledger.transact(empty)
+        broker_url = "memory://"
+        broker: Broker | None = None
+        if lane.broker != "memory":
+            broker_url = opened.enter_context({"rabbitmq": rabbitmq_url, "redis": redis_url}[lane.broker]())
+            broker = connect(broker_url)
+            opened.callback(broker.close)
+        market = Market(ledger, broker, folder)
+        environment = {
+            "SLUICE_APPS": market.sources,
+            "SLUICE_LEDGER_URL": url,
+            "SLUICE_BROKER_URL": broker_url,
+            "SLUICE_HOME": str(folder / "home"),
+            "SLUICE_LEASE": "3s",
+            "SLUICE_TICK": "200ms",
+            "SLUICE_KEEP_HISTORY": lane.keeps,
+            "EFFECTS": str(market.effects),
+        }
+        yield market, Victims(folder / "log", environment)

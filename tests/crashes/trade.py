@@ -1,0 +1,98 @@
+"""The apps of a small world of everything: a diamond, what is tried again, what runs elsewhere, what writes to the
+ledger's own database, what waits to be cancelled, and what a schedule asks for. ``declared`` has what is not Python.
+
+Each run leaves one line outside the ledger: the app, the key and the claim.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from jobs import app, schedule
+from jobs.job import Job
+from tests.appending import append
+
+_WORDS = {"job_id": "{n}", "identifiers": {"n": "int"}, "max_losses": 1000}
+#: So often a shaky job fails.
+FAILS = 2
+
+
+def note(job: Job) -> None:
+    append(os.environ["EFFECTS"], f"{job.app} {job.key} {job.claim}")
+
+
+@app(**_WORDS)
+def top(job: Job) -> None:
+    note(job)
+
+
+@app(depends_on={"app_name": ["top"]}, **_WORDS)
+def left(job: Job) -> None:
+    note(job)
+
+
+@app(depends_on={"app_name": ["top"]}, **_WORDS)
+def right(job: Job) -> None:
+    note(job)
+
+
+@app(depends_on={"app_name": ["left", "right"]}, **_WORDS)
+def bottom(job: Job) -> None:
+    note(job)
+
+
+@app(max_fails=1000, retry={"rule": "fixed", "seconds": 0.2}, **_WORDS)
+def shaky(job: Job) -> None:
+    """Fails the first times, whoever runs it."""
+    note(job)
+    marks = [Path(f"{os.environ['EFFECTS']}.shaky.{job.key}.{number}") for number in range(FAILS)]
+    for mark in marks:
+        if not mark.exists():
+            mark.touch()
+            raise RuntimeError("not yet")
+
+
+@app(depends_on={"app_name": ["shaky"]}, **_WORDS)
+def steadied(job: Job) -> None:
+    note(job)
+
+
+@app(**_WORDS)
+def banker(job: Job) -> None:
+    """Its row and its success are one."""
+    note(job)
+    with job.transaction() as connection:
+        connection.execute("INSERT INTO banked (key) VALUES (%s)", (job.key,))
+
+
+@app(**_WORDS)
+def idler(job: Job) -> None:
+    """Until it is told to stop."""
+    note(job)
+    while not job.cancelled:
+        time.sleep(0.02)
+
+
+@app(name="far", is_long_running=True, max_fails=0, **_WORDS)
+class Elsewhere:
+    """It is over when it is looked at for the first time, and so has failed to go on."""
+
+    poll_s = 0.05
+
+    def run(self, job: Job) -> dict[str, str]:
+        note(job)
+        return {"key": job.key}
+
+    def check(self, handle: dict[str, str]) -> str:
+        return "succeeded"
+
+    def cancel(self, handle: dict[str, str]) -> None:
+        """There is nothing to be ended."""
+
+
+@app(**_WORDS)
+def bell(job: Job) -> None:
+    note(job)
+
+
+rings = schedule(id="rings", app=bell, every="1s", key="{due:%Y%m%d%H%M%S}", catch_up="all")

@@ -1,0 +1,130 @@
+"""Processes that are told where to die: workers of some queues, ``sluice up``, and a program that submits.
+
+Each is started as by its own command, in a process forked from one that has loaded the code already: to load it takes
+longer than to live up to the place. Whoever is not told to die lives until it is killed.
+"""
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from time import monotonic
+
+from actors import worker
+from actors.connect import connect
+from jobs.places import Point
+from jobs.ref import JobName
+from jobs.submission import Submission
+from ops.cli.main import main as sluice
+
+#: What dramatiq's supervisor says, and ends with, whose child was killed.
+_SAID = "exited unexpectedly (code -9)"
+_KILLED = 1
+#: Whoever has not come to his place by then does not come there.
+WITHIN_S = 180.0
+MORE_EVERY_S = 0.7
+#: Has a process write down where each of its threads stands.
+SHOW = signal.SIGUSR1
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(
+    ["tests.crashes.victims", "broker.rabbitmq.broker", "broker.redis.broker", "ops.console.serving"]
+)
+
+Main = Callable[[Sequence[str]], int]
+
+
+class Victims:
+    """Of one world, whose ``environment`` all have. Their log goes to one file."""
+
+    def __init__(self, log: Path, environment: Mapping[str, str]) -> None:
+        self._log = log
+        self._environment = dict(environment)
+
+    @contextmanager
+    def living(self, main: Main, *arguments: str, **settings: str) -> Iterator[ForkServerProcess]:
+        """A process that is killed at the end of the block, if it lives by then."""
+        environment = self._environment | settings
+        process = _FORKED.Process(target=_live, args=(main, arguments, environment, str(self._log)))
+        process.start()
+        try:
+            yield process
+        finally:
+            _send(process, signal.SIGKILL)
+            process.join()
+
+    def dies(
+        self,
+        main: Main,
+        *arguments: str,
+        at: Point,
+        time: int,
+        meanwhile: Callable[[], object],
+        **settings: str,
+    ) -> bool:
+        """Whether a process that is told so is killed, and by nobody else. It is given work until then."""
+        settings = {**settings, "SLUICE_CRASH_AT": f"{at.word}@{time}"}
+        deadline = monotonic() + WITHIN_S
+        said = self._all().count(_SAID)
+        with self.living(main, *arguments, **settings) as process:
+            while process.is_alive() and monotonic() < deadline:
+                meanwhile()
+                process.join(MORE_EVERY_S)
+            if process.is_alive():
+                _send(process, SHOW)
+                process.join(MORE_EVERY_S)
+        if main is work:
+            return process.exitcode == _KILLED and self._all().count(_SAID) == said + 1
+        return process.exitcode == -signal.SIGKILL
+
+    def log(self) -> str:
+        return self._all()[-20_000:]
+
+    def _all(self) -> str:
+        return self._log.read_text() if self._log.exists() else ""
+
+
+def work(arguments: Sequence[str]) -> int:
+    """``python -m actors.worker``."""
+    return worker.main(arguments)
+
+
+def up(arguments: Sequence[str]) -> int:
+    """``sluice up``, the console with it."""
+    return sluice(["up", *arguments])
+
+
+def order(arguments: Sequence[str]) -> int:
+    """A program that submits under ids of its own, then cancels what it has submitted first, again and again."""
+    app, *keys = arguments
+    with connect() as client:
+        for key in keys:
+            client.submit(Submission(app=app, key=key, id=f"order {app} {key}"))
+        for key in keys:
+            client.cancel_job(JobName("idler", key))
+    return 0
+
+
+def _send(process: ForkServerProcess, what: signal.Signals) -> None:
+    """To all that it has started, too; before it has a group of its own there is nothing yet."""
+    if not process.is_alive() or process.pid is None:
+        return
+    try:
+        os.killpg(process.pid, what)
+    except ProcessLookupError:
+        os.kill(process.pid, signal.SIGKILL)
+
+
+def _live(main: Main, arguments: Sequence[str], environment: Mapping[str, str], log: str) -> None:
+    os.setsid()
+    os.environ.update(environment)
+    opened = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.dup2(opened, 1)
+    os.dup2(opened, 2)
+    # Forked children have it too, and write to the same file.
+    faulthandler.register(SHOW, all_threads=True)
+    sys.exit(main(arguments))

@@ -1,0 +1,56 @@
+"""The word ``breaker``: what it may say, and that everything else is a fault."""
+
+from typing import Any
+
+import pytest
+
+from jobs.breaker import Breaker
+from jobs.catalogue.policy import parse_policy
+from jobs.errors import BadRequest, DefinitionError
+from tests.world import catalogue_of
+
+
+def breaker(value: Any) -> Breaker | None:
+    return catalogue_of({"a": {"job_id": "{x}", "bash_cmd": "true", "breaker": value}})["a"].breaker
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        (None, None),
+        ({"fails": 20}, Breaker(fails=20, pause_s=30.0, pause_s_max=600.0)),
+        ({"fails": 1, "pause": "5s", "pause_max": "1m"}, Breaker(fails=1, pause_s=5.0, pause_s_max=60.0)),
+        ({"fails": 3, "pause": "1h"}, Breaker(fails=3, pause_s=3600.0, pause_s_max=3600.0)),
+    ],
+)
+def test_what_it_says(value: Any, read: Breaker | None) -> None:
+    assert breaker(value) == read
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        (20, "20 is no mapping; write"),
+        ({}, "after how many fails"),
+        ({"pause": "30s"}, "after how many fails"),
+        ({"fails": 0}, "0 is not a whole number from 1 on"),
+        ({"fails": True}, "True is not a whole number"),
+        ({"fails": 2, "pause": 0}, "less than a second"),
+        ({"fails": 2, "pause": "1m", "pause_max": "30s"}, "shorter than the first pause"),
+        ({"fails": 2, "wait": "1m"}, "unknown word 'wait'"),
+    ],
+)
+def test_what_is_wrong_with_it(value: Any, fault: str) -> None:
+    with pytest.raises(DefinitionError, match=fault):
+        breaker(value)
+
+
+def test_a_submission_has_none_of_its_own() -> None:
+    with pytest.raises(BadRequest, match="unknown word 'breaker'"):
+        parse_policy({"breaker": {"fails": 1}})
+
+
+def test_what_an_app_does_is_the_same_with_one_or_without() -> None:
+    app = {"job_id": "{x}", "bash_cmd": "true"}
+    with_one = catalogue_of({"a": {**app, "breaker": {"fails": 1}}})
+    assert with_one["a"].digest == catalogue_of({"a": app})["a"].digest

@@ -1,0 +1,28 @@
+"""What tests of fences around processes share."""
+
+import os
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from jobs.fence import Fence, Level
+from jobs.outcome import Ending, Outcome
+from jobs.runners.sandbox import Sandbox
+from tests.jobs.runners.runner_bench import Bench
+
+OFF, LIMITS, WALLED = (Fence(level=level) for level in Level)
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these")
+_LACK = Sandbox(WALLED).lack()
+walled = pytest.mark.skipif(
+    _LACK is not None and os.environ.get("CI") != "true", reason=f"bubblewrap is not to be had: {_LACK}"
+)
+
+
+At = Callable[[Fence], Bench]
+
+
+def out(outcome: Outcome) -> str:
+    assert outcome.ending is Ending.DONE, (outcome.error, outcome.stderr)
+    return outcome.output

@@ -1,0 +1,245 @@
+"""What a process of a job cannot do, see or reach. Each promise is shown to be missing where nobody asks for it."""
+
+import os
+import shutil
+import signal
+import stat
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from jobs.allowance import Allowance
+from jobs.fence import Fence, Level
+from jobs.outcome import Ending, Outcome
+from jobs.policy import Policy
+from jobs.runners import process
+from jobs.runners.group import Command
+from jobs.runners.sandbox import Sandbox
+from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, linux_only, out, walled
+from tests.jobs.runners.programs import Programs
+from tests.jobs.runners.runner_bench import Clock, eventually, isolated_app
+
+HOUR = Policy(timeout_s=3600)
+#: How each kind of process is run: a group with a guard, a run with a keeper.
+KINDS = {"guarded": Policy(), "kept": Policy(limits=Allowance(open_files=200))}
+
+
+@linux_only
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_process_has_no_way_to_more_rights_and_leaves_no_core_dump(kind: str, at: At) -> None:
+    look = "grep NoNewPrivs /proc/self/status; ulimit -S -c; ulimit -H -c"
+    told = out(at(LIMITS).bash(look, policy=KINDS[kind])).split()
+    assert told == ["NoNewPrivs:", "1", "0", "0"]
+    own = Path("/proc/self/status").read_text()
+    assert "NoNewPrivs:\t0" in own, "the worker has given up what its functions may need"
+    assert out(at(OFF).bash(look, policy=KINDS[kind])).split()[1] == "0"
+
+
+@linux_only
+def test_a_program_that_lends_the_rights_of_its_owner_lends_none(at: At, tmp_path: Path) -> None:
+    """Its owner is another user, as root's ``sudo`` is to most workers."""
+    if os.getuid() != 0:
+        pytest.skip("only root can make a file that is another user's")
+    lends = tmp_path / "lends"
+    shutil.copy(shutil.which("id") or "", lends)
+    os.chown(lends, 65534, 65534)
+    lends.chmod(stat.S_ISUID | 0o755)
+    assert out(at(OFF).bash(f"{lends} -u")) == "65534\n"
+    assert out(at(LIMITS).bash(f"{lends} -u")) == "0\n"
+
+
+@walled
+def test_nothing_is_written_but_what_passes_and_what_the_operator_names(at: At, tmp_path: Path) -> None:
+    outside = Path.cwd() / ".tmp-of-a-sandbox-test"
+    try:
+        refused = f'"$HOME/{outside.name}" {outside} /var/x /run/x /dev/x'
+        own = "/tmp/x /var/tmp/x /dev/shm/x"
+        write = f"for f in {refused} {own}; do echo x >$f; done; cat {own}"
+        outcome = at(WALLED).bash(f"({write}) 2>&1")
+        assert outcome.output.count("Read-only file system") == 5, outcome.output
+        assert outcome.output.endswith("\nx\nx\nx\n")
+        assert not Path("/tmp/x").exists()
+        named = tmp_path / "data"
+        named.mkdir()
+        assert out(at(Fence(level=Level.BUBBLEWRAP, writable=(str(named),))).bash(f"echo y >{named}/y")) == ""
+        assert (named / "y").read_text() == "y\n"
+    finally:
+        outside.unlink(missing_ok=True)
+
+
+@walled
+def test_a_program_writes_into_its_own_folder_though_the_store_is_hidden(at: At, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s3cr3t")
+    bench = at(Fence(level=Level.BUBBLEWRAP, hidden=(str(tmp_path),)))
+    text = f'echo "$1" >here; cat here; ls {tmp_path}; cat {tmp_path}/secret 2>/dev/null; echo x >{tmp_path}/x; :'
+    outcome = Programs(bench).run(text, "word", policy=Policy(fail_on="exit"))
+    assert outcome.output == "word\nprograms\n"
+    assert "Read-only file system" in outcome.stderr
+    assert not list(tmp_path.rglob("here"))
+
+
+@walled
+def test_what_is_hidden_cannot_be_read(at: At, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What would be seen otherwise lies below the worker's own folder, which is shown."""
+    home = tmp_path / "home"
+    for name in (".ssh/id", ".netrc", "worker/.env", "worker/.sluice/socket", "worker/seen"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("s3cr3t")
+    (tmp_path / "way").symlink_to(home / "worker" / ".sluice")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home / "worker")
+    hidden = (str(home / "worker" / ".env"), str(tmp_path / "way"), "/no/such/place")
+    look = "cat seen; echo; cat .env .sluice/socket ../.ssh/id ../.netrc; echo; ls -A . .sluice"
+    fence = Fence(level=Level.BUBBLEWRAP, hidden=hidden)
+    assert at(LIMITS).bash(look).output.count("s3cr3t") == 5
+    told = at(fence).bash(look).output
+    assert told.split("\n")[0] == "s3cr3t"
+    assert told.count("s3cr3t") == 1
+    assert "socket" not in told
+    at_home = at(Fence(level=Level.BUBBLEWRAP, writable=(str(home),), hidden=hidden))
+    told = at_home.bash(f"{look}; echo x >../new; echo x >.sluice/new").output
+    assert (told.count("s3cr3t"), (home / "new").exists()) == (1, True)
+    assert not (home / "worker" / ".sluice" / "new").exists()
+    known = home / ".ssh" / "known"
+    known.mkdir()
+    lower = Fence(level=Level.BUBBLEWRAP, writable=(str(known),))
+    assert out(at(lower).bash("echo x >../.ssh/known/new; test -f ../.ssh/id || echo hidden")) == "hidden\n"
+    assert (known / "new").exists()
+
+
+@walled
+def test_no_environment_makes_bubblewrap_itself_run_other_code(at: At, tmp_path: Path) -> None:
+    """It is outside until it has made the sandbox, and so would be what the loader adds to it. Here the loader is
+    told to write down whom it was asked by, and where."""
+    env = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(tmp_path / "asked")}
+    look = f"mkdir -p {tmp_path}; /bin/true; ls {tmp_path}/asked* >/dev/null && echo it was asked"
+    outcome = at(WALLED).bash(look, policy=Policy(env=env))
+    assert list(tmp_path.glob("asked*")) == []
+    assert "it was asked\n" in outcome.output, "the command itself has the environment that it was given"
+
+
+@walled
+def test_what_the_environment_says_is_in_no_title(tmp_path: Path) -> None:
+    given = {"LD_LIBRARY_PATH": "/opt/lib", "PASSWORD": "s3cr3t", "TMPDIR": str(tmp_path)}
+    command = Sandbox(WALLED).around(Command(argv=("true",), env=given))
+    assert command.env == {"PASSWORD": "s3cr3t", "TMPDIR": "/tmp"}
+    assert "s3cr3t" not in command.argv
+
+
+@walled
+def test_an_isolated_function_runs_in_it_and_is_heard(at: At, tmp_path: Path) -> None:
+    bench = at(WALLED)
+    shown = Path(__file__).parent  # Where the function's own file is.
+    outcome = bench.isolate("looks_around", kwargs={"folder": str(shown)})
+    assert out(outcome) == "Read-only file system\n"
+    assert bench.progress == [(1, 2)]
+
+
+@walled
+def test_a_function_is_found_though_its_file_lies_among_what_is_passing(
+    at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is that of everybody, which is not shown."""
+    monkeypatch.chdir("/tmp")
+    with tempfile.NamedTemporaryFile("w", dir="/tmp", prefix="sluice_", suffix=".py") as file:
+        file.write("from pathlib import Path\ndef look(job):\n    print(*Path('/tmp').glob('*.py'))\n")
+        file.flush()
+        bench = at(WALLED)
+        app = replace(isolated_app("look"), function_path=f"{file.name}:look")
+        assert out(bench.run(bench.assign(app))) == f"{file.name}\n"
+
+
+@walled
+def test_rights_are_dropped_and_no_new_fence_can_be_made_inside(at: At) -> None:
+    told = out(at(WALLED).bash("grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; ulimit -H -c")).split()
+    assert told == ["CapEff:", "0" * 16, "CapBnd:", "0" * 16, "NoNewPrivs:", "1", "0"]
+    assert at(WALLED).bash("unshare --user true").ending is Ending.ERROR
+
+
+@walled
+def test_it_ends_as_it_would_without(at: At) -> None:
+    bench = at(WALLED)
+    assert bench.bash("exit 3").exit_code == 3
+    assert bench.bash("kill -9 $$").exit_code == 128 + signal.SIGKILL
+    lost = bench.bash("sleep 600 & setsid sleep 600 & echo done")
+    assert (lost.ending, lost.output) == (Ending.DONE, "done\n")
+
+
+@walled
+def test_it_has_the_grace_to_end_in_its_own_way(at: At, clock: Clock, tmp_path: Path) -> None:
+    bench = at(Fence(level=Level.BUBBLEWRAP, writable=(str(tmp_path),)))
+    command = f"trap 'echo tidied; exit 0' TERM; echo x >{tmp_path}/ready; sleep 600 & wait"
+    running = bench.meanwhile(partial(bench.bash, command, policy=HOUR))
+    eventually((tmp_path / "ready").exists, within_s=30)
+    clock.ahead_s = 3600
+    outcome = running.result(timeout=60)
+    assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "tidied\n")
+
+
+@walled
+def test_who_ignores_the_end_is_killed_with_all_that_it_started(
+    at: At, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "GRACE_S", 0.2)
+    bench = at(Fence(level=Level.BUBBLEWRAP, writable=(str(tmp_path),)))
+    command = f"trap '' TERM; setsid sleep 600 & echo x >{tmp_path}/ready; while :; do sleep 0.1; done"
+    running = bench.meanwhile(partial(bench.bash, command, policy=HOUR))
+    eventually((tmp_path / "ready").exists, within_s=30)
+    clock.ahead_s = 3600
+    assert running.result(timeout=60).ending is Ending.TIMED_OUT  # And nothing is left: see ``conftest``.
+
+
+@walled
+@pytest.mark.parametrize(
+    ("limits", "command", "error"),
+    [
+        ({"cpu_s": 1}, "while :; do :; done", "used more than its cpu limit of 1 s"),
+        ({"processes": 3}, "for n in 1 2 3 4 5 6; do sleep 600 & done; wait", "more than 3 processes"),
+    ],
+)
+def test_limits_hold_inside(limits: dict[str, Any], command: str, error: str, at: At) -> None:
+    outcome = at(WALLED).bash(command, policy=Policy(limits=Allowance(**limits), timeout_s=60))
+    assert error in (outcome.error or "")
+    few = Policy(limits=Allowance(processes=3), timeout_s=60)
+    assert out(at(WALLED).bash("sleep 0.3 & wait; echo fine", policy=few)) == "fine\n"
+
+
+@pytest.mark.parametrize("kind", ["bash", "program", "isolate"])
+def test_what_cannot_be_fenced_is_not_run_and_says_why(
+    kind: str, at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "KeptGroup", lambda *_, **__: pytest.fail("it was started"))
+    real = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "bwrap" else real(name))
+    bench = at(WALLED)
+    runs: dict[str, Callable[[], Outcome]] = {
+        "bash": lambda: bench.bash("true"),
+        "program": lambda: Programs(bench).run("true"),
+        "isolate": lambda: bench.isolate("nothing"),
+    }
+    outcome = runs[kind]()
+    assert outcome.ending is Ending.ERROR
+    wanted = "SLUICE_SANDBOX=bubblewrap, which this worker cannot do: the program bwrap is not installed"
+    assert wanted in (outcome.error or "")
+
+
+def test_a_kernel_that_refuses_is_quoted_and_asked_again(
+    at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stood in for by a program of this name, since this kernel may well allow it."""
+    words = "bwrap: No permissions to create new namespace"
+    fake = tmp_path / "bin" / "bwrap"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    real = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{fake.parent}:{real}")
+    bench = at(WALLED)
+    assert words in (bench.bash("true").error or "")
+    fake.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
+    assert bench.bash("echo since").output == "since\n"

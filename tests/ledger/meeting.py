@@ -1,0 +1,160 @@
+"""Two verbs that meet in a small world of four jobs, and what has to hold behind them, whoever was stopped where."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from actors import executor, groomer, planner
+from actors.executor import Appetite
+from broker.messages import Cancel, Execute, Executed, Message, Submit, Tick, Turn
+from jobs.outcome import Ending, Outcome
+from jobs.states import LIVE, State
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.ledger.races import at_each_statement, race, world_for_a_race
+from tests.world import LEASE_S, taken_in
+
+#: No handler here has more statements than this.
+STATEMENTS_MAX = 60
+
+
+class Verb(StrEnum):
+    """What moves jobs. A retry is a plan that begins anew what has ended; to settle is to record, to tell the children
+    and to claim in one."""
+
+    PLAN = "plan"
+    CLAIM = "claim"
+    RECORD = "record"
+    JUDGE = "judge"
+    CANCEL = "cancel"
+    GROOM = "groom"
+    RETRY = "retry"
+    SETTLE = "settle"
+
+
+class Act(NamedTuple):
+    """One verb, about to be done."""
+
+    verb: Verb
+    do: Callable[[Ledger], list[Message]]
+
+
+class Meeting:
+    """A world in which ``a`` is executed and not judged, ``b`` is ready, ``c`` needs both and may not exist yet."""
+
+    def __init__(self, url: str, *, planned: bool) -> None:
+        self.world = world_for_a_race(url)
+        self.world.apps("a -> c, b -> c, c -> d", max_fails=1)
+        self.submission = self.world.submit("c") if planned else self.world.submit("a", push="wanted")
+        if not planned:
+            self.world.submit("b", push="wanted")
+        self.claims = {}
+        for name in "ab":
+            claimed = self.world.claim(name)
+            assert claimed is not None
+            self.claims[name] = claimed
+            if name == "a":
+                executor.record(self.world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+
+    def judge(self, name: str) -> Act:
+        job = self.world.known(name).id
+        message = Executed(jobs=(job,))
+        return Act(Verb.JUDGE, lambda ledger: list(planner.executed(ledger, self.world.catalogue, message)))
+
+    def plan(self, app: str, **words: object) -> Act:
+        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1", **words}))
+        verb = Verb.RETRY if "rerun" in words else Verb.PLAN
+        message = Submit(id=f"{verb}-{app}-{words.get('rerun')}", submission=raw)
+        return Act(verb, lambda ledger: taken_in(ledger, self.world.catalogue, message))
+
+    def retry(self, app: str, rerun: str = "downstream") -> Act:
+        return self.plan(app, rerun=rerun)
+
+    def cancel(self) -> Act:
+        message = Cancel(submission=self.submission)
+        return Act(Verb.CANCEL, lambda ledger: list(planner.cancel(ledger, self.world.catalogue, message)))
+
+    def groom(self) -> Act:
+        return Act(Verb.GROOM, lambda ledger: list(groomer.tick(ledger, self.world.catalogue, Tick())))
+
+    def record(self, name: str, ending: Ending = Ending.DONE) -> Act:
+        outcome = {self.claims[name].right: Outcome(ending=ending)}
+        return Act(Verb.RECORD, lambda ledger: list(executor.record(ledger, outcome)[0]))
+
+    def settle(self, *names: str) -> Act:
+        """As a worker that would take on whatever follows."""
+        outcomes = {self.claims[name].right: Outcome(ending=Ending.DONE) for name in names}
+        appetite = Appetite(self.world.worker, lambda _: True, lambda _: 2)
+
+        def settle(ledger: Ledger) -> list[Message]:
+            settled = executor.settle(ledger, self.world.catalogue, outcomes, appetite)
+            self.claims |= {claimed.app: claimed for claimed in settled.taken}
+            return list(settled.messages)
+
+        return Act(Verb.SETTLE, settle)
+
+    def claim_again(self, name: str) -> Act:
+        known = self.world.known(name)
+        message = Execute(app=known.app, jobs=(Turn(known.id, self.world.round(name)),))
+
+        def claim(ledger: Ledger) -> list[Message]:
+            return list(executor.claim(ledger, self.world.catalogue, message, self.world.worker)[1])
+
+        return Act(Verb.CLAIM, claim)
+
+    def hand_back(self, name: str) -> None:
+        """It is ready again, under no claim."""
+        self.record(name, Ending.HANDED_BACK).do(self.world.ledger)
+
+    def go_unheard(self) -> None:
+        """Whatever was announced has not been heard of for so long that it is announced again."""
+        self.world.now += timedelta(minutes=1)
+        self.world.beat(self.world.worker, [claimed.right for claimed in self.claims.values()])
+
+    def lose_the_lease(self) -> None:
+        self.world.tick(after_s=0)
+        self.world.now = self.world.now.replace(second=int(LEASE_S) + 1)
+
+
+def finish(meeting: Meeting) -> None:
+    """Work on until nothing moves; every job that somebody asked for has to end."""
+    world = meeting.world
+    for claimed in meeting.claims.values():
+        world.record(claimed)
+    world.worker = world.hire()
+    for _ in range(20):
+        for name in sorted(world.ready()):
+            world.finish(name)
+        if not set(world.states().values()) & (LIVE - {State.EXPECTED}):
+            return
+        world.tick(after_s=LEASE_S)
+    raise AssertionError(world.states())
+
+
+#: Arranges a meeting, and says who meets.
+Pair = Callable[[Meeting], tuple[Act, Act]]
+
+
+def meet_at_each_statement(
+    url: str, pair: Pair, verbs: tuple[Verb, Verb], *, planned: bool, swapped: bool
+) -> None:
+
+    def meet_at(stop_before: int) -> bool:
+        meeting = Meeting(url, planned=planned)
+        world = meeting.world
+        acts = pair(meeting)
+        assert sorted(act.verb for act in acts) == sorted(verbs)
+        first, second = reversed(acts) if swapped else acts
+        stopped, one, two = race(url, lambda: world.now, first.do, second.do, stop_before)
+        world.queue.extend([*(one or []), *(two or [])])
+        found = world.ledger.transact(breaches)
+        assert found == [], f"stopped before statement {stop_before}: {found}"
+        world.deliver()
+        finish(meeting)
+        assert world.ledger.transact(breaches) == []
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)

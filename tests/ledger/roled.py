@@ -1,0 +1,102 @@
+"""A ledger of a test's own that has roles: on the embedded Postgres, or on that of the machine.
+
+Roles belong to the whole server. An embedded one goes with them; on the machine's own they have names of their own, and
+go with their database when the test is over.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import conninfo
+
+from ledger import migrate, roles
+from ledger.embedded import start
+from tests.ledger.generations import database
+
+PREFIX = "tested"
+_PASSWORD = "of no use elsewhere"
+#: Where one listens that was started for everybody on this machine.
+_ON_LOOPBACK = "postgresql://postgres@127.0.0.1:5432/postgres"
+_IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+
+
+class Roled:
+    """``url`` is a role's way in; ``admin_url`` that of whoever may do anything."""
+
+    def __init__(self, admin_url: str, prefix: str = PREFIX) -> None:
+        self.admin_url = admin_url
+        self.prefix = prefix
+        self.names = roles.names(prefix)
+        self.grant()
+        with psycopg.connect(admin_url, autocommit=True) as connection:
+            for name in self.names.values():
+                connection.execute(f"ALTER ROLE {name} PASSWORD '{_PASSWORD}'".encode())
+
+    def grant(self) -> None:
+        with psycopg.connect(self.admin_url, autocommit=True) as connection:
+            connection.execute(roles.script(self.prefix).encode())
+
+    def lose(self) -> None:
+        """The roles are gone, and the ledger with its owner, as where the whole server is lost."""
+        with psycopg.connect(self.admin_url, autocommit=True) as connection:
+            for name in self.names.values():
+                connection.execute(f"DROP OWNED BY {name} CASCADE".encode())
+                connection.execute(f"DROP ROLE {name}".encode())
+
+    def url(self, role: str, *, within: str | None = None) -> str:
+        """As a URL, which is what the setting takes; to this database, or to another one of the server."""
+        words: dict[str, Any] = conninfo.conninfo_to_dict(within or self.admin_url)
+        words |= {"user": self.names[role], "password": _PASSWORD}
+        query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in words.items())
+        return f"postgresql:///?{query}"
+
+    def connect(self, role: str) -> psycopg.Connection[Any]:
+        return psycopg.connect(self.url(role), autocommit=True)
+
+
+@contextmanager
+def roled(folder: Path) -> Iterator[Roled]:
+    with start(folder, durable=False) as postgres:
+        migrate.require(postgres.url)
+        yield Roled(postgres.url)
+
+
+@contextmanager
+def roled_on_the_machines_own(_: Path) -> Iterator[Roled]:
+    """That of SLUICE_TEST_LEDGER_URL, or the one on loopback, where we may make roles; skipped where there is none."""
+    url = os.environ.get("SLUICE_TEST_LEDGER_URL") or _ON_LOOPBACK
+    if not _is_ours_to_use(url):
+        pytest.skip(
+            "no Postgres of this machine lets us make roles: set SLUICE_TEST_LEDGER_URL to a superuser's"
+        )
+    prefix = f"{PREFIX}_{uuid4().hex[:12]}"
+    try:
+        with database(url) as made:
+            migrate.require(made)
+            yield Roled(made, prefix)
+    finally:
+        with psycopg.connect(url, autocommit=True) as server:
+            for name in roles.names(prefix).values():
+                server.execute(f"DROP ROLE IF EXISTS {name}".encode())
+
+
+#: What one release of Postgres refuses a role, another may do as if nothing were there.
+SERVERS: Mapping[str, Callable[[Path], AbstractContextManager[Roled]]] = {
+    "embedded": roled,
+    "of-the-machine": roled_on_the_machines_own,
+}
+
+
+def _is_ours_to_use(url: str) -> bool:
+    try:
+        with psycopg.connect(url, connect_timeout=5) as connection:
+            return connection.execute(_IS_SUPERUSER).fetchone() == (True,)
+    except psycopg.OperationalError:
+        return False

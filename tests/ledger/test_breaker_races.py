@@ -1,0 +1,205 @@
+"""Who meets at a breaker: those who end rounds, those who look after it, claims, and a person."""
+
+from typing import Any
+
+import pytest
+
+from actors import breaking, executor
+from broker.messages import Execute, Turn
+from jobs.outcome import Ending, Outcome
+from jobs.states import State
+from ledger import app_pauses
+from ledger.claims import Claimed
+from ledger.connection import Ledger
+from tests.ledger.breaking import broken, define, fails, news, pause, submit, trial, wait
+from tests.ledger.races import meet, world_for_a_race
+from tests.world import World
+
+
+class Meeting:
+    """Two rounds have failed, the third of three is about to end, and somebody would begin a fourth."""
+
+    def __init__(self, url: str) -> None:
+        self.world = world_for_a_race(url)
+        define(self.world)
+        submit(self.world, 4)
+        self._running = [self.world.claim(f"a/{nth}") for nth in range(3)]
+        self.ends(self.world.ledger, 0)
+        self.ends(self.world.ledger, 1)
+
+    def ends(self, ledger: Ledger, nth: int = 2, ending: Ending = Ending.ERROR) -> bool:
+        claimed = self._running[nth]
+        assert claimed
+        outcome = Outcome(ending=ending, error="it broke")
+        return not executor.settle(ledger, self.world.catalogue, {claimed.right: outcome}).refused
+
+    def minds(self, ledger: Ledger) -> bool:
+        return breaking.mind(ledger, "a").is_open
+
+    def ends_and_minds(self, ledger: Ledger) -> bool:
+        self.ends(ledger)
+        return self.minds(ledger)
+
+    def claims(self, ledger: Ledger, job: str = "a/3") -> list[Claimed]:
+        message = Execute(app="a", jobs=(Turn(self.world.known(job).id, 0),))
+        claimed, _ = executor.claim(ledger, self.world.catalogue, message, self.world.worker)
+        return claimed
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_round_that_fails_against_a_look(world: World, swapped: bool) -> None:
+    """It is counted by this look or by the next, and once."""
+
+    def check(meeting: Meeting, ended: bool, is_open: bool) -> None:
+        assert ended
+        assert is_open or (fails(meeting.world), news(meeting.world)) == (2, [(1, 0)])
+        assert meeting.minds(meeting.world.ledger)
+        assert pause(meeting.world) is not None
+
+    meet(
+        lambda: Meeting(world.url),
+        lambda meeting: (meeting.ends, meeting.minds),
+        check,
+        swapped=swapped,
+        most=20,
+    )
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_success_against_a_look(world: World, swapped: bool) -> None:
+    """A success that is told of while the fails before it are counted is not lost: it ends their row."""
+
+    def succeeds(meeting: Meeting) -> Any:
+        return lambda ledger: meeting.ends(ledger, 2, Ending.DONE)
+
+    def check(meeting: Meeting, ended: bool, is_open: bool) -> None:
+        assert ended
+        assert not is_open
+        meeting.minds(meeting.world.ledger)
+        assert (fails(meeting.world), news(meeting.world)) == (0, [])
+
+    meet(
+        lambda: Meeting(world.url),
+        lambda meeting: (succeeds(meeting), meeting.minds),
+        check,
+        swapped=swapped,
+        most=20,
+    )
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_two_who_look(world: World, swapped: bool) -> None:
+    """Whoever comes second finds it open, and opens it no second time."""
+
+    def check(meeting: Meeting, first: bool, second: bool) -> None:
+        assert first
+        assert second
+        found = pause(meeting.world)
+        assert found is not None
+        assert found.why == "3 rounds in a row have failed, the last with: it broke"
+        assert (fails(meeting.world), news(meeting.world)) == (0, [])
+
+    def make() -> Meeting:
+        meeting = Meeting(world.url)
+        meeting.ends(meeting.world.ledger)
+        return meeting
+
+    meet(make, lambda meeting: (meeting.minds, meeting.minds), check, swapped=swapped, most=10)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_claim_against_an_opening(world: World, swapped: bool) -> None:
+    """Either the job runs or it is ready, and once it is open none is begun."""
+
+    def check(meeting: Meeting, claimed: list[Claimed], is_open: bool) -> None:
+        assert is_open
+        state = meeting.world.state("a/3")
+        assert state is (State.RUNNING if claimed else State.READY)
+        assert meeting.world.claim("a/0") is None
+
+    def make() -> Meeting:
+        meeting = Meeting(world.url)
+        meeting.ends(meeting.world.ledger)
+        return meeting
+
+    meet(make, lambda meeting: (meeting.claims, meeting.minds), check, swapped=swapped, most=12)
+
+
+class Trying:
+    """The pause is over."""
+
+    def __init__(self, url: str) -> None:
+        self.world = world_for_a_race(url)
+        broken(self.world)
+
+    def minds(self, ledger: Ledger) -> bool:
+        return breaking.mind(ledger, "a").is_open
+
+    def resumes(self, ledger: Ledger) -> list[str]:
+        return ledger.transact(lambda tx: app_pauses.resume(tx, ["a"]))
+
+    def pauses(self, ledger: Ledger) -> list[str]:
+        return ledger.transact(lambda tx: app_pauses.pause(tx, ["a"], by="ann"))
+
+
+def _due(url: str) -> Trying:
+    trying = Trying(url)
+    trying.world.ledger.transact(
+        lambda tx: tx.write("UPDATE app_pause SET until = %(now)s::timestamptz WHERE app = 'a'")
+    )
+    return trying
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_trial_against_a_resumption(world: World, swapped: bool) -> None:
+    def check(trying: Trying, is_open: bool, resumed: list[str]) -> None:
+        assert resumed == ["a"]
+        assert pause(trying.world) is None
+        assert trying.world.claim("a/3") is not None
+
+    meet(
+        lambda: _due(world.url),
+        lambda trying: (trying.minds, trying.resumes),
+        check,
+        swapped=swapped,
+        most=12,
+    )
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_trial_against_a_persons_pause(world: World, swapped: bool) -> None:
+    def check(trying: Trying, is_open: bool, paused: list[str]) -> None:
+        assert paused == ["a"]
+        assert is_open
+        found = pause(trying.world)
+        assert found is not None
+        assert (found.by, found.trial) == ("ann", None)
+        assert all(trying.world.claim(job) is None for job in trying.world.ready())
+
+    meet(
+        lambda: _due(world.url),
+        lambda trying: (trying.minds, trying.pauses),
+        check,
+        swapped=swapped,
+        most=12,
+    )
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_two_who_choose_a_trial(world: World, swapped: bool) -> None:
+    """They choose one, and one alone is begun."""
+
+    def check(trying: Trying, *_: bool) -> None:
+        on_trial = trial(trying.world)
+        ready = trying.world.ready()
+        begun = [job for job in sorted(ready) if trying.world.claim(job) is not None]
+        assert begun == [on_trial]
+        wait(trying.world, 1)
+
+    meet(
+        lambda: _due(world.url),
+        lambda trying: (trying.minds, trying.minds),
+        check,
+        swapped=swapped,
+        most=12,
+    )

@@ -1,0 +1,160 @@
+"""Code and schema of different age: who may work on what, and what an upgrade does to those who work meanwhile."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from jobs.errors import LedgerBusy, SchemaMismatch
+from ledger import migrate
+from tests.jobs.runners.runner_bench import eventually
+from tests.ledger.generations import (
+    LAST_UNPROMISED,
+    broken_promises,
+    database,
+    ledger_at,
+    migrations,
+    shape,
+    shape_at,
+)
+
+_SET = "UPDATE sluice_version SET version_num = %s, compatible_from = %s"
+_ASKED = """SELECT sluice_submit('{"app": "a", "key": "1"}')"""
+_WAITS = """
+SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+  AND query_start < clock_timestamp() - interval '100 ms'
+"""
+_HELD = "LOCK TABLE submission IN ROW EXCLUSIVE MODE"
+
+
+def _made_to_be(url: str, revision: str, compatible_from: str | None) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute(_SET, (revision, compatible_from))
+
+
+def test_each_migration_says_whose_code_may_go_on_and_none_takes_it_back() -> None:
+    said = [each for each in migrations() if each.revision > LAST_UNPROMISED]
+    assert said
+    oldest = [each.compatible_from for each in said]
+    assert oldest == sorted(oldest), "code that was refused once is never let in again"
+    assert all(each.compatible_from <= each.revision for each in said)
+    assert {each.compatible_from for each in said} <= {each.revision for each in migrations()}
+
+
+def test_nothing_is_taken_from_code_that_may_go_on(embedded_url: str) -> None:
+    pairs = [
+        (each.compatible_from, each.revision) for each in migrations() if each.revision > LAST_UNPROMISED
+    ]
+    shapes = {
+        revision: shape_at(embedded_url, revision) for revision in {each for pair in pairs for each in pair}
+    }
+    for oldest, revision in pairs:
+        assert broken_promises(shapes[oldest], shapes[revision]) == [], revision
+
+
+@pytest.mark.parametrize(
+    ("taken", "said"),
+    [
+        ("DROP TABLE app_pause", "app_pause.app is gone"),
+        ("ALTER TABLE worker RENAME COLUMN host TO machine", "worker.host is gone"),
+        ("ALTER TABLE worker ALTER COLUMN pid TYPE TEXT", "worker.pid is another"),
+        ("ALTER TABLE worker ALTER COLUMN code SET NOT NULL", "worker.code is another"),
+        ("ALTER TABLE worker ADD COLUMN rack TEXT NOT NULL", "worker.rack is asked for"),
+        ("ALTER TABLE worker ADD CHECK (threads > 1)", "worker worker_threads_check forbids more"),
+        ("CREATE UNIQUE INDEX one_host ON worker (host)", "worker one_host forbids more"),
+    ],
+)
+def test_what_is_taken_is_noticed(embedded_url: str, taken: str, said: str) -> None:
+    with psycopg.connect(embedded_url) as connection:
+        before = shape(connection)
+        connection.execute(
+            "DELETE FROM worker"
+        )  # Rows of other tests could refuse what is done to their table.
+        connection.execute(taken.encode())
+        assert said in broken_promises(before, shape(connection))
+        connection.rollback()
+
+
+def test_code_goes_on_with_a_newer_schema_that_lets_it(embedded_url: str) -> None:
+    with ledger_at(embedded_url, migrate.REVISION) as url:
+        _made_to_be(url, "9999", migrate.REVISION)
+        migrate.require(url)
+
+
+def test_code_is_refused_by_a_newer_schema_that_does_not_let_it(embedded_url: str) -> None:
+    with ledger_at(embedded_url, migrate.REVISION) as url:
+        _made_to_be(url, "9999", "9998")
+        with pytest.raises(
+            SchemaMismatch, match=f"at 9999; this version of Sluice works with {migrate.REVISION}"
+        ) as told:
+            migrate.require(url)
+    assert told.value.advice == "Start the newer version: no code for a schema before 9998 may work on it."
+
+
+def test_code_is_refused_by_an_older_schema_and_told_to_upgrade_it(embedded_url: str) -> None:
+    for revision in ("0012", "0017"):
+        with ledger_at(embedded_url, revision) as url:
+            with pytest.raises(SchemaMismatch, match=f"at {revision}") as told:
+                migrate.require(url)
+            assert "sluice db upgrade" in told.value.advice
+            migrate.upgrade(url)
+            migrate.require(url)
+
+
+def test_an_upgrade_by_older_code_changes_nothing_and_says_why(embedded_url: str) -> None:
+    with ledger_at(embedded_url, migrate.REVISION) as url:
+        _made_to_be(url, "9999", migrate.REVISION)
+        with pytest.raises(SchemaMismatch, match="at 9999") as told:
+            migrate.upgrade(url)
+        assert "nothing to migrate" in told.value.advice
+        assert migrate.revision(url) == "9999"
+
+
+def test_the_ledger_says_whose_code_may_work_on_it(embedded_url: str) -> None:
+    for made in (migrate.require, migrate.run_alembic):
+        with database(embedded_url) as url:
+            made(url)
+            found = migrate.schema(url)
+            assert found == migrate.Schema(migrations()[-1].revision, migrations()[-1].compatible_from)
+
+
+def test_a_migration_that_cannot_have_its_lock_gives_up_while_others_go_on(embedded_url: str) -> None:
+    with ledger_at(embedded_url, "0015") as url, psycopg.connect(url) as holds:
+        holds.execute(_HELD)
+        with pytest.raises(LedgerBusy, match="The schema is at 0015") as told:
+            migrate.upgrade(url, patience_s=0)
+        assert "sluice doctor" in told.value.advice
+        with psycopg.connect(url) as works:
+            works.execute("SET lock_timeout = '5s'")
+            works.execute(_ASKED)
+            assert works.execute("SELECT to_regclass('audit')").fetchone() == (None,), "nothing is half done"
+        holds.rollback()
+        assert migrate.upgrade(url, patience_s=0) == migrate.REVISION
+
+
+def test_what_was_migrated_before_the_lock_was_missing_stays(embedded_url: str) -> None:
+    with ledger_at(embedded_url, "0014") as url, psycopg.connect(url) as holds:
+        holds.execute(_HELD)
+        with pytest.raises(LedgerBusy, match="The schema is at 0015"):
+            migrate.upgrade(url, patience_s=0)
+        holds.rollback()
+        migrate.upgrade(url)
+        migrate.require(url)
+
+
+def test_whoever_upgrades_second_waits_however_short_a_wait_his_role_is_held_to(embedded_url: str) -> None:
+    with (
+        database(embedded_url) as url,
+        ThreadPoolExecutor(1) as others,
+        psycopg.connect(url, autocommit=True) as first,
+    ):
+        first.execute("SELECT pg_advisory_lock(%s)", (migrate._LOCK,))
+        second = others.submit(
+            migrate.upgrade, make_conninfo(url, options="-c lock_timeout=1ms -c statement_timeout=20ms")
+        )
+        eventually(lambda: second.done() or first.execute(_WAITS).fetchone())
+        assert not second.done(), second.exception()
+        migrate.run_alembic(url, anew=True)
+        first.execute("SELECT pg_advisory_unlock(%s)", (migrate._LOCK,))
+        assert second.result(20) == migrate.REVISION

@@ -1,0 +1,90 @@
+"""Five hundred workers at one ledger, each with a connection of its own that it holds throughout."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from actors import executor
+from actors.handlers import handle
+from broker.messages import Execute, Executed, Message, Turn
+from jobs.outcome import Ending, Outcome
+from jobs.states import State
+from ledger import migrate
+from ledger.connection import Ledger
+from ledger.embedded import settings, start
+from ledger.reads.check import breaches
+from tests.world import World
+
+#: A job for each.
+CONNECTIONS = JOBS = 500
+_DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+_TAKEN = f"SELECT count(*) FROM transition WHERE target = '{State.RUNNING}' GROUP BY job"
+
+
+@pytest.fixture
+def roomy_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A Postgres that lets so many in."""
+    monkeypatch.setitem(settings.ALWAYS, "max_connections", str(CONNECTIONS + 50))
+    with start(tmp_path / "home", durable=False) as postgres:
+        migrate.require(postgres.url)
+        yield postgres.url
+
+
+class Worker:
+    """Takes whatever it can get by the hints that it has."""
+
+    def __init__(self, world: World, stack: ExitStack, hints: Sequence[Turn]) -> None:
+        self._world = world
+        self._id: UUID = world.hire()
+        self._ledger = Ledger(world.url, connections=1, clock=lambda: world.now)
+        stack.callback(self._ledger.close)
+        self._hints = hints
+
+    def connect(self) -> None:
+        self._ledger.transact(lambda tx: tx.rows("SELECT 1"))
+
+    def work(self, everybody: threading.Barrier) -> int:
+        """How many jobs it has seen to their end."""
+        self.connect()
+        everybody.wait()
+        ended = 0
+        for turn in self._hints:
+            message = Execute(app="a", jobs=(turn,))
+            claimed, _ = executor.claim(self._ledger, self._world.catalogue, message, self._id)
+            for job in claimed:
+                news, refused = executor.record(self._ledger, {job.right: Outcome(ending=Ending.DONE)})
+                assert not refused
+                self._judge(list(news))
+            ended += len(claimed)
+        return ended
+
+    def _judge(self, news: list[Message]) -> None:
+        for message in news:
+            if isinstance(message, Executed):
+                handle(self._ledger, self._world.catalogue, message)
+
+
+@pytest.mark.timeout(600)
+def test_five_hundred_connections_take_each_job_once(roomy_url: str) -> None:
+    with World(roomy_url) as world, ExitStack() as stack:
+        world.apps("a")
+        world.submit("a", key=None, keys=[str(n) for n in range(JOBS)])
+        turns = [turn for message in world.offered for turn in message.jobs]
+        assert len(turns) == JOBS
+        # Two know of each job, and whoever comes second takes another in its place.
+        known = list(pairwise([*turns, turns[0]]))
+        crew = [Worker(world, stack, hints) for hints in known]
+        everybody = threading.Barrier(CONNECTIONS)
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            ended = sum(pool.map(lambda worker: worker.work(everybody), crew))
+        assert ended == JOBS
+        assert set(world.states().values()) == {State.SUCCEEDED}
+        assert set(world.ledger.transact(lambda tx: tx.column(_TAKEN))) == {1}
+        assert world.ledger.transact(lambda tx: tx.column(_DEADLOCKS)) == [0]
+        assert world.ledger.transact(breaches) == []

@@ -1,0 +1,155 @@
+"""What can be repaired: each rule is broken, is true again, and all that was asked for comes to its end."""
+
+import pytest
+
+from actors import executor
+from jobs.outcome import Ending, Outcome
+from jobs.states import State
+from ledger import judging, repairing
+from ledger.connection import Tx
+from ledger.reads.check import (
+    ARCHIVED,
+    BREAKER_PAUSES,
+    COLLECTED,
+    COUNTED,
+    GATES_COUNT,
+    NAMED,
+    OPEN,
+    PAUSED,
+    ROUNDS_END,
+    SPLIT_OWED,
+    TOLD,
+    URGENT,
+    WATCHED,
+    Breach,
+    breaches,
+)  # fmt: skip
+from ledger.repairing import _REPAIRS, repair
+from planner.judge import judge
+from tests.ledger.bisecting import Farm
+from tests.world import World
+
+
+def _telling(which: str, settled: str, gate: str) -> str:
+    return f"""
+    WITH told AS (
+        UPDATE need SET settled = {settled} FROM job
+        WHERE job.id = child AND app = 'bottom' AND {which} RETURNING child)
+    UPDATE gate SET {gate} FROM told WHERE gate.child = told.child
+    """
+
+
+#: More than are told of at a time, and than are repaired in one transaction.
+MANY = 3_000
+
+#: What is written to the ledger by a hand that should not have, the rules that this breaks.
+DAMAGE = {
+    "a gate that says open": ("UPDATE gate SET unmet = 0 WHERE unmet > 0", {GATES_COUNT, OPEN}),
+    "a gate that says shut": ("UPDATE gate SET unmet = 9", {GATES_COUNT}),
+    "a gate that mourns": ("UPDATE gate SET dead = 1 WHERE unmet > 0", {GATES_COUNT}),
+    "a job that says open": ("UPDATE job SET open = true WHERE state = 'waiting'", {OPEN}),
+    "a need that says met": (_telling("settled IS NULL", "true", "unmet = 0"), {TOLD, OPEN}),
+    "a need that says open": (_telling("settled", "NULL", "unmet = unmet + 1"), {TOLD}),
+    "a need that says dead": (_telling("settled", "false", "unmet = unmet + 1, dead = 1"), {TOLD}),
+    "a parent that dawdles": ("UPDATE job SET priority = -5 WHERE app = 'left'", {URGENT}),
+    "a pause of nobody": ("UPDATE job SET paused = true WHERE state = 'waiting'", {PAUSED}),
+    "a round that goes on": (
+        "UPDATE round SET ending = NULL, executed_at = NULL WHERE job = (SELECT id FROM job WHERE app = 'top')",
+        {ROUNDS_END},
+    ),
+    "a job to look at": ("UPDATE job SET watch_at = now() WHERE app = 'left'", {WATCHED}),
+    "a word on archiving": (
+        """UPDATE job SET overrides = '{"archive": "manual"}' WHERE app = 'top'""",
+        {COLLECTED},
+    ),
+    "an archive of yesterday": (
+        "UPDATE job SET collect = true, archived_at = '2020-01-01' WHERE app = 'top'",
+        {ARCHIVED},
+    ),
+    "a breaker that is not": (
+        "INSERT INTO app_pause (app, since, until, pause_s, why) VALUES ('left', now(), now(), 1, 'x')",
+        {BREAKER_PAUSES},
+    ),
+    "a count": ("INSERT INTO tally VALUES ('left', 'ready', 3, 0), ('right', 'waiting', 1, 0)", {COUNTED}),
+    "a need for nobody": (
+        "INSERT INTO need (child, gate, parent, condition) SELECT child, gate, 999, condition FROM need LIMIT 1",
+        {NAMED, GATES_COUNT},
+    ),
+    "a wish for nothing": (
+        "INSERT INTO wants (submission, job, wish) SELECT number, 999, 0 FROM submission",
+        {NAMED},
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_what_is_repaired_agrees_and_comes_to_its_end(world: World, damage: str) -> None:
+    world.apps("top -> left, top -> right, left -> bottom, right -> bottom")
+    world.submit("bottom")
+    world.finish("top")
+    world.finish("right")
+    sql, rules = DAMAGE[damage]
+    assert world.ledger.transact(lambda tx: tx.write(sql)) > 0
+    assert {breach.rule for breach in world.ledger.transact(breaches)} == rules
+    assert repair(world.ledger) == (sorted(rules), [])
+    assert world.ledger.transact(breaches) == []
+    world.tick(after_s=60)
+    world.finish("left")
+    world.tick(after_s=60)
+    world.finish("bottom")
+    world.tick(after_s=60)
+    assert world.states() == dict.fromkeys(("top", "left", "right", "bottom"), State.SUCCEEDED)
+
+
+def test_however_many_rows_are_wrong_the_whole_ledger_is_looked_at_once_a_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one look at a rule does not bring to light the next look at that rule does."""
+    looks = []
+
+    def look(tx: Tx) -> list[Breach]:
+        looks.append(breaches(tx))
+        return looks[-1]
+
+    monkeypatch.setattr(repairing, "breaches", look)
+    monkeypatch.setattr(repairing, "LOOK", 1_000)
+    world.apps("top -> bottom")
+    world.submit("bottom", None, keys=[str(number) for number in range(MANY)])
+    shut = "UPDATE gate SET unmet = 9"
+    lost = f"INSERT INTO wants (submission, job, wish) SELECT 1, 1000000 + n, 0 FROM generate_series(1, {MANY}) n"
+    assert world.ledger.transact(lambda tx: (tx.write(shut), tx.write(lost))) == (MANY, MANY)
+    assert repair(world.ledger) == (sorted((GATES_COUNT, NAMED)), [])
+    assert len(looks) == 2, "one that finds what is wrong, and one that finds nothing"
+
+
+def test_a_chunk_that_nobody_is_told_to_split_is_split_after_all(world: World) -> None:
+    farm = Farm(world, "a:4")
+    farm.poison = {2}
+    farm.submit("a", [1, 2, 3, 4])
+    claimed = world.claim(farm.chunks()[0].name)
+    assert claimed is not None
+    outcome = Outcome(ending=Ending.ERROR, error="it broke")
+    executor.record(world.ledger, {claimed.right: outcome})
+    world.ledger.transact(lambda tx: judging.judge(tx, [claimed.right.job], judge))
+    assert world.ledger.transact(lambda tx: tx.write("DELETE FROM owed")) == 1
+    assert [breach.rule for breach in world.ledger.transact(breaches)] == [SPLIT_OWED]
+    assert repair(world.ledger) == ([SPLIT_OWED], [])
+    world.tick(after_s=60)
+    farm.work()
+    farm.assert_poison_stands_alone("a", range(1, 5))
+
+
+def test_each_repair_is_tried() -> None:
+    assert {*_REPAIRS} == {SPLIT_OWED}.union(*(rules for _, rules in DAMAGE.values()))
+
+
+def test_what_nobody_can_tell_is_left_and_named(world: World) -> None:
+    world.apps("a")
+    astray = "INSERT INTO partition (place, version, partition, job) VALUES ('a', '', 1, 999)"
+    assert world.ledger.transact(lambda tx: tx.write(astray)) == 1
+    repaired, left = repair(world.ledger)
+    assert repaired == []
+    assert [breach.rule for breach in left] == [
+        "a partition belongs to a job that there is, and that makes partitions of its table"
+    ]
+    world.ledger.transact(lambda tx: tx.write("DELETE FROM partition"))

@@ -1,0 +1,211 @@
+"""What each role of the database may do, and what it may not."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from string import Template
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
+
+from actors.ticker import Ticker
+from broker.messages import Message
+from jobs.errors import BadSetting
+from jobs.states import State
+from ledger import migrate, pruning, roles
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from ledger.tallies import SEQUENCE
+from tests.ledger.generations import database
+from tests.ledger.roled import SERVERS, Roled
+from tests.world import World
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Roled]:
+    with SERVERS[request.param](tmp_path_factory.mktemp("roles")) as made:
+        with World(made.admin_url) as world:
+            world.apps("a -> b")
+            world.submit("b")
+        yield made
+
+
+_GRANTED = """
+SELECT pg_class.relname, array_agg(acl.privilege_type::text ORDER BY acl.privilege_type)
+FROM pg_class, aclexplode(relacl) AS acl
+WHERE relnamespace = 'public'::regnamespace AND acl.grantee = %s::regrole GROUP BY 1
+"""
+
+
+@pytest.mark.parametrize("role", ["control", "worker", "reader", "submitter"])
+def test_a_role_has_the_rights_that_it_is_said_to_have_and_no_others(place: Roled, role: str) -> None:
+    said = {
+        name: sorted(right.verbs.split(", "))
+        for name in [*roles.tables(), SEQUENCE]
+        for right in roles.rights(name)
+        if right.role == role
+    }
+    with psycopg.connect(place.admin_url) as connection:
+        assert dict(connection.execute(_GRANTED, (place.names[role],)).fetchall()) == said
+
+
+def test_no_table_is_forgotten_and_each_is_its_owners(place: Roled) -> None:
+    with psycopg.connect(place.admin_url) as connection:
+        found = connection.execute(
+            "SELECT tablename, tableowner FROM pg_tables WHERE schemaname = 'public'"
+        ).fetchall()
+    assert dict(found) == dict.fromkeys(roles.tables(), place.names["owner"])
+
+
+def test_nothing_of_it_is_everybodys(place: Roled) -> None:
+    asked = """
+    SELECT relname FROM pg_class, aclexplode(relacl) AS acl
+    WHERE relnamespace = 'public'::regnamespace AND acl.grantee = 0
+    UNION ALL SELECT proname FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl
+    WHERE pronamespace = 'public'::regnamespace AND acl.grantee = 0
+    UNION ALL SELECT 'schema' FROM pg_namespace, aclexplode(nspacl) AS acl
+    WHERE nspname = 'public' AND acl.grantee = 0 AND acl.privilege_type = 'CREATE'
+    """
+    with psycopg.connect(place.admin_url) as connection:
+        assert connection.execute(asked).fetchall() == []
+
+
+FORBIDDEN = [
+    *[(role, "CREATE TABLE mine (x int)") for role in ("control", "worker", "reader", "submitter")],
+    *[(role, "DROP TABLE job") for role in ("control", "worker", "reader", "submitter")],
+    *[(role, "ALTER TABLE job ADD COLUMN x int") for role in ("control", "worker", "reader", "submitter")],
+    *[(role, "TRUNCATE transition") for role in ("control", "worker", "reader", "submitter")],
+    *[(role, "UPDATE transition SET verb = 'x'") for role in ("control", "worker", "reader", "submitter")],
+    *[(role, "UPDATE audit SET who = 'x'") for role in ("control", "worker", "reader", "submitter")],
+    *[(role, "UPDATE sluice_version SET version_num = 'x'") for role in ("control", "worker", "reader")],
+    *[(role, f"DELETE FROM {table}") for role in ("worker", "reader") for table in roles.HISTORY],
+    *[("submitter", f"SELECT FROM {table}") for table in roles.tables()],
+    ("submitter", "INSERT INTO submission DEFAULT VALUES"),
+    ("reader", "INSERT INTO job DEFAULT VALUES"),
+    ("reader", "UPDATE job SET state = 'ready'"),
+    ("reader", "SELECT sluice_submit('{}')"),
+    ("worker", "CREATE OR REPLACE FUNCTION sluice_submit(jsonb) RETURNS text LANGUAGE sql AS 'SELECT 1'"),
+    ("worker", "ALTER FUNCTION sluice_submit(jsonb) SECURITY INVOKER"),
+    ("worker", "SET ROLE $owner"),
+    ("worker", "SET ROLE $control"),
+    ("worker", "GRANT $control TO $worker"),
+]
+
+
+@pytest.mark.parametrize(("role", "statement"), FORBIDDEN, ids=[" ".join(each)[:60] for each in FORBIDDEN])
+def test_the_database_refuses(place: Roled, role: str, statement: str) -> None:
+    with place.connect(role) as connection:
+        connection.execute("SET default_transaction_read_only = off")
+        with pytest.raises(InsufficientPrivilege):
+            connection.execute(Template(statement).substitute(place.names).encode())
+
+
+def test_a_reader_writes_nothing_even_where_he_was_granted_more(place: Roled) -> None:
+    with place.connect("reader") as connection:
+        connection.execute("SELECT FROM job")
+        with pytest.raises(ReadOnlySqlTransaction):
+            connection.execute("CREATE TEMPORARY TABLE mine (x int)")
+
+
+def test_a_submitter_submits_and_sees_nothing_of_it(place: Roled) -> None:
+    with place.connect("submitter") as connection:
+        submitted = connection.execute("""SELECT sluice_submit('{"app": "a", "key": "1", "id": "theirs"}')""")
+        assert submitted.fetchone() == ("theirs",)
+        with connection.transaction(force_rollback=True):
+            connection.execute("""SELECT sluice_submit('{"app": "a", "key": "1", "id": "undone"}')""")
+    with psycopg.connect(place.admin_url) as admin:
+        found = admin.execute("SELECT id FROM submission WHERE id IN ('theirs', 'undone')").fetchall()
+    assert found == [("theirs",)]
+
+
+def test_what_a_submitter_puts_in_the_way_of_the_function_is_not_found(place: Roled) -> None:
+    """A table and a function of the caller's own, in a schema that comes first on the caller's path."""
+    with place.connect("submitter") as connection:
+        connection.execute("SET search_path = pg_temp, public")
+        connection.execute("CREATE TEMPORARY TABLE submission (LIKE pg_class)")
+        connection.execute(
+            "CREATE FUNCTION pg_temp.jsonb_build_object(text, text) RETURNS jsonb LANGUAGE sql"
+            " AS $$ SELECT NULL::jsonb $$"
+        )
+        connection.execute("""SELECT public.sluice_submit('{"app": "a", "id": "in-the-way"}')""")
+    with psycopg.connect(place.admin_url) as admin:
+        found = admin.execute("SELECT request ->> 'id' FROM submission WHERE id = 'in-the-way'").fetchall()
+    assert found == [("in-the-way",)]
+
+
+def test_retention_is_for_control_alone(place: Roled) -> None:
+    with World(place.admin_url) as world:
+        world.apps("a")
+        world.submit("a")
+        world.finish("a")
+        assert world.states() == {"a": State.SUCCEEDED}
+    for role, refused in (("worker", True), ("control", False)):
+        ledger = Ledger(place.url(role), connections=1)
+        try:
+            if refused:
+                with pytest.raises(BadSetting, match="permission denied for table transition") as caught:
+                    ledger.transact(lambda tx: pruning.prune(tx, keep_s=1.0, limit=10))
+                assert "sluice db roles" in caught.value.advice
+            else:
+                removed = ledger.transact(lambda tx: pruning.prune(tx, keep_s=1.0, limit=10)).removed
+                assert removed.transitions > 0
+            assert ledger.transact(breaches) == []
+        finally:
+            ledger.close()
+
+
+def test_whoever_leads_under_the_role_of_control_counts_what_has_happened(place: Roled) -> None:
+    with World(place.admin_url) as world:
+        world.apps("a")
+        world.submit("a")
+        world.finish("a")
+        with closing(Ledger(place.url("control"), connections=1, clock=lambda: world.now)) as ledger:
+            sent: list[Message] = []
+            ticker = Ticker(ledger, uuid4(), sent.extend, period_s=1.0)
+            for _ in range(3):
+                world.now += timedelta(seconds=60)
+                ticker.tick()
+            assert ledger.transact(lambda tx: tx.rows(_COUNTED)) == [(True,)]
+
+
+_COUNTED = "SELECT counted = (SELECT max(id) FROM transition) FROM tally_place"
+
+
+def test_each_role_is_held_to_its_limits(place: Roled) -> None:
+    asked = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+    found = {}
+    for role in place.names:
+        with place.connect(role) as connection:
+            rows = [connection.execute(f"SHOW {name}".encode()).fetchone() for name in asked]
+            found[role] = [row[0] for row in rows if row]
+    assert found == {
+        "owner": ["0", "10s", "1min"],
+        "control": ["10min", "1min", "1min"],
+        "worker": ["10min", "1min", "1min"],
+        "reader": ["30s", "5s", "1min"],
+        "submitter": ["10s", "5s", "1min"],
+    }
+
+
+def test_what_was_granted_besides_is_taken_back(place: Roled) -> None:
+    with psycopg.connect(place.admin_url, autocommit=True) as admin:
+        admin.execute(f"GRANT ALL ON transition TO {place.names['worker']}, PUBLIC".encode())
+    place.grant()
+    with place.connect("worker") as connection, pytest.raises(InsufficientPrivilege):
+        connection.execute("DELETE FROM transition")
+
+
+def test_the_owner_migrates_from_nothing(place: Roled) -> None:
+    with database(place.admin_url) as fresh:
+        with psycopg.connect(fresh, autocommit=True) as admin:
+            name = admin.info.dbname
+            admin.execute(f"ALTER DATABASE {name} OWNER TO {place.names['owner']}".encode())
+        assert migrate.upgrade(place.url("owner", within=fresh)) == migrate.REVISION
+
+
+@pytest.mark.parametrize("prefix", ["", "Sluice", "a b", "x; DROP TABLE job", '"', "x" * 42])
+def test_a_prefix_that_would_have_to_be_quoted_is_refused(prefix: str) -> None:
+    with pytest.raises(ValueError, match="small letters"):
+        roles.script(prefix)

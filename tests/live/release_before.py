@@ -1,0 +1,56 @@
+"""The release before this one: the last commit before the newest migration was added, as a folder to run it from."""
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from ledger import migrate
+from tests.live.fleet import ROOT
+
+_MIGRATIONS = "ledger/migrations/versions"
+_WHICH = "from ledger import migrate; print(migrate.REVISION, migrate.__file__)"
+
+
+def export(folder: Path) -> Path:
+    """Its files. Where there is no history to take them from the test is skipped."""
+    made = folder / "release-before"
+    with ZipFile(io.BytesIO(_git("archive", "--format=zip", _commit()))) as archive:
+        archive.extractall(made)
+    return made
+
+
+def revision(release: Path) -> str:
+    """The schema it was written for; its own code says so, and not this one."""
+    told = subprocess.run(
+        [sys.executable, "-c", _WHICH], cwd=release, capture_output=True, text=True, check=True
+    ).stdout
+    found, where = told.split()
+    assert Path(where).is_relative_to(release), f"{where} was imported instead"
+    return found
+
+
+def _commit() -> str:
+    try:
+        root, shallow = _git("rev-parse", "--show-toplevel", "--is-shallow-repository").decode().splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return _none("this is no clone of the repository")
+    if Path(root) != ROOT:
+        return _none("this is no clone of the repository")
+    if shallow == "true":
+        return _none("this clone is shallow: `git fetch --unshallow`")
+    newest = f"{_MIGRATIONS}/{migrate.REVISION}_*.py"
+    added = _git("log", "--diff-filter=A", "--format=%H", "-1", "--", newest).decode().strip()
+    return f"{added}^" if added else "HEAD"
+
+
+def _none(why: str) -> str:
+    """No package brings a history, so that there is none is no fault of whoever runs the tests."""
+    pytest.skip(f"the release before is not to be had: {why}")
+
+
+def _git(*words: str) -> bytes:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=True).stdout

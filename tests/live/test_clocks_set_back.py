@@ -1,0 +1,32 @@
+"""A worker under whose feet the clock is set back by an hour, as when a machine wakes up or a time server was wrong."""
+
+from pathlib import Path
+
+from actors.client import Client
+from jobs.submission import Submission, SubmissionState
+from ledger.connection import Ledger
+from tests import clocks
+from tests.clocks import Clock
+from tests.live.fleet import fleet, wait_until
+
+#: A process looks at its clock anew each second, and this many submissions, one after the other, take longer.
+SUBMISSIONS = 4
+
+
+def test_it_goes_on_to_find_what_nobody_tells_it_of(
+    ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
+) -> None:
+    """What comes by the ledger alone is found by the groomer, which whoever keeps the time has look."""
+    clocks.require()
+    clock = Clock(folder / "clock")
+    client = Client(ledger, lambda messages: None)
+    with fleet(1, folder, ledger=live_ledger_url, broker=broker_url, **clock.environment()) as workers:
+        for number in range(SUBMISSIONS):
+            wanted = client.submit(Submission(app="first", key=str(number), push="wanted"))
+            wait_until(lambda wanted=wanted: _is_done(client, wanted), within_s=60, explain=workers.log)
+            clock.put(-3600)
+
+
+def _is_done(client: Client, submission: str) -> bool:
+    status = client.status(submission)
+    return status is not None and status.state is SubmissionState.SUCCEEDED

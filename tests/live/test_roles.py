@@ -1,0 +1,74 @@
+"""A whole installation whose parts have a database role each, and no more rights than that."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ledger.connection import Ledger
+from ledger.reads.check import breaches
+from tests.ledger.roled import Roled, roled
+from tests.live.fleet import PIPELINE, fleet, wait_until
+from tests.ops.typist import Typist
+
+#: Everything that looks, and what it needs to be told.
+LOOKS = (
+    *("ls", "submissions", "workers", "audit", "freshness third 7", "demand"),
+    *("show third 7", "why third 7", "logs third 7", "parents third 7", "children first 7", "graph third 7"),
+    *("db check", "metrics", "schedules ls", "apps branches"),
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Roled]:
+    with roled(tmp_path / "postgres") as made:
+        yield made
+
+
+@pytest.mark.timeout(300)
+def test_a_pipeline_runs_with_a_role_for_each_part(place: Roled, rabbitmq: str, folder: Path) -> None:
+    """Somebody who may only submit asks for it by SQL; control plans it and workers run it; a reader looks at it."""
+    control, worker = folder / "control", folder / "worker"
+    control.mkdir()
+    worker.mkdir()
+    with (
+        fleet(
+            1,
+            control,
+            ledger=place.url("control"),
+            broker=rabbitmq,
+            queues="planner,groomer,scheduler",
+            SLUICE_KEEP_HISTORY="1d",
+        ) as planning,
+        fleet(1, worker, ledger=place.url("worker"), broker=rabbitmq, queues="first,second,third") as running,
+    ):
+        with place.connect("submitter") as connection:
+            connection.execute("""SELECT sluice_submit('{"app": "third", "key": "7", "id": "theirs"}')""")
+        wait_until(
+            lambda: _state(place) == "succeeded",
+            within_s=90,
+            explain=lambda: planning.log() + running.log(),
+        )
+        assert running.terminate() + planning.terminate() == [0, 0]
+        assert "permission denied" not in planning.log() + running.log()
+    assert sorted(line[0] for line in running.lines()) == ["first", "second", "third"]
+    _look_at_all(place, folder)
+    ledger = Ledger(place.url("reader"), connections=1)
+    assert ledger.transact(breaches) == []
+    ledger.close()
+
+
+def _look_at_all(place: Roled, folder: Path) -> None:
+    reader = Typist(folder, SLUICE_LEDGER_URL=place.url("reader"), SLUICE_APPS=str(PIPELINE))
+    for look in LOOKS:
+        said = reader.types(*look.split())
+        assert said.code == 0, f"{look}: {said.err}"
+    refused = reader.types("submit", "third", "8")
+    assert (refused.code, "does not let this role do it" in refused.err) == (2, True), refused.err
+
+
+def _state(place: Roled) -> str:
+    with psycopg.connect(place.admin_url) as connection:
+        row = connection.execute("SELECT state FROM submission WHERE id = 'theirs'").fetchone()
+    return str(row[0]) if row else ""

@@ -1,0 +1,45 @@
+"""Jobs that have gone through much more than a test has time for."""
+
+from jobs.ref import JobName
+from jobs.states import CLAIM, RECORD, RELEASE, RETRY
+from ledger.connection import Tx
+
+_ROUNDS = """
+INSERT INTO round (job, claim, round, worker, running_at, executed_at, ending, took_s, exit_code, output, stderr)
+SELECT job.id, before.claim + n, before.round + n, before.worker, before.running_at + make_interval(secs => n),
+       before.running_at + make_interval(secs => n), 'error', 1, 3, repeat('x', 60000), (before.claim + n)::text
+FROM job JOIN round before ON before.job = job.id, generate_series(1, %(rounds)s) n
+WHERE job.app = %(app)s AND job.key = %(key)s
+"""
+_STEPS = ", ".join(
+    f"({nth}, '{min(verb.sources)}', '{verb.target}', '{verb.name}')"
+    for nth, verb in enumerate((RETRY, RELEASE, CLAIM, RECORD))
+)
+_HISTORY = f"""
+INSERT INTO transition (job, at, source, target, verb, by, round, claim)
+SELECT job.id, job.changed_at + make_interval(secs => n), step.source, step.target, step.verb, 'planner', n, n + 1
+FROM job, generate_series(1, %(rounds)s) n, LATERAL (VALUES {_STEPS}) step (nth, source, target, verb)
+WHERE job.app = %(app)s AND job.key = %(key)s ORDER BY n, step.nth
+"""
+_SUBMISSIONS = """
+INSERT INTO submission (id, app, state, request, push, received_at, planned_at, ended_at)
+SELECT 'again ' || n, app, state, request, push, received_at, planned_at, ended_at
+FROM submission, generate_series(1, %(submissions)s) n
+WHERE number = (SELECT wants.submission FROM wants JOIN job ON job.id = wants.job
+                WHERE job.app = %(app)s AND job.key = %(key)s)
+ORDER BY n
+"""
+_WANTS = """
+INSERT INTO wants (submission, job, wish)
+SELECT submission.number, job.id, 0 FROM submission, job
+WHERE submission.id LIKE 'again %%' AND job.app = %(app)s AND job.key = %(key)s
+"""
+_JOB = """
+UPDATE job SET claim = claim + %(rounds)s, round = round + %(rounds)s WHERE app = %(app)s AND key = %(key)s
+"""
+
+
+def lengthen(tx: Tx, name: JobName, *, rounds: int = 2000, submissions: int = 120) -> None:
+    """A job that has ended after one round, and was asked for once, has had so many more; each round printed much."""
+    for statement in (_ROUNDS, _HISTORY, _SUBMISSIONS, _WANTS, _JOB):
+        tx.write(statement, app=name.app, key=name.key, rounds=rounds, submissions=submissions)

@@ -1,0 +1,254 @@
+"""The fixture ``pipeline``: users' definitions in virtual time, keyed in every way, and whatever goes wrong."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.testing import Faults, Took
+from ops.simulation.plugin import Pipelines
+from ops.simulation.simulated import NeverQuiet, NoSuchJob
+
+HOUR_S = 3600.0
+BY_SHOP: dict[str, Any] = {
+    "fetch": {
+        "job_id": "{date}_{shop}",
+        "identifiers": {"date": "date"},
+        "autofill_values": {"shop": ["graz", "oslo", "porto", "turku"]},
+        "max_fails": 2,
+        "max_losses": 100,
+        "retry": {"rule": "fixed", "seconds": 600},
+        "bash_cmd": "exit 3",
+    },
+    "report": {
+        "job_id": "{date}",
+        "identifiers": {"date": "date"},
+        "depends_on": {"app_name": ["fetch"], "shop": "all"},
+        "max_losses": 100,
+        "bash_cmd": "echo of {date}",
+    },
+}
+BAD_NIGHT = Faults(
+    lose=0.3,
+    double=0.2,
+    delay_s_max=2.0,
+    crash_before_commit=0.03,
+    crash_after_commit=0.03,
+    kill_worker_every_s=1800,
+)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Any:
+    """Writes definitions down; where they are."""
+
+    def write(apps: dict[str, Any]) -> str:
+        path = tmp_path / "apps.json"
+        path.write_text(json.dumps(apps))
+        return str(path)
+
+    return write
+
+
+def test_hours_pass_in_no_time_and_each_job_runs_once(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S, "report": 60})
+    asked = run.submit("report", "2026-11-20")
+    run.until_quiet()
+    assert run.submission(asked) == "succeeded"
+    assert run.states() == {
+        **{f"fetch/20261120_{shop}": "succeeded" for shop in ("graz", "oslo", "porto", "turku")},
+        "report/20261120": "succeeded",
+    }
+    assert run.ran("fetch") == 4
+    assert run.took_s() == HOUR_S + 60
+    assert [state for _, state in run.transitions("report", "2026-11-20")] == [
+        *("waiting", "ready", "running", "executed", "succeeded")
+    ]
+
+
+def test_what_is_tried_again_waits_as_long_as_its_rule_says(pipeline: Pipelines, source: Any) -> None:
+    breaks_twice = {"fetch": lambda job: Took(5, error="no answer" if job.round < 2 else None)}
+    run = pipeline(source(BY_SHOP), work=breaks_twice)
+    run.submit("fetch", "2026-11-20_oslo")
+    run.until_quiet()
+    assert run.state("fetch", "2026-11-20_oslo") == "succeeded"
+    began = [at_s for at_s, state in run.transitions("fetch", "2026-11-20_oslo") if state == "running"]
+    waits = [later - earlier for earlier, later in pairwise(began)]
+    assert all(605 <= wait <= 608 for wait in waits), waits
+    assert len(waits) == 2
+
+
+def test_what_takes_longer_than_it_may_is_timed_out(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(
+        source({"slow": {"job_id": "{x}", "bash_cmd": "true", "timeout": 30}}), work={"slow": HOUR_S}
+    )
+    run.submit("slow", "1")
+    run.until_quiet()
+    assert run.state("slow", "1") == "timed_out"
+    assert run.took_s() == 30
+
+
+def test_nothing_begins_before_its_time(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(source(BY_SHOP), starts="2026-11-20T00:00:00Z")
+    run.submit("fetch", "2026-11-20_oslo", policy={"start_after": "2026-11-20T05:00:00Z"})
+    run.until_quiet()
+    (began_s,) = (at for at, state in run.transitions("fetch", "2026-11-20_oslo") if state == "running")
+    assert 5 * HOUR_S <= began_s <= 5 * HOUR_S + 2
+
+
+def test_what_if_only_so_many_could_run_at_once(pipeline: Pipelines, source: Any) -> None:
+    took_s = {}
+    for limit in (4, 2, 1):
+        run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S}, what_if={"fetch": {"concurrency": limit}})
+        run.submit("report", "2026-11-20")
+        run.until_quiet()
+        assert run.most_at_once("fetch") == limit
+        took_s[limit] = run.took_s("fetch")
+    assert took_s == {4: HOUR_S, 2: 2 * HOUR_S, 1: 4 * HOUR_S}
+
+
+def test_what_if_there_were_fewer_workers(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S}, workers=1, threads=2)
+    run.submit("report", "2026-11-20")
+    run.until_quiet()
+    assert run.most_at_once() == 2
+    assert run.took_s("fetch") == 2 * HOUR_S
+
+
+def test_the_report_survives_a_bad_night_and_fails_no_job(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S, "report": 60}, faults=BAD_NIGHT, seed=7)
+    run.submit("report", "2026-11-20")
+    run.until_quiet()
+    assert set(run.states().values()) == {"succeeded"}
+    assert len(run.faults()) > 10
+
+
+def test_a_seed_decides_all_that_happens(pipeline: Pipelines, source: Any) -> None:
+    def night(seed: int) -> tuple[Any, ...]:
+        run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S}, faults=BAD_NIGHT, seed=seed)
+        run.submit("report", "2026-11-20")
+        run.until_quiet()
+        return run.faults(), run.transitions("report", "2026-11-20"), run.took_s()
+
+    first = night(3)
+    assert night(3) == first
+    assert night(4) != first
+
+
+def test_commands_and_functions_are_run_where_that_is_asked_for(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(source(BY_SHOP), work={"fetch": 60, "report": Took(30, real=True)})
+    run.submit("report", "2026-11-20")
+    run.until_quiet()
+    assert run.state("report", "2026-11-20") == "succeeded"
+    real = pipeline(source(BY_SHOP), work=Took(1, real=True))
+    real.submit("fetch", "2026-11-20_oslo")
+    real.until_quiet()
+    assert real.state("fetch", "2026-11-20_oslo") == "failed"
+    assert real.ran("fetch") == 3
+
+
+def test_chunks_are_cut_and_what_fails_is_bisected(pipeline: Pipelines, source: Any) -> None:
+    apps = {
+        "orders": {"chunk_size": 4, "bash_cmd": "true", "on_failure": "bisect"},
+        "bills": {
+            "chunk_size": 8,
+            "bash_cmd": "true",
+            "dependencies": [{"job_type": "orders", "max_lag": "1d"}],
+        },
+    }
+    poison = {"orders": lambda job: Took(10, error="7 is broken" if 7 in job.work_ids else None)}
+    run = pipeline(source(apps), work=poison)
+    run.submit("orders", work_ids=[*range(1, 9)])
+    run.until_quiet()
+    ended = [state for name, state in run.states().items() if name.startswith("orders")]
+    assert ended.count("failed") == 1
+    assert ended.count("split") == 2
+
+
+def test_partitions_wait_for_what_others_land(pipeline: Pipelines, source: Any) -> None:
+    reads = [{"table": "clicks", "start_offset": 0}]
+    apps = {"daily": {"partition": "day", "step_size": 2, "bash_cmd": "true", "table_dependencies": reads}}
+    run = pipeline(source(apps))
+    run.submit("daily", start="2026-11-01", end="2026-11-04")
+    run.land("clicks", "2026-11-01..2026-11-02")
+    run.pass_time("1h")
+    assert run.state("daily", "2026-11-01..2026-11-02") == "succeeded"
+    assert run.state("daily", "2026-11-03..2026-11-04") == "waiting"
+    with pytest.raises(NeverQuiet, match="daily/2026-11-03"):
+        run.until_quiet(within="1d")
+    run.land("clicks", "2026-11-03..2026-11-04")
+    run.until_quiet()
+    assert run.state("daily", "2026-11-03..2026-11-04") == "succeeded"
+
+
+SAGA = """
+from jobs import Step, Success, Wait, saga
+
+class Book(Step):
+    def do(self, flight):
+        flight.context.add(flight.inputs["customer"])
+    def undo(self, flight):
+        flight.context.discard(flight.inputs["customer"])
+
+class Confirm(Step):
+    def do(self, flight):
+        return Wait("confirmed", timeout="2d")
+    def undo(self, flight):
+        pass
+
+@saga(job_id="{customer}")
+def trip(flight):
+    return [Book(), Confirm()]
+"""
+
+
+def test_a_flight_waits_for_days_goes_on_when_it_hears_and_is_undone_where_it_does_not(
+    pipeline: Pipelines, tmp_path: Path
+) -> None:
+    path, seats = tmp_path / "trips.py", set[str]()
+    path.write_text(SAGA)
+    shaky = Faults(lose=0.2, crash_between=0.05, crash_before_commit=0.02, kill_worker_every_s=5 * HOUR_S)
+    run = pipeline(str(path), contexts={"trip": seats}, faults=shaky)
+    run.submit("trip", "ann")
+    run.submit("trip", "bob")
+    run.pass_time("1d")
+    assert seats == {"ann", "bob"}
+    assert run.states() == {"trip/ann": "suspended", "trip/bob": "suspended"}
+    run.tell("trip", "ann", "confirmed")
+    run.until_quiet()
+    assert run.states() == {"trip/ann": "succeeded", "trip/bob": "failed"}
+    assert seats == {"ann"}
+
+
+def test_a_schedule_comes_due_night_after_night(pipeline: Pipelines, source: Any) -> None:
+    nightly = {"app": "report", "key": "{due:%Y-%m-%d}", "cron": "30 2 * * *", "timezone": "UTC"}
+    run = pipeline(source({**BY_SHOP, "schedules": {"nightly": nightly}}), starts="2026-11-20T12:00:00Z")
+    run.pass_time("3d")
+    assert [name for name in run.states() if name.startswith("report")] == [
+        *("report/20261121", "report/20261122", "report/20261123")
+    ]
+    assert set(run.states().values()) == {"succeeded"}
+    assert run.transitions("report", "2026-11-21")[0][0] == pytest.approx(14.5 * HOUR_S, abs=2)
+
+
+def test_a_submission_is_cancelled_paused_and_resumed(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S})
+    one, two = run.submit("fetch", "2026-11-20_oslo"), run.submit("fetch", "2026-11-21_oslo")
+    run.pause(two)
+    run.pass_time("10m")
+    run.cancel(one)
+    run.pass_time("5h")
+    assert run.state("fetch", "2026-11-20_oslo") == "cancelled"
+    run.resume(two)
+    run.until_quiet()
+    assert run.submission(two) == "succeeded"
+
+
+def test_whoever_asks_for_a_job_that_is_not_there_is_told_which_are(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(source(BY_SHOP))
+    run.submit("fetch", "2026-11-20_oslo")
+    run.until_quiet()
+    with pytest.raises(NoSuchJob, match="There are: fetch/20261120_graz, fetch/20261120_oslo"):
+        run.state("fetch", "2026-11-21_graz")

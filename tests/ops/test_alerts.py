@@ -1,0 +1,100 @@
+"""When the alerts of Prometheus are raised, on a ledger that is brought there."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from broker.messages import CONTROL, SCHEDULER
+from jobs.outcome import Ending
+from ledger import app_pauses, workers
+from ops.metrics.exposition import text
+from ops.metrics.numbers import numbers
+from tests.ops.promql import instant, value_of
+from tests.world import World
+
+RULES = Path(__file__).parents[2] / "ops" / "deploy" / "prometheus" / "rules.yml"
+EXPRESSIONS: dict[str, str] = {
+    rule["alert"]: rule["expr"]
+    for group in yaml.safe_load(RULES.read_text())["groups"]
+    for rule in group["rules"]
+}
+
+
+def raised(world: World, alert: str) -> list[str]:
+    """About which apps it is, or about nothing by name."""
+    said = instant(text(world.ledger.transact(lambda tx: numbers(tx, ["a", "b"]))))
+    return sorted(dict(labels).get("app", "") for labels in value_of(EXPRESSIONS[alert], said))
+
+
+@pytest.fixture
+def office(world: World) -> World:
+    """Where somebody serves everything, and leads."""
+    world.apps("a, b")
+    lead(world)
+    return world
+
+
+def lead(world: World) -> None:
+    world.beat(world.worker)
+    world.ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, world.worker, term_s=1))
+
+
+def serve_only(world: World, *queues: str) -> None:
+    world.ledger.transact(
+        lambda tx: tx.write("UPDATE worker SET queues = %(queues)s::text[]", queues=list(queues))
+    )
+
+
+def pause(world: World) -> None:
+    world.ledger.transact(lambda tx: app_pauses.pause(tx, ["a"], by="me"))
+
+
+def trip_the_breaker(world: World) -> None:
+    world.apps("a, b", breaker={"fails": 1})
+    world.submit("a", "broken")
+    world.finish("a/broken", Ending.ERROR)
+    world.tick()
+
+
+def nothing(world: World) -> None:
+    pass
+
+
+@pytest.mark.parametrize(("happens", "told"), [(nothing, ["a"]), (pause, []), (trip_the_breaker, [])])
+def test_jobs_that_nobody_may_begin_need_no_worker(
+    office: World, happens: Callable[[World], None], told: list[str]
+) -> None:
+    happens(office)
+    office.submit("a")
+    serve_only(office, "b", *CONTROL)
+    assert raised(office, "QueueWithoutWorker") == told
+
+
+@pytest.mark.parametrize(("happens", "told"), [(nothing, ["a"]), (pause, []), (trip_the_breaker, [])])
+def test_jobs_that_nobody_may_begin_may_grow_old(
+    office: World, happens: Callable[[World], None], told: list[str]
+) -> None:
+    happens(office)
+    office.submit("a")
+    office.now += timedelta(minutes=11)
+    lead(office)
+    assert raised(office, "OldestReadyJob") == told
+
+
+def test_of_the_queues_that_are_no_apps_each_wants_somebody(office: World) -> None:
+    assert raised(office, "QueueWithoutWorker") == []
+    serve_only(office, "a", "planner")
+    assert raised(office, "QueueWithoutWorker") == ["groomer", "scheduler"]
+
+
+def test_that_nobody_has_ever_led_is_told_and_without_metrics_it_is_not(world: World) -> None:
+    assert raised(world, "NoLeader") == [""]
+    assert value_of(EXPRESSIONS["NoLeader"], {}) == {}
+    assert value_of(EXPRESSIONS["MetricsAway"], {}) != {}
+    lead(world)
+    assert raised(world, "NoLeader") == []
+    world.now += timedelta(seconds=31)
+    assert raised(world, "NoLeader") == [""]

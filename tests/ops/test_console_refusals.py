@@ -1,0 +1,86 @@
+"""Tokens that were wrong: how long each answer waits, and what the log has of them."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ops.console.exchange import Request
+from ops.console.gate import Gate
+from ops.console.refusals import (
+    FORGOTTEN_AFTER,
+    PAUSE_S,
+    PAUSE_S_MAX,
+    TOLD_EVERY,
+    WAIT_S_MAX,
+    Refusals,
+)
+
+ADDRESS = "192.0.2.7"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 20, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def goes_on(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_each_waits_longer_than_the_one_before(clock: Clock) -> None:
+    refusals = Refusals(clock)
+    waits = []
+    for _ in range(7):
+        waits.append(refusals.refused(ADDRESS))
+        clock.goes_on(waits[-1])
+    assert waits == [0.25, 0.5, 1.0, 2.0, PAUSE_S_MAX, PAUSE_S_MAX, PAUSE_S_MAX]
+    clock.goes_on(FORGOTTEN_AFTER.total_seconds() + 1)
+    assert refusals.refused(ADDRESS) == PAUSE_S
+
+
+def test_those_at_once_are_answered_one_after_another_whoever_sends_them(clock: Clock) -> None:
+    refusals = Refusals(clock)
+    waits = [refusals.refused(f"192.0.2.{n}") for n in range(6)]
+    assert waits == [0.25, 0.75, 1.75, 3.75, 7.75, WAIT_S_MAX]
+
+
+def test_the_log_has_each_address_once_in_a_while(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    refusals = Refusals(clock)
+    for address in (ADDRESS, ADDRESS, "192.0.2.8", ADDRESS):
+        refusals.refused(address)
+    told = [f"a token was refused, from {address}" for address in (ADDRESS, "192.0.2.8")]
+    assert [record.getMessage() for record in caplog.records] == told
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+    clock.goes_on(TOLD_EVERY.total_seconds())
+    refusals.refused(ADDRESS)
+    assert [record.getMessage() for record in caplog.records] == [*told, told[0]]
+
+
+def test_however_many_addresses_there_are_few_are_remembered(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusals = Refusals(clock)
+    for n in range(1001):
+        refusals.refused(f"10.0.{n // 256}.{n % 256}")
+    refusals.refused("10.0.3.232")
+    assert len(caplog.records) == 1001
+    refusals.refused("10.0.0.0")
+    assert len(caplog.records) == 1002
+
+
+def test_whoever_sends_no_token_waits_for_nothing(clock: Clock) -> None:
+    gate = Gate("a word", clock=clock)
+    asked = Request(method="GET", path="/api/session", headers={"cookie": "theme=dark"}, address=ADDRESS)
+    assert gate.stranger(asked).after_s == 0.0
+    guessed = Request(
+        method="GET", path="/api/session", headers={"authorization": "Bearer a"}, address=ADDRESS
+    )
+    assert gate.stranger(guessed).after_s == PAUSE_S
+    assert gate.wrong_token(asked).after_s > PAUSE_S

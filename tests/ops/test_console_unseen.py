@@ -1,0 +1,85 @@
+"""What those who watch are told when nothing can be seen of the ledger: since when, and when it can be seen again."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from ledger import connection
+from ledger.connection import Ledger, Tx
+from ops.console import streams as streams_module
+from ops.console.streams import Streams, Watch
+from ops.overview.page import overview
+from tests.broker.proxy import Proxy
+from tests.ops.typist import NO_LEDGER
+from tests.world import World
+
+
+def events(streams: Streams) -> Iterator[tuple[str, Any]]:
+    """What a stream of the overview tells, each by its name."""
+    for piece in streams.tell([Watch("overview")]):
+        for text in piece.decode().split("\n\n"):
+            name, _, data = text.partition("\ndata: ")
+            if data:
+                yield name.removeprefix("event: "), msgspec.json.decode(data)
+
+
+def of_ledger(told: Iterator[tuple[str, Any]]) -> datetime | None:
+    """The next event about looks."""
+    since = next(data for name, data in told if name == "ledger")["unseen_since"]
+    return since and datetime.fromisoformat(since)
+
+
+def test_looks_that_fail_are_told_and_those_that_succeed_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "PATIENCE_S", 0.1)
+    with closing(Ledger(NO_LEDGER)) as away:
+        ledgers = [world.ledger]
+
+        def ask(question: Callable[[Tx], Any]) -> Any:
+            return ledgers[-1].transact(question)
+
+        streams = Streams(ask, lambda tx: overview(tx, []))
+        with closing(streams):
+            before = datetime.now(UTC)
+            told = events(streams)
+            assert next(told)[0] == "overview"
+            ledgers.append(away)
+            since = of_ledger(told)
+            assert since is not None
+            assert before <= since <= datetime.now(UTC)
+            # Whoever comes now is told so at once, behind what was seen last.
+            late = events(streams)
+            assert (next(late)[0], of_ledger(late)) == ("overview", since)
+            ledgers.append(world.ledger)
+            assert of_ledger(told) is None
+
+
+def test_a_look_that_does_not_end_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams_module, "LOOK_S_MAX", 0.2)
+    wire = Proxy(world.url, default_port=5432)
+    try:
+        with closing(Ledger(wire.url)) as ledger:
+            streams = Streams(ledger.transact, lambda tx: overview(tx, []))
+            with closing(streams):
+                told = events(streams)
+                assert next(told)[0] == "overview"
+                wire.freeze()
+                assert of_ledger(told) is not None
+                wire.heal()
+                assert of_ledger(told) is None
+    finally:
+        wire.close()
+
+
+def test_who_hears_of_the_ledger_all_the_time_is_told_nothing_of_it(world: World) -> None:
+    streams = Streams(world.ledger.transact, lambda tx: overview(tx, []))
+    with closing(streams):
+        pieces = streams.tell([Watch("overview")])
+        told = b"".join(next(pieces) for _ in range(4))
+    assert b"event: overview" in told
+    assert b"event: ledger" not in told

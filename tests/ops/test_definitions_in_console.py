@@ -1,0 +1,42 @@
+"""A console by itself, whose definitions are edited while it answers."""
+
+import time
+from typing import Any
+from urllib.parse import quote
+
+from tests.ops.caller import Caller, console
+from tests.ops.typist import Typist
+
+A = {"job_id": "{x}", "bash_cmd": "true"}
+
+
+def test_what_is_edited_is_known_and_acted_by(desk_apart: Typist) -> None:
+    _define(desk_apart, key="old", a=A)
+    with console(desk_apart) as caller:
+        assert _key_of_a_firing(caller) == "old"
+        _define(desk_apart, key="new", a=A, b=A)
+        _until_known(caller, "b")
+        assert _key_of_a_firing(caller) == "new"
+
+
+def test_without_definitions_there_is_nothing_to_look_at(desk_apart: Typist) -> None:
+    with console(desk_apart, SLUICE_APPS="") as caller:
+        assert caller.reads("/api/overview")["queues"] == []
+
+
+def _define(typist: Typist, *, key: str, **apps: Any) -> None:
+    daily = {"app": "a", "key": key, "cron": "0 0 29 2 *", "rerun": "job"}
+    typist.apps("apps.json", {**apps, "schedules": {"daily": daily}})
+
+
+def _key_of_a_firing(caller: Caller) -> Any:
+    told = caller.posts("/api/schedules/daily/fire")
+    assert told.status == 200, told
+    return caller.reads(f"/api/submissions/{quote(told.document['submission'])}")["key"]
+
+
+def _until_known(caller: Caller, app: str) -> None:
+    deadline = time.monotonic() + 30
+    while caller.gets(f"/api/apps/{app}").status != 200:
+        assert time.monotonic() < deadline, f"{app} has not been taken up"
+        time.sleep(0.05)

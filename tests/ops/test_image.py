@@ -1,0 +1,76 @@
+"""The image, without a Docker to build it: what is installed in it is what its settings may ask for."""
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.ops.typist import ROOT
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
+#: Those whose packages the lock has a section for.
+EXTRAS = [*OPTIONAL["docs"], *OPTIONAL["trace"]]
+_SED = r"sed '[^']+' requirements\.lock"
+_PIN = re.compile(r"^([\w.-]+)==", re.MULTILINE)
+
+
+def cut(script: str, folder: Path) -> set[str]:
+    """The packages of the lock that are left by the cut which a script makes in it."""
+    (command,) = re.findall(_SED, script)
+    (folder / "requirements.lock").write_text((ROOT / "requirements.lock").read_text())
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=True)
+    return {canonicalize_name(name) for name in _PIN.findall(done.stdout)}
+
+
+def needed(requirements: Iterable[str]) -> set[str]:
+    """The packages that these bring, as the packages themselves say that are installed here."""
+    found, left = set[str](), [Requirement(text) for text in requirements]
+    while left:
+        one = left.pop()
+        name = canonicalize_name(one.name)
+        if name not in found and _is_wanted(one):
+            found.add(name)
+            left += map(Requirement, metadata.requires(one.name) or [])
+    return found
+
+
+def _is_wanted(one: Requirement) -> bool:
+    return one.marker is None or one.marker.evaluate({**default_environment(), "extra": ""})
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> set[str]:
+    return cut(DOCKERFILE, tmp_path)
+
+
+def test_it_has_all_that_sluice_runs_on_and_the_extras(installed: set[str]) -> None:
+    assert needed([*PROJECT["dependencies"], *EXTRAS]) <= installed
+    assert {"opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"} <= installed
+
+
+def test_what_only_the_tests_need_is_not_in_it(installed: set[str]) -> None:
+    tools = {canonicalize_name(Requirement(text).name) for text in OPTIONAL["test"]}
+    assert tools & installed <= needed([*PROJECT["dependencies"], *EXTRAS])
+    assert not {"pytest", "mypy", "ruff", "hypothesis"} & installed
+
+
+def test_whoever_installs_no_extras_gets_none(tmp_path: Path) -> None:
+    least = cut((ROOT / "ops" / "setup" / "venv.sh").read_text(), tmp_path)
+    assert needed(PROJECT["dependencies"]) <= least
+    assert not (needed(EXTRAS) - needed(PROJECT["dependencies"])) & least
+
+
+def test_it_has_the_programs_that_settings_and_sources_ask_for() -> None:
+    final = DOCKERFILE.rpartition("\nFROM ")[2]
+    (line,) = re.findall(r"apt-get install --yes --no-install-recommends ([^\\]+?) *\\\n", final)
+    assert line.split() == ["bubblewrap", "openssh-client", "rsync"]
+    assert final.index("apt-get install") < final.index("\nUSER ")

@@ -1,0 +1,29 @@
+"""The job on Sluice: the definition that its workers load; and what publishes submit messages, as any service would."""
+
+import os
+from functools import partial
+
+import msgspec
+
+from broker.carrier import Broker
+from broker.connect import connect
+from broker.messages import Submit
+from jobs import app
+from jobs.errors import Unreachable
+from jobs.job import Job
+from tests.ordeal.effects import work
+from tests.ordeal.publishing import BROKER, publish
+
+
+@app(job_id="{n}", max_losses=1000)
+def job(job: Job) -> None:
+    work(int(job.key))
+
+
+def submit(broker: Broker, n: int) -> None:
+    submission = msgspec.json.encode({"app": "job", "key": str(n)})
+    broker.publish([Submit(id=f"ordeal-{n}", submission=msgspec.Raw(submission))])
+
+
+if __name__ == "__main__":
+    publish(partial(submit, connect(os.environ[BROKER])), (Unreachable,))

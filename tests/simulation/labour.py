@@ -1,0 +1,46 @@
+"""What the jobs of a drawn world take and come to."""
+
+from jobs.outcome import Ending, Outcome
+from ledger.claims import Claimed
+from ops.simulation.fate import Fate
+from ops.simulation.fleet import Habits
+from ops.simulation.work import Effort
+
+#: Each worker takes on one job for a hint that names one, or two, or so many.
+AT_ONCE_MAX = 3
+
+
+class Labour:
+    """Drawn for each run of each job."""
+
+    def __init__(self, fate: Fate) -> None:
+        self._fate = fate
+
+    def effort(self, claimed: Claimed) -> Effort:
+        rng = self._fate.rng(f"the work of {claimed.name} under claim {claimed.claim}")
+        seconds = rng.choice((0.01, 0.5, 3.0, 12.0)) * (0.5 + rng.random())
+        acknowledged = tuple(
+            (rng.random() * seconds, partition)
+            for partition in claimed.partitions or ()
+            if rng.random() < 0.3
+        )
+        outcome = _outcome(rng.random())
+        return Effort(seconds, lambda: outcome, acknowledged)
+
+
+def habits() -> Habits:
+    """Every other worker has each app's queue, and takes on what follows from its own jobs."""
+    return Habits(
+        serves=lambda name, app: (name + len(app) + ord(app[-1])) % 2 == 0,
+        at_once=lambda name: 1 + name % AT_ONCE_MAX,
+    )
+
+
+def _outcome(drawn: float) -> Outcome:
+    if drawn < 0.80:
+        return Outcome(ending=Ending.DONE)
+    if drawn < 0.92:
+        return Outcome(ending=Ending.ERROR, error="drawn")
+    if drawn < 0.96:
+        return Outcome(ending=Ending.TIMED_OUT, error="drawn")
+    return Outcome(ending=Ending.HANDED_BACK)

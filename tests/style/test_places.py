@@ -1,0 +1,91 @@
+"""The places at which a process may be told to die stand in the code, each once, and the code has no others."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from jobs.places import PLACES, Crash, Place, read_crash
+from tests.style.sources import ROOMS, ROOT, Source, read_sources
+
+HERE = "jobs/places.py"
+
+
+def named(sources: list[Source]) -> Counter[str]:
+    """How often the code names each place."""
+    return Counter(node.attr for _, node in _namings(sources))
+
+
+def unreached(sources: list[Source]) -> list[str]:
+    """Where a place is named, and not to say that it is reached."""
+    inside = {
+        id(each)
+        for source in sources
+        for call in source.nodes
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "reached"
+        for argument in call.args
+        for each in ast.walk(argument)
+    }
+    return [
+        f"{source.path}:{node.lineno}: {node.attr}"
+        for source, node in _namings(sources)
+        if id(node) not in inside
+    ]
+
+
+def _namings(sources: list[Source]) -> Iterator[tuple[Source, ast.Attribute]]:
+    for source in sources:
+        if source.path == HERE or not any(
+            (each.module, each.name) == ("jobs.places", "Place") for each in source.imports
+        ):
+            continue
+        for node in source.nodes:
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "Place"
+            ):
+                yield source, node
+
+
+def test_each_place_stands_in_the_code_once_and_the_code_has_no_others() -> None:
+    sources = [source for source in read_sources() if source.room in ROOMS]
+    assert named(sources) == Counter(dict.fromkeys(PLACES, 1))
+    assert unreached(sources) == []
+
+
+def test_a_place_that_is_only_named_is_found() -> None:
+    wrong = Source("actors/x.py", "from jobs.places import Place\nprint(Place.CLAIM_WRITTEN)\n")
+    assert unreached([wrong]) == ["actors/x.py:2: CLAIM_WRITTEN"]
+    assert named([wrong]) == Counter(CLAIM_WRITTEN=1)
+
+
+def test_no_two_places_are_called_the_same_and_each_has_a_sentence() -> None:
+    assert len({point.word for point in PLACES.values()}) == len(PLACES)
+    assert all(point.sentence.endswith(".") for point in PLACES.values())
+
+
+def test_a_place_is_read_with_the_time_it_is_come_to() -> None:
+    assert read_crash("claim.committed@3") == Crash(Place.CLAIM_COMMITTED, 3)
+    assert read_crash("claim.committed") == Crash(Place.CLAIM_COMMITTED, 1)
+
+
+@pytest.mark.parametrize("text", ["", "claim", "claim.committed@", "claim.committed@0", "claim.committed@x"])
+def test_what_names_no_place_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="place"):
+        read_crash(text)
+
+
+def test_to_import_everything_arms_nothing() -> None:
+    """The environment says that this process is to die at once, and nobody has put it together from its settings."""
+    code = "import actors.worker, ops.cli.main\nfrom jobs.places import PLACES, reached\n"
+    code += "for point in PLACES.values():\n    reached(point)\nprint('alive')"
+    environment = os.environ | {"SLUICE_CRASH_AT": "commit.begins"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "alive"), done.stderr
