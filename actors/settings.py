@@ -48,6 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     lease_s: float = 15.0
     tick_s: float = 1.0
     grace_s: float = 20.0
+    start_within_s: float = 20.0
     log: str = "text"
     trace: bool = False
     traceparent: str | None = None
@@ -98,6 +99,7 @@ def settings_of(
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
         tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
         grace_s=take("GRACE", parse_duration_s, defaults.grace_s, "20s"),
+        start_within_s=take("START_WITHIN", parse_duration_s, defaults.start_within_s, "10m"),
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
         traceparent=traceparent,
         lineage=_lineage(found),

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from actors import transport
+from actors.arrival import may_be_told_to_end, wait_for_servers
 from actors.assembly import connect_broker, open_ledger
 from actors.definitions import Definitions
 from actors.lines import whole_lines
 from actors.logs import set_up_logs
 from actors.process import Process
 from actors.settings import Settings, process_settings
-from broker.messages import CONTROL
+from broker.messages import CONTROL, PLANNER
 from broker.processes import supervise
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest, BadSetting, SluiceError
@@ -31,13 +32,16 @@ SPARE_CONNECTIONS = 5
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    may_be_told_to_end()
     try:
         settings = process_settings(
             apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
         )
         set_up_logs(settings.log, verbose=True)
         transport.warn(settings)
-        _check(settings, _queues(options.queues))
+        queues = _queues(options.queues)
+        _check(settings, queues)
+        wait_for_servers(settings, queues[0] if queues else PLANNER)
     except SluiceError as error:
         _complain(error)
         return error.exit_code
@@ -85,8 +89,6 @@ def _check(settings: Settings, queues: list[str]) -> None:
             "A worker needs a broker that it shares with others.",
             advice="Set SLUICE_BROKER_URL=amqp://user:password@host, or use `sluice up` for everything in one process.",
         )
-    with open_ledger(settings):
-        pass
 
 
 def _known(queues: list[str], catalogue: Catalogue) -> None:

@@ -8,20 +8,30 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+AWAY = "amqp://guest:secret@127.0.0.1:1"
 NOBODY = "postgresql://nobody@127.0.0.1:1/none"
 
 
-def worker(folder: Path, *arguments: str, **words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"SLUICE_APPS": "jobs.examples.shops", "SLUICE_HOME": str(folder)} | words
-    return subprocess.run(
+def start(folder: Path, *arguments: str, **words: str) -> subprocess.Popen[str]:
+    usual = {
+        "SLUICE_APPS": "jobs.examples.shops",
+        "SLUICE_HOME": str(folder),
+        "SLUICE_START_WITHIN": "100ms",
+    }
+    return subprocess.Popen(
         [sys.executable, "-m", "actors.worker", *arguments],
         cwd=ROOT,
-        env=environment,
-        capture_output=True,
+        env=os.environ | usual | words,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
-        check=False,
     )
+
+
+def worker(folder: Path, *arguments: str, **words: str) -> tuple[int, str]:
+    """How one ends that is left alone, and what it says."""
+    with start(folder, *arguments, **words) as process:
+        said = process.communicate(timeout=60)[1]
+    return process.returncode, said
 
 
 @pytest.mark.parametrize(
@@ -49,16 +59,30 @@ def worker(folder: Path, *arguments: str, **words: str) -> subprocess.CompletedP
 def test_a_worker_that_cannot_work_says_why_and_leaves(
     tmp_path: Path, code: int, says: str, arguments: tuple[str, ...], words: dict[str, str]
 ) -> None:
-    ended = worker(tmp_path, *arguments, **words)
-    assert says in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert ended.returncode == code
+    exit_code, said = worker(tmp_path, *arguments, **words)
+    assert says in said
+    assert "Traceback" not in said
+    assert exit_code == code
 
 
-def test_a_worker_whose_broker_is_away_says_so_and_leaves(tmp_path: Path, embedded_url: str) -> None:
-    broker = "amqp://guest:secret@127.0.0.1:1"
-    ended = worker(tmp_path, SLUICE_LEDGER_URL=embedded_url, SLUICE_BROKER_URL=broker)
-    assert ended.returncode == 3
-    assert "127.0.0.1:1" in ended.stderr
-    assert "secret" not in ended.stderr
-    assert "Traceback" not in ended.stderr
+def test_a_worker_whose_broker_is_away_says_so_at_once_and_leaves_in_the_end(
+    tmp_path: Path, embedded_url: str
+) -> None:
+    exit_code, said = worker(tmp_path, SLUICE_LEDGER_URL=embedded_url, SLUICE_BROKER_URL=AWAY)
+    assert exit_code == 3
+    first, *_, last = said.splitlines()
+    assert "waiting up to 0.1 s" in first
+    assert "RabbitMQ cannot be used" in first
+    assert "correct the address" in last
+    assert "127.0.0.1:1" in said
+    assert "secret" not in said
+    assert "Traceback" not in said
+
+
+def test_a_worker_that_waits_for_its_broker_may_be_told_to_end(tmp_path: Path, embedded_url: str) -> None:
+    words = {"SLUICE_LEDGER_URL": embedded_url, "SLUICE_BROKER_URL": AWAY, "SLUICE_START_WITHIN": "1h"}
+    with start(tmp_path, **words) as process:
+        assert process.stderr is not None
+        assert "waiting up to 3600 s" in process.stderr.readline()
+        process.terminate()
+        assert process.wait(timeout=30) == 0

@@ -136,6 +136,9 @@ class Fleet:
         for worker in self:
             worker.start()
 
+    def works(self) -> bool:
+        return all(worker.works for worker in self)
+
     def revive(self) -> Iterator[tuple[str, int]]:
         """Start another in the place of each that has left though nobody told it to: one that begins while its ledger
         is away does, and whoever runs workers starts it again. Who it was, and its exit code."""

@@ -145,6 +145,7 @@ class _Run:
         pause(self._ledger, self._catalogue, sorted(self._catalogue.schedules))
         self._wait(self._settled, _SETTLE_WITHIN_S)
         settled_s = time.monotonic() - ended
+        self._wait(self._fleet.works, _BEGIN_WITHIN_S)  # Who was started a moment ago is deaf yet.
         left = [f"liveness: {each}" for each in self._open()]
         left += [f"{name} left with {code} when told to end" for name, code in self._fleet.end().items()]
         left += [f"{name} did not end when told to, in the middle of the run" for name in self._stuck()]

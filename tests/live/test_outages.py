@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from ledger.connection import Ledger
 from ledger.embedded import start
 from ledger.reads.check import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
+from tests.private_servers import SERVERS, PrivateServer
 
 APPS = ("first", "second", "third")
 KEYS = 300
@@ -115,6 +118,29 @@ def test_a_broker_that_is_down_at_submit_delays_and_loses_nothing(
         status = Client(ledger, nobody.publish).wait(id_, timeout_s=60)
     assert status.state is SubmissionState.SUCCEEDED
     nobody.close()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("server", SERVERS.values(), ids=SERVERS)
+def test_workers_that_are_started_while_the_broker_is_away_work_when_it_is_back(
+    server: Callable[[], AbstractContextManager[PrivateServer]],
+    ledger: Ledger,
+    live_ledger_url: str,
+    folder: Path,
+) -> None:
+    with server() as broker:
+        broker.kill()
+        client = Client(ledger, lambda messages: None)
+        id_ = client.submit(Submission(app="first", key="1"))
+        words = {"ledger": live_ledger_url, "broker": broker.url, "SLUICE_START_WITHIN": "120s"}
+        with fleet(2, folder, **words) as workers:
+            wait_until(
+                lambda: workers.log().count("waiting up to 120 s") == 2, within_s=60, explain=workers.log
+            )
+            broker.restart()
+            assert client.wait(id_, timeout_s=90).state is SubmissionState.SUCCEEDED
+            wait_until(lambda: workers.log().count("ready for action") == 2, within_s=60)
+            assert workers.terminate() == [0, 0]
 
 
 def _crash(home: Path) -> None:
