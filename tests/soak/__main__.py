@@ -49,7 +49,7 @@ def main() -> int:
         broker = connect(broker_url)
         stack.callback(broker.close)
         processes = {**workers, "postgres": _postmaster(folder / "home")}
-        readings = [*_soaked(ledger, Client(ledger, broker.publish), processes, options.jobs)]
+        readings = [*_soaked(ledger, Client(ledger, broker.publish), processes, options)]
         _tell(readings)
         found = ledger.transact(breaches)
         removed = ledger.transact(lambda tx: tx.column(_REMOVED))[0]
@@ -60,8 +60,11 @@ def main() -> int:
     return 1 if found or grown else 0
 
 
-def _soaked(ledger: Ledger, client: Client, processes: Mapping[str, int], jobs: int) -> Iterator[Reading]:
-    """A reading now and then until so many jobs have ended."""
+def _soaked(
+    ledger: Ledger, client: Client, processes: Mapping[str, int], options: argparse.Namespace
+) -> Iterator[Reading]:
+    """A reading now and then until so many jobs have ended, and so many minutes have passed."""
+    jobs = options.jobs
     began = time.monotonic()
     numbers = count()
     asked = place = 0
@@ -71,9 +74,10 @@ def _soaked(ledger: Ledger, client: Client, processes: Mapping[str, int], jobs: 
         if found.at_s - read_at >= EVERY_S:
             read_at, place = found.at_s, found.place
             yield found
-        if found.ended >= jobs:
+        is_long = found.at_s >= 60 * options.minutes
+        if found.ended >= jobs and is_long:
             return
-        while asked < jobs and asked - found.ended < OPEN_MAX:
+        while (asked < jobs or not is_long) and asked - found.ended < OPEN_MAX:
             keys = tuple(str(next(numbers)) for _ in range(PAIRS))
             client.submit(Submission(app="second", keys=keys))
             asked += 2 * PAIRS
@@ -132,6 +136,7 @@ def _spans(readings: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--jobs", type=int, default=1_000_000, metavar="N")
+    parser.add_argument("--minutes", type=float, default=0.0, metavar="N", help="however many jobs that are")
     parser.add_argument("--broker", default="rabbit", choices=SERVERS)
     parser.add_argument("--keep", default="5m", metavar="TIME", help="how long histories are kept")
     return parser.parse_args()
