@@ -139,13 +139,13 @@ class Client:
         self._hint(*heard.messages)
         return heard.became
 
-    def force_done(self, name: JobName, *, by: str, note: str | None = None) -> str:
-        """Have the undo that failed of a saga count as done, and the flight go on; the submission that runs it again.
-        The journal says who it was, with the ``note`` if there is one.
+    def force_done(self, name: JobName, *, by: str, note: str | None = None, id: str | None = None) -> str:
+        """Have the undo that failed of a saga count as done, and the flight go on; the submission that runs it again,
+        whose id may be given. The journal says who it was, with the ``note`` if there is one.
 
         BadRequest if no undo of it has failed.
         """
-        again = sound(Submission(app=name.app, key=name.key, user=by, rerun="job"))
+        again = sound(Submission(id=id, app=name.app, key=name.key, user=by, rerun="job"))
 
         def work(tx: Tx) -> bool:
             forced = forcing.force_done(tx, name, f"{by}: {note}" if note else by)

@@ -30,6 +30,11 @@ class CrashingLedger(Ledger):
         self._whose = "somebody"
         self.has_written = False
 
+    def be_struck_by(self, fate: Fate) -> None:
+        """Another world begins."""
+        self._fate = fate
+        self.has_written = False
+
     @contextmanager
     def by(self, whom: str) -> Iterator[None]:
         """The transactions within the block are his."""

@@ -7,10 +7,12 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 from ledger import migrate
 from ledger.embedded import start
+from tests.simulation.ground import Ground
 from tests.simulation.run import THEMES, Violation, simulate
 from tests.simulation.shrinking import shrunk
 
@@ -43,16 +45,19 @@ def main() -> int:
 
 def run_seeds(seeds: list[int], theme: str = "anything", *, shrink: bool = False) -> tuple[int, list[str]]:
     """These seeds on a ledger of their own: how many steps they took, and what went wrong."""
-    steps, failures = 0, []
     with tempfile.TemporaryDirectory() as home, start(Path(home), durable=False) as postgres:
         migrate.require(postgres.url)
-        for seed in seeds:
-            try:
-                steps += simulate(postgres.url, seed, theme=theme)
-            except Violation as violation:
-                least = shrunk(postgres.url, seed, violation, theme=theme) if shrink else None
-                failures.append(str(violation) if least is None else _told(least, violation))
-    return steps, failures
+        with closing(Ground(postgres.url)) as ground:
+            ran = [_ran(ground, seed, theme, shrink=shrink) for seed in seeds]
+    return sum(steps for steps, _ in ran), [failure for _, failure in ran if failure is not None]
+
+
+def _ran(ground: Ground, seed: int, theme: str, *, shrink: bool) -> tuple[int, str | None]:
+    try:
+        return simulate(ground, seed, theme=theme), None
+    except Violation as violation:
+        least = shrunk(ground, seed, violation, theme=theme) if shrink else None
+        return 0, str(violation) if least is None else _told(least, violation)
 
 
 def _told(least: Violation, violation: Violation) -> str:

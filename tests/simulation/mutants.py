@@ -6,6 +6,7 @@ import pytest
 from msgspec import Struct
 
 from jobs.simulated import Faults
+from tests.simulation.ground import Ground
 from tests.simulation.run import simulate
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -23,10 +24,10 @@ class Mutant(Struct, frozen=True):
     theme: str = "anything"
     faults: Faults | None = None
 
-    def show(self, url: str) -> None:
+    def show(self, ground: Ground) -> None:
         """Violation, if it is."""
         for seed in self.seeds():
-            simulate(url, seed, self.faults, self.theme)
+            simulate(ground, seed, self.faults, self.theme)
 
     def seeds(self) -> Iterator[int]:
         return ((self.first + place) % SEEDS for place in range(SEEDS))

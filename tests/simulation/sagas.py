@@ -98,16 +98,20 @@ class Operator:
             self._send(Cancel(app=name.app, key=name.key))
 
     def _try_again(self, name: JobName) -> None:
-        self._asked += 1
         words = {"app": name.app, "key": name.key, "rerun": "job"}
-        self._send(Submit(id=f"by hand {self._asked}", submission=msgspec.Raw(msgspec.json.encode(words))))
+        self._send(Submit(id=self._named(), submission=msgspec.Raw(msgspec.json.encode(words))))
 
     def _force_done(self, name: JobName) -> None:
         try:
-            self._client.force_done(name, by="an operator")
+            self._client.force_done(name, by="an operator", id=self._named())
         except BadRequest:
             # Its definition is what has failed, or somebody has had it tried again meanwhile.
             return
+
+    def _named(self) -> str:
+        """What happens to it has to be the same whenever the seed is replayed."""
+        self._asked += 1
+        return f"by hand {self._asked}"
 
 
 def _as_saga(rng: random.Random, app: Mapping[str, Any]) -> dict[str, Any]:

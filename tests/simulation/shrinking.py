@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from jobs.simulated import Faults
 from ops.simulation.fate import Fault
+from tests.simulation.ground import Ground
 from tests.simulation.run import Violation, simulate
 
 #: Nobody waits for more runs than this; what is found by then still fails.
@@ -19,7 +20,7 @@ Trial = Callable[[Collection[Fault]], Collection[Fault] | None]
 
 
 def shrunk(
-    url: str, seed: int, violation: Violation, *, faults: Faults | None = None, theme: str = "anything"
+    ground: Ground, seed: int, violation: Violation, *, faults: Faults | None = None, theme: str = "anything"
 ) -> Violation:
     """The violation that the fewest faults lead to; the same where all are needed."""
     least = violation
@@ -27,7 +28,7 @@ def shrunk(
     def trial(plan: Collection[Fault]) -> Collection[Fault] | None:
         nonlocal least
         try:
-            simulate(url, seed, faults, theme, plan=frozenset(plan))
+            simulate(ground, seed, faults, theme, plan=frozenset(plan))
         except Violation as found:
             least = found
             return found.happened

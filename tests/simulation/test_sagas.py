@@ -16,6 +16,7 @@ from jobs.states import State
 from ledger import compensating, events, grooming, journal, recording, submissions, suspending, undoing
 from planner import compensation
 from tests.simulation.__main__ import run_seeds
+from tests.simulation.ground import Ground
 from tests.simulation.mutants import Break, Mutant, code, sql
 from tests.simulation.run import Violation
 
@@ -120,8 +121,8 @@ MUTANTS = {
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_broken_guard_is_noticed(mutant: str, embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_guard_is_noticed(mutant: str, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = MUTANTS[mutant]
     broken.apply(monkeypatch)
     with pytest.raises(Violation, match=r"replay: python -m tests\.simulation --seed"):
-        broken.show(embedded_url)
+        broken.show(ground)

@@ -5,6 +5,7 @@ import pytest
 from jobs.simulated import Faults
 from ledger import grooming
 from ops.simulation.fate import Fault, Kind
+from tests.simulation.ground import Ground
 from tests.simulation.mutants import Mutant, code
 from tests.simulation.run import Violation, simulate
 from tests.simulation.shrinking import minimal, shrunk
@@ -38,24 +39,24 @@ def test_where_it_fails_by_itself_no_fault_is_left() -> None:
 
 @pytest.mark.timeout(1800)
 def test_a_groomer_that_repeats_no_hint_is_shown_by_one_fault(
-    embedded_url: str, monkeypatch: pytest.MonkeyPatch
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutant = Mutant(code(grooming, "announce_ready", lambda tx, limit: []), theme="templates", faults=WILD)
     mutant.apply(monkeypatch)
     seed, violation = next(
-        (seed, violation) for seed in mutant.seeds() if (violation := _violation(embedded_url, seed))
+        (seed, violation) for seed in mutant.seeds() if (violation := _violation(ground, seed))
     )
-    least = shrunk(embedded_url, seed, violation, faults=WILD, theme="templates")
+    least = shrunk(ground, seed, violation, faults=WILD, theme="templates")
     assert len(violation.happened) > 20
     assert len(least.happened) <= 2
     assert any("the hint to run app" in line or "dies" in line or "killed" in line for line in least.words)
     with pytest.raises(Violation):
-        simulate(embedded_url, seed, WILD, "templates", plan=least.happened)
+        simulate(ground, seed, WILD, "templates", plan=least.happened)
 
 
-def _violation(url: str, seed: int) -> Violation | None:
+def _violation(ground: Ground, seed: int) -> Violation | None:
     try:
-        simulate(url, seed, WILD, "templates")
+        simulate(ground, seed, WILD, "templates")
     except Violation as violation:
         return violation
     return None

@@ -21,11 +21,11 @@ from ledger import (
     splitting,
     workers,
 )
-from ledger.connection import Ledger
 from planner.partitions import Layout
 from tests.simulation.__main__ import run_seeds
+from tests.simulation.ground import Ground
 from tests.simulation.mutants import Mutant, code, sql
-from tests.simulation.run import Violation, simulate
+from tests.simulation.run import THEMES, Violation, simulate
 
 SEEDS = int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000" if os.environ.get("CI") == "true" else "200"))
 #: So many tests share them, which may run side by side.
@@ -39,7 +39,7 @@ def test_all_invariants_hold_whatever_the_network_and_the_workers_do(share: int)
     assert not failures, "\n".join(failures)
 
 
-def test_a_kind_network_needs_no_repairs(embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_network_needs_no_repairs(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without faults every hint arrives, so a groomer that found one missing would hide a bug."""
 
     def refuse(*_: object, **__: object) -> None:
@@ -49,14 +49,27 @@ def test_a_kind_network_needs_no_repairs(embedded_url: str, monkeypatch: pytest.
     monkeypatch.setattr(grooming, "announce_executed", refuse)
     monkeypatch.setattr(grooming, "take_lost", refuse)
     for seed in range(20):
-        simulate(embedded_url, seed, NO_FAULTS)
+        simulate(ground, seed, NO_FAULTS)
 
 
-def test_a_seed_replays_exactly(embedded_url: str) -> None:
-    simulate(embedded_url, 17)
-    first = _history(embedded_url)
-    simulate(embedded_url, 17)
-    assert _history(embedded_url) == first
+#: Worlds in which much happens.
+BUSY = {
+    "anything": 1046,
+    "templates": 17,
+    "chunks": 18,
+    "partitions": 1,
+    "sagas": 13,
+    "trips": 5,
+    "breakers": 24,
+}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_seed_replays_exactly(theme: str, ground: Ground) -> None:
+    simulate(ground, BUSY[theme], theme=theme)
+    first = _history(ground)
+    simulate(ground, BUSY[theme], theme=theme)
+    assert _history(ground) == first
     assert len(first) > 50
 
 
@@ -156,22 +169,18 @@ MUTANTS = {
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_broken_guard_is_noticed(mutant: str, embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_guard_is_noticed(mutant: str, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[mutant].apply(monkeypatch)
     with pytest.raises(Violation, match=r"replay: python -m tests\.simulation --seed") as noticed:
-        MUTANTS[mutant].show(embedded_url)
+        MUTANTS[mutant].show(ground)
     # One that cannot even be called would show at once, and say nothing of the simulation.
     assert not isinstance(noticed.value.__cause__, TypeError)
 
 
-def _history(url: str) -> list[tuple[object, ...]]:
-    ledger = Ledger(url, connections=1)
-    try:
-        return ledger.transact(
-            lambda tx: tx.rows(
-                "SELECT at, app, key, source, target, transition.claim FROM transition"
-                " JOIN job ON job.id = transition.job ORDER BY transition.id"
-            )
+def _history(ground: Ground) -> list[tuple[object, ...]]:
+    return ground.plain.transact(
+        lambda tx: tx.rows(
+            "SELECT at, app, key, source, target, transition.claim FROM transition"
+            " JOIN job ON job.id = transition.job ORDER BY transition.id"
         )
-    finally:
-        ledger.close()
+    )

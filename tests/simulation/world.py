@@ -9,14 +9,12 @@ from actors.client import Client
 from broker.messages import Landed, Message, Resume, Tick
 from jobs.catalogue import Catalogue
 from ledger import pruning
-from ledger.connection import Ledger
-from ledger.emptying import empty
 from ops.simulation.agenda import Agenda
-from ops.simulation.crashing import CrashingLedger
 from ops.simulation.fate import Fate
 from ops.simulation.installation import Installation
 from tests.simulation.air import Air
 from tests.simulation.definitions import changed_apps, drawn_wish
+from tests.simulation.ground import Ground
 from tests.simulation.labour import Labour, habits
 from tests.simulation.partitions import Watch, all_landed
 from tests.simulation.pauses import drawn_pauses
@@ -45,13 +43,12 @@ class World:
     ``fate``."""
 
     def __init__(
-        self, url: str, rng: random.Random, apps: dict[str, Any], catalogue: Catalogue, fate: Fate
+        self, ground: Ground, rng: random.Random, apps: dict[str, Any], catalogue: Catalogue, fate: Fate
     ) -> None:
         self.agenda = agenda = Agenda(fate)
         fate.elapsed_s = lambda: agenda.elapsed_s
-        self.plain = Ledger(url, connections=1, steady=True, clock=agenda.clock)
-        self.plain.transact(empty)
-        self._ledger = CrashingLedger(url, fate, agenda.clock)
+        ground.begin(fate, agenda.clock)
+        self.plain, self._ledger = ground.plain, ground.ledger
         self._fate = fate
         self._rng = rng
         self._apps = apps
@@ -94,8 +91,6 @@ class World:
 
     def close(self) -> None:
         self.installation.close()
-        self.plain.close()
-        self._ledger.close()
 
     def _begin(self) -> None:
         for name in range(self._rng.randint(1, 3)):
