@@ -18,12 +18,15 @@ from jobs.errors import Unreachable
 _LOG = logging.getLogger("sluice.process")
 
 PAUSE_S = 0.5
+#: The exit code of who was interrupted at the keyboard.
+INTERRUPTED = 130
 
 
 def may_be_told_to_end() -> None:
-    """Leave in order at SIGTERM: there is nothing yet that would have to end. The first process of a container would
+    """Leave in order at a signal: there is nothing yet that would have to end. The first process of a container would
     not hear it otherwise."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))
 
 
 def wait_for_servers(settings: Settings, queue: str) -> None:
@@ -31,22 +34,23 @@ def wait_for_servers(settings: Settings, queue: str) -> None:
 
     ``queue`` is one that this worker may ask the broker about.
     """
+    away = _away(settings, queue)
+    if away is None:
+        return
+    _LOG.warning("waiting up to %g s for it: %s", settings.start_within_s, away)
     deadline = time.monotonic() + settings.start_within_s
-    said = False
-    while True:
-        try:
-            _ask(settings, queue)
-        except Unreachable as error:
-            if time.monotonic() >= deadline:
-                raise
-            if not said:
-                _LOG.warning("waiting up to %g s for it: %s", settings.start_within_s, error)
-                said = True
-        else:
-            return
+    while away is not None:
+        if time.monotonic() >= deadline:
+            raise away
         time.sleep(PAUSE_S)
+        away = _away(settings, queue)
 
 
-def _ask(settings: Settings, queue: str) -> None:
-    with open_ledger(settings), connect_broker(settings) as broker:
-        broker.depth(queue)
+def _away(settings: Settings, queue: str) -> Unreachable | None:
+    """Whoever does not answer."""
+    try:
+        with open_ledger(settings), connect_broker(settings) as broker:
+            broker.depth(queue)
+    except Unreachable as error:
+        return error
+    return None

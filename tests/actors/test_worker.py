@@ -1,6 +1,7 @@
 """``python -m actors.worker``: what it says, and how it exits, when it cannot work."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -79,10 +80,14 @@ def test_a_worker_whose_broker_is_away_says_so_at_once_and_leaves_in_the_end(
     assert "Traceback" not in said
 
 
-def test_a_worker_that_waits_for_its_broker_may_be_told_to_end(tmp_path: Path, embedded_url: str) -> None:
+@pytest.mark.parametrize(("told", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_worker_that_waits_for_its_broker_may_be_told_to_end(
+    told: signal.Signals, code: int, tmp_path: Path, embedded_url: str
+) -> None:
     words = {"SLUICE_LEDGER_URL": embedded_url, "SLUICE_BROKER_URL": AWAY, "SLUICE_START_WITHIN": "1h"}
     with start(tmp_path, **words) as process:
         assert process.stderr is not None
         assert "waiting up to 3600 s" in process.stderr.readline()
-        process.terminate()
-        assert process.wait(timeout=30) == 0
+        process.send_signal(told)
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=30) == code
