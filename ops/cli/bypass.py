@@ -35,7 +35,7 @@ from jobs.work_ids import WorkId, parse_work_ids, text_of
 from ledger.claims import Claimed
 from ops.cli.asking import submission_of
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE, FAILED, INTERRUPTED
 from ops.cli.flying import fly
 from ops.cli.page import Block, Line, Verbatim
@@ -52,7 +52,7 @@ WORK_IDS = "1-3,7"
 _OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun")
 
 
-def bypass(desk: Desk, options: Options) -> int:
+def bypass(desk: CommandDesk, options: Options) -> int:
     """Run the keys one after another; those behind one that was interrupted are not begun."""
     assignments = list(_assignments(desk, options))
     stop, used = Event(), stores(desk.settings)
@@ -68,7 +68,7 @@ def bypass(desk: Desk, options: Options) -> int:
     return DONE if all(outcome.ending is Ending.DONE for _, outcome in ended) else FAILED
 
 
-def _assignments(desk: Desk, options: Options) -> Iterator[Assignment]:
+def _assignments(desk: CommandDesk, options: Options) -> Iterator[Assignment]:
     """BadRequest for whatever cannot be run; nothing has been by then."""
     useless = [
         f"--{word.replace('_', '-')}" for word in _OF_THE_PLANNER if getattr(options, word) is not None

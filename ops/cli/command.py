@@ -8,7 +8,7 @@ import argparse
 from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 
 Options = argparse.Namespace
 
@@ -20,7 +20,7 @@ class Action(Protocol):
         """Add the command's own options."""
         ...
 
-    def run(self, desk: Desk, options: Options) -> int:
+    def run(self, desk: CommandDesk, options: Options) -> int:
         """Do it; the exit code."""
         ...
 

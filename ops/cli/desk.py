@@ -1,57 +1,13 @@
-"""What every command has to hand: settings, definitions, and somewhere to answer."""
+"""What every command has to hand: a desk, and somewhere to answer."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
-from functools import cached_property
-from types import TracebackType
-from typing import Self, TypeVar
-
-from actors.definitions import Definitions
 from actors.logs import set_up_logs
 from actors.settings import Settings
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
 from ops.cli.output import Output
+from ops.desk.desk import Desk
 
-T = TypeVar("T")
 
-
-class Desk:
-    """A context manager: leaving it closes what was opened. What a command works on besides is
-    the ``Installation``."""
-
+class CommandDesk(Desk):
     def __init__(self, settings: Settings, output: Output, *, verbose: bool) -> None:
-        self.settings = settings
+        super().__init__(settings)
         self.output = output
-        self._opened = ExitStack()
         set_up_logs(settings.log, verbose=verbose)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._opened.close()
-
-    def keep(self, resource: AbstractContextManager[T]) -> T:
-        """Open it for as long as the command takes."""
-        return self._opened.enter_context(resource)
-
-    def closing(self, close: Callable[[], object]) -> None:
-        """Have this called when the command is done."""
-        self._opened.callback(close)
-
-    @property
-    def catalogue(self) -> Catalogue:
-        return self.definitions.current
-
-    @cached_property
-    def definitions(self) -> Definitions:
-        """The user's definitions; BadRequest where none were named."""
-        if not self.settings.apps:
-            raise BadRequest(
-                "No definitions were given.",
-                advice="Name a source with --apps FILE, or set SLUICE_APPS.",
-            )
-        return Definitions(self.settings)

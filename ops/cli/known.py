@@ -11,15 +11,15 @@ from jobs.selecting import Selected
 from jobs.submission import Submission
 from ledger import freshness, paces, partitions, planning
 from ledger.connection import Tx
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
+from ops.cli.desk import CommandDesk
+from ops.desk.installation import Installation
 from planner.chunks import Chunked, chunk
 from planner.partitions import Layout
 from planner.preview import Preview, preview
 
 
 def known_preview(
-    desk: Desk, submission: Submission, now: datetime | None
+    desk: CommandDesk, submission: Submission, now: datetime | None
 ) -> tuple[Preview, Mapping[str, float], datetime]:
     """The preview, what one job of each of its apps takes, where that is known, and the time by which it was planned:
     the ledger's, unless one is given."""
@@ -35,7 +35,7 @@ def known_preview(
 
 
 def known_chunks(
-    desk: Desk, submission: Submission, selected: Selected, now: datetime | None
+    desk: CommandDesk, submission: Submission, selected: Selected, now: datetime | None
 ) -> tuple[Chunked, Mapping[str, float], datetime]:
     """The same of a submission about work IDs."""
 
@@ -48,13 +48,13 @@ def known_chunks(
     return Installation(desk).ask(look)
 
 
-def known_branch(desk: Desk, branch: str) -> Catalogue:
+def known_branch(desk: CommandDesk, branch: str) -> Catalogue:
     """The definitions that a branch has."""
     return Installation(desk).ask(lambda tx: branch_of(tx, branch))
 
 
 def known_partitions(
-    desk: Desk, catalogue: Catalogue, submission: Submission, now: datetime | None
+    desk: CommandDesk, catalogue: Catalogue, submission: Submission, now: datetime | None
 ) -> tuple[Layout, Mapping[str, float], datetime]:
     """The same of a submission about partitions, by these definitions."""
 

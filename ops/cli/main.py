@@ -14,7 +14,7 @@ from actors.settings import process_settings
 from jobs.errors import SluiceError
 from jobs.places import arm
 from ops.cli.commands import COMMANDS
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import BROKEN, DONE, INTERRUPTED
 from ops.cli.output import Output
 from ops.cli.parsing import parse
@@ -55,7 +55,7 @@ def _run(words: Sequence[str], output: Output) -> int:
         apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
     )
     arm(settings.crash_at)
-    with Desk(settings, output, verbose=options.verbose) as desk:
+    with CommandDesk(settings, output, verbose=options.verbose) as desk:
         return action.run(desk, options)
 
 

@@ -81,3 +81,8 @@ def _choose(way: str, help_: str, commands: Sequence[Command | Group], options: 
         hint = f" (did you mean {matches[0]}?)" if matches else ""
         parser.error(f"there is no command {options.word!r}{hint}")
     return found
+
+
+def job_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("app")
+    parser.add_argument("key")

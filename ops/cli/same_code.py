@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from jobs.errors import BadRequest
 from ledger.reads.reruns import Ran
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 
 #: Of jobs whose code is another so many are named.
 NAMED_MAX = 3
 
 
-def require_same_code(desk: Desk, jobs: Iterable[Ran]) -> None:
+def require_same_code(desk: CommandDesk, jobs: Iterable[Ran]) -> None:
     """BadRequest where the definitions or the checkout at hand are others. It speaks for this machine: workers
     elsewhere may have taken up other code."""
     others = [f"{job.name}: {reason}" for job in jobs if (reason := _difference(desk, job))]
@@ -22,7 +22,7 @@ def require_same_code(desk: Desk, jobs: Iterable[Ran]) -> None:
         )
 
 
-def _difference(desk: Desk, job: Ran) -> str:
+def _difference(desk: CommandDesk, job: Ran) -> str:
     """Empty for a job that never ran, or of which nothing is known to differ."""
     if job.is_pruned:
         return "its history was removed, and with it by which code it ran"

@@ -9,11 +9,11 @@ from jobs.submission import SubmissionState
 from ledger.connection import Tx
 from ledger.reads.course import Course, course, work
 from ops.cli.bars import Bars
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE, FAILED, INTERRUPTED, REFUSED
-from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.result import as_document, in_words, obstacle, summary
+from ops.desk.installation import Installation
 
 #: A look takes at most this share of the time, however many jobs there are to count.
 LOOK_SHARE = 0.1
@@ -24,7 +24,7 @@ SAY_EVERY_S = 10.0
 _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
 
 
-def watch(desk: Desk, installation: Installation, submission: str) -> int:
+def watch(desk: CommandDesk, installation: Installation, submission: str) -> int:
     """Show the way to its end, and what came of it; the exit code that tells a shell."""
     looks = _looks(installation, submission)
     try:
@@ -54,7 +54,7 @@ def _look(tx: Tx, submission: str) -> Course:
     return found
 
 
-def _with_bars(desk: Desk, looks: Iterator[Course]) -> Course:
+def _with_bars(desk: CommandDesk, looks: Iterator[Course]) -> Course:
     ranks = {name: desk.catalogue.rank(name) for name in desk.catalogue} if desk.settings.apps else {}
     with Bars(ranks) as bars:
         for now in looks:
@@ -62,7 +62,7 @@ def _with_bars(desk: Desk, looks: Iterator[Course]) -> Course:
     return now
 
 
-def _with_lines(desk: Desk, looks: Iterator[Course]) -> Course:
+def _with_lines(desk: CommandDesk, looks: Iterator[Course]) -> Course:
     said, said_at = "", time.monotonic()
     for now in looks:
         is_time = time.monotonic() - said_at > SAY_EVERY_S
@@ -73,7 +73,7 @@ def _with_lines(desk: Desk, looks: Iterator[Course]) -> Course:
     return now
 
 
-def _interrupted(desk: Desk, installation: Installation, submission: str) -> int:
+def _interrupted(desk: CommandDesk, installation: Installation, submission: str) -> int:
     """Nothing is lost: whoever holds its jobs hands them back, and the submission stays."""
     now = installation.ask(lambda tx: _look(tx, submission))
     desk.output.note(

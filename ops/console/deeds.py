@@ -15,7 +15,7 @@ from jobs.submission import JSON
 from ledger import audit
 from ledger.connection import Tx
 from ledger.events import Became, Came
-from ops.cli.cancelling import undone_first
+from ops.desk.cancelling import undone_first
 
 CameTo = Mapping[str, JSON]
 Reading = Callable[[Tx, Any], CameTo | None]

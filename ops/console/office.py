@@ -7,13 +7,13 @@ from actors.client import Client
 from jobs.catalogue import Catalogue
 from jobs.submission import JSON
 from ledger.connection import Ledger, Tx
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
 from ops.console.deeds import Reading, witness
 from ops.console.gate import Who
 from ops.console.pictures import Pictures
 from ops.console.streams import Streams
 from ops.demand import Recent
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
 from ops.metrics.desk import Metrics
 from ops.overview.page import Overview, overview
 

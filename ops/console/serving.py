@@ -6,14 +6,14 @@ from threading import Thread
 
 from actors.settings import Settings
 from jobs.errors import BadSetting
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
 from ops.console.answering import Answering
 from ops.console.calls.routes import ROUTES
 from ops.console.files import Files
 from ops.console.gate import Gate
 from ops.console.office import Office
 from ops.console.server import Place, Server
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
 
 
 def gate_for(place: Place, settings: Settings) -> Gate:

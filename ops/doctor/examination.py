@@ -17,8 +17,8 @@ from jobs.errors import SluiceError
 from ledger import migrate
 from ledger.connection import Ledger
 from ledger.reads import fleet, schedules, vitals
-from ops.cli.desk import Desk
 from ops.console.server import Place
+from ops.desk.desk import Desk
 from ops.doctor import brokers, console, crew, sandbox, transport
 from ops.doctor import ledger as ledgers
 from ops.doctor import settings as settings_

@@ -4,8 +4,8 @@ from threading import Lock
 
 from broker.carrier import Broker
 from broker.messages import CONTROL
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
 from ops.metrics import families
 from ops.metrics.carried import Carried
 from ops.metrics.exposition import Values, documents, text

@@ -5,8 +5,6 @@ from typing import Any
 
 from actors.client import Client
 from actors.settings import Settings
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
 from ops.cli.output import Output
 from ops.console.answering import Answering
 from ops.console.calls.routes import ROUTES
@@ -14,6 +12,8 @@ from ops.console.exchange import Answer, Request
 from ops.console.files import Files
 from ops.console.gate import Gate
 from ops.console.office import Office
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
 from tests.world import World
 
 HERE = {"host": "127.0.0.1:8484", "content-type": "application/json"}

@@ -14,6 +14,8 @@ BELOW = {
     "actors": _MIDDLE | {"jobs"},
     "ops": _MIDDLE | {"jobs", "actors"},
 }
+#: The operator's desk and those who ask there, each with those whom it does not know. The command starts the console.
+ASKERS = {"ops.desk": ("ops.cli", "ops.console"), "ops.console": ("ops.cli",)}
 #: A program among the examples is a user's own: what it has of a room is the room's way in for such.
 EXAMPLES = "jobs/examples/"
 FOR_PROGRAMS = {"actors.connect", "actors.tasks"}
@@ -50,6 +52,18 @@ def imports_point_down(sources: list[Source]) -> list[Offence]:
         for each in source.imports
         if each.room in {*ROOMS, "tests"} - BELOW[source.room] - {source.room}
         and not (source.path.startswith(EXAMPLES) and each.module in FOR_PROGRAMS)
+    ]
+
+
+def the_desk_knows_no_asker(sources: list[Source]) -> list[Offence]:
+    """Nor do those who ask know each other: what both have use for is at the desk."""
+    return [
+        Offence(source.path, each.line, f"{place} may not import {each.module}")
+        for source in sources
+        for place, others in ASKERS.items()
+        if source.module.startswith(f"{place}.")
+        for each in source.imports
+        if f"{each.module}.".startswith(tuple(f"{other}." for other in others))
     ]
 
 

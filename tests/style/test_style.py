@@ -15,6 +15,10 @@ RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
         ("planner/walk.py", "def f():\n    from ledger.sql import move\n"),
         ("actors/walk.py", "from ledger.sql import move\n"),
     ),
+    layers.the_desk_knows_no_asker: (
+        ("ops/desk/again.py", "from ops.cli.output import Output\n"),
+        ("ops/cli/again.py", "from ops.console.server import Server\n"),
+    ),
     layers.nobody_needs_an_example: (
         ("ops/demo.py", "from jobs.examples.sum import add\n"),
         ("jobs/examples/sum/__main__.py", "from jobs.examples.sum import add\n"),

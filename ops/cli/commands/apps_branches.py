@@ -6,10 +6,10 @@ from actors.branches import MAIN
 from jobs.errors import BadRequest
 from ledger import versions
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Table
+from ops.desk.installation import Installation
 from ops.times import moment
 
 
@@ -17,12 +17,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("branch", nargs="?", help="this one, app by app")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     return _all(desk, installation) if options.branch is None else _one(desk, installation, options.branch)
 
 
-def _all(desk: Desk, installation: Installation) -> int:
+def _all(desk: CommandDesk, installation: Installation) -> int:
     found = installation.ask(versions.branches)
     rows = [(each.branch, each.apps, moment(each.synced_at), each.synced_by or "") for each in found]
     headings = ("branch", "apps", "synced (UTC)", "by")
@@ -31,7 +31,7 @@ def _all(desk: Desk, installation: Installation) -> int:
     return DONE
 
 
-def _one(desk: Desk, installation: Installation, branch: str) -> int:
+def _one(desk: CommandDesk, installation: Installation, branch: str) -> int:
     apps = installation.ask(lambda tx: versions.of_branch(tx, branch))
     main = {each.app: each.version for each in installation.ask(lambda tx: versions.of_branch(tx, MAIN))}
     if not apps:

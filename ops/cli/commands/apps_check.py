@@ -3,7 +3,7 @@
 import argparse
 
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Line
 
@@ -12,7 +12,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, _: Options) -> int:
+def run(desk: CommandDesk, _: Options) -> int:
     apps = list(desk.catalogue)
     plural = "app" if len(apps) == 1 else "apps"
     timed = list(desk.catalogue.schedules)

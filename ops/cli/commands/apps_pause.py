@@ -3,10 +3,10 @@
 import argparse
 
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
+from ops.desk.installation import Installation
 from ops.whoami import whoami
 
 
@@ -14,7 +14,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="+", metavar="APP", help="what runs of it goes on to its end")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     if desk.settings.apps:
         for app in options.names:
             desk.catalogue.app(app)  # UnknownApp where it is mistyped.

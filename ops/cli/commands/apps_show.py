@@ -26,7 +26,7 @@ from ops.app_document import (
 )
 from ops.cli import partitioned
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Block, Line, Table
 from ops.times import span
@@ -36,7 +36,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app", nargs="?", help="this one alone, with all there is to say of it")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     if options.app is None:
         apps = sorted(desk.catalogue.values(), key=lambda app: (desk.catalogue.rank(app.name), app.name))
         desk.output.answer([as_document(desk.catalogue, app) for app in apps], _list(apps))
@@ -51,7 +51,7 @@ def _list(apps: Iterable[App]) -> Block:
     return Table(("app", "type", "key", "parents"), rows, prose=True, empty="No apps.")
 
 
-def _portrait(desk: Desk, app: App) -> Iterable[Block]:
+def _portrait(desk: CommandDesk, app: App) -> Iterable[Block]:
     yield Line(app.name, "bold")
     facts = {
         "type": app.job_type,

@@ -9,10 +9,10 @@ import msgspec
 from actors.branches import Difference, Moved, sync
 from actors.definitions import Definitions
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Block, Line, Table
+from ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would change")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     settings = desk.settings
     if options.source:
         settings = msgspec.structs.replace(settings, apps=tuple(options.source))

@@ -10,12 +10,12 @@ from jobs.errors import BadRequest
 from jobs.states import State
 from ledger import collecting
 from ledger.collecting import COLLECTED
-from ops.cli.archiving import archive_named
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
+from ops.desk.archiving import archive_named
+from ops.desk.installation import Installation
 
 #: So many are archived in one transaction.
 BATCH = 10_000
@@ -36,7 +36,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     outcomes = tuple(State(word) for word in options.outcome or _OUTCOMES)
     if options.key and options.outcome:
@@ -52,7 +52,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _app(desk: Desk, app: str) -> str:
+def _app(desk: CommandDesk, app: str) -> str:
     """UnknownApp where the definitions do not have it; where there are none the ledger decides."""
     return desk.catalogue.app(app).name if desk.settings.apps else app
 

@@ -8,10 +8,10 @@ from msgspec.structs import asdict
 from ledger.reads.audits import Act, acts
 from ops.cli.asking import past_option
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Table
+from ops.desk.installation import Installation
 from ops.times import moment
 
 
@@ -20,7 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     limit = max(options.limit, 0)
     found = Installation(desk).ask(lambda tx: acts(tx, since=options.since, limit=limit))
     documents = [{word: value for word, value in asdict(each).items() if word != "id"} for each in found]

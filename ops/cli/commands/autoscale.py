@@ -12,11 +12,11 @@ from ops.autoscale.guard import Guard
 from ops.autoscale.keeper import Keeper, Post, command, environment
 from ops.autoscale.watch import Watch, read_watches
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE, INTERRUPTED
-from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.stopping import told_to_stop
+from ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--every", type=_seconds, default=5.0, metavar="TIME", help="how often is looked: 5s")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     settings = desk.settings
     watches = read_watches(options.queue, desk.catalogue)
     installation = Installation(desk)
@@ -62,7 +62,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _post(watch: Watch, desk: Desk, options: Options, guard: Guard) -> Post:
+def _post(watch: Watch, desk: CommandDesk, options: Options, guard: Guard) -> Post:
     return Post(
         watch,
         Terms(
@@ -78,7 +78,7 @@ def _post(watch: Watch, desk: Desk, options: Options, guard: Guard) -> Post:
     )
 
 
-def _say(desk: Desk, text: str) -> None:
+def _say(desk: CommandDesk, text: str) -> None:
     """That nobody reads it any more is no reason to send anybody away."""
     with suppress(OSError):
         desk.output.note(Line(text))

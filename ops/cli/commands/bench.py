@@ -16,10 +16,10 @@ from ops.bench.sample import Summary, ratio
 from ops.bench.sitting import Entry, Servers, entries, sit
 from ops.bench.workloads import WORKLOADS
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE, FAILED
-from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
+from ops.desk.installation import Installation
 
 #: How wide the lists in the help are, and the names in them.
 _COLUMNS, _NAME_COLUMNS = 100, 22
@@ -59,7 +59,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     """A scratch database is made beside the ledger for each run; the ledger itself is not touched. The broker should
     be one that nobody else uses: its queues are."""
     check(options.against)
@@ -104,7 +104,7 @@ def _listed(title: str, told: Mapping[str, str]) -> str:
     return "\n".join([f"{title}:", *lines])
 
 
-def _tell(desk: Desk, entry: Entry, turn: int, runs: int) -> None:
+def _tell(desk: CommandDesk, entry: Entry, turn: int, runs: int) -> None:
     desk.output.aside.print(Line(f"{entry}, run {turn + 1} of {runs}"))
 
 

@@ -6,7 +6,7 @@ import re
 from broker import roles
 from jobs.errors import BadRequest
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Verbatim
 
@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vhost", default="/", help="of RabbitMQ: %(default)s")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     namespace = desk.settings.broker_namespace
     if not _PREFIX.fullmatch(options.prefix):
         raise BadRequest(

@@ -3,12 +3,12 @@
 import argparse
 
 from ledger.reads import flights
-from ops.cli.cancelling import cancel_job
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
+from ops.desk.cancelling import cancel_job
+from ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to stop")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     if options.key is None:
         stopped = len(installation.client.cancel(options.target))

@@ -4,12 +4,13 @@ import argparse
 
 from jobs.ref import JobName
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
-from ops.cli.naming import job_options, related
 from ops.cli.page import Table
+from ops.cli.parsing import job_options
 from ops.cli.partition_relatives import is_of_partitions, partition_children
+from ops.desk.naming import related
 from planner.keyspaces import keyspace_of
 
 
@@ -18,7 +19,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     if is_of_partitions(desk.catalogue, options.app):
         desk.output.answer(*partition_children(desk.catalogue, options.app, options.key, whole=options.all))
         return DONE
@@ -35,7 +36,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _reason(desk: Desk, name: JobName) -> str:
+def _reason(desk: CommandDesk, name: JobName) -> str:
     """Why there are none."""
     apps = desk.catalogue.children_of(name.app)
     if not apps:

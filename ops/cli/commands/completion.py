@@ -6,7 +6,7 @@ It holds what the commands of this very version take, and is to be made again wi
 import argparse
 
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Verbatim
 from ops.completion.scripts import SHELLS, script
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=[*SHELLS], help="which; what it prints goes where that reads it")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     # The table of commands has this one in it.
     from ops.cli.commands import COMMANDS  # noqa: PLC0415 - it names this module, though it imports none
 

@@ -4,13 +4,13 @@ import argparse
 
 from actors.lookout import Lookout
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.stopping import told_to_stop
 from ops.console.server import LISTEN, read_place
 from ops.console.serving import console, gate_for
+from ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     place = read_place(options.listen)
     gate = gate_for(place, desk.settings)
     with told_to_stop() as stop, console(desk, Installation(desk), place, gate) as server:
@@ -33,7 +33,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _look_out(desk: Desk) -> None:
+def _look_out(desk: CommandDesk) -> None:
     """Have what is edited taken up until the desk is closed; in ``sluice up`` the process that works does so."""
     if desk.settings.apps:
         lookout = Lookout(desk.definitions, None)

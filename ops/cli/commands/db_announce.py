@@ -8,17 +8,17 @@ import argparse
 from actors import upkeep
 from jobs.errors import BadRequest
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
+from ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, _: Options) -> int:
+def run(desk: CommandDesk, _: Options) -> int:
     installation = Installation(desk)
     if not installation.shares_a_broker:
         raise BadRequest(

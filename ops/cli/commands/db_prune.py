@@ -10,10 +10,10 @@ from actors.settings import keep_s
 from jobs.blobs import BlobsUnavailable
 from jobs.errors import BadRequest
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
+from ops.desk.installation import Installation
 from ops.times import span
 
 
@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     keep = _keep_s(desk, options.older_than)
     ledger, store = Installation(desk).ledger, blobs(desk.settings)
     try:
@@ -46,7 +46,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _keep_s(desk: Desk, text: str | None) -> float:
+def _keep_s(desk: CommandDesk, text: str | None) -> float:
     if text is None:
         if desk.settings.keep_history_s is None:
             raise BadRequest(

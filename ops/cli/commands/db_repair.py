@@ -8,17 +8,17 @@ import argparse
 from ledger.repairing import repair
 from ops.cli.broken import AGREES, blocks, document
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE, FAILED
-from ops.cli.installation import Installation
 from ops.cli.page import Table
+from ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, _: Options) -> int:
+def run(desk: CommandDesk, _: Options) -> int:
     repaired, left = repair(Installation(desk).ledger)
     desk.output.answer(
         {"repaired": repaired, "breaches": document(left)},

@@ -5,7 +5,7 @@ import argparse
 from jobs.errors import BadRequest
 from ledger import roles
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Verbatim
 
@@ -14,7 +14,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", default="sluice", help="how their names begin: %(default)s")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     try:
         document = {"roles": roles.names(options.prefix), "sql": roles.script(options.prefix)}
     except ValueError as error:

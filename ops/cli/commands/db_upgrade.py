@@ -4,17 +4,17 @@ import argparse
 
 from ledger import migrate
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
+from ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, _: Options) -> int:
+def run(desk: CommandDesk, _: Options) -> int:
     revision = migrate.upgrade(Installation(desk).ledger_url)
     desk.output.answer({"revision": revision}, Line(f"The ledger is at {revision}.", "green"))
     return DONE

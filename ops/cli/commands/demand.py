@@ -7,11 +7,11 @@ from jobs.errors import BadRequest
 from jobs.states import State
 from ledger.reads.demand import HORIZON_S, Demand
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Block, Table
 from ops.demand import Wanted, wanted
+from ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     apps = list(dict.fromkeys(options.app))
     catalogue = desk.catalogue if desk.settings.apps else None
     if catalogue is not None and (unknown := [app for app in apps if app not in catalogue]):

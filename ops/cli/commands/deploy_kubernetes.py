@@ -7,7 +7,7 @@ from pathlib import Path
 from jobs.durations import parse_duration_s
 from jobs.errors import BadRequest
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Line, Table
 from ops.deploy.bundle import Terms, bundle
@@ -45,7 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--broker-is", choices=("rabbitmq", "redis"), default="rabbitmq", help="%(default)s")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     if options.least > options.most:
         raise BadRequest(f"--least {options.least} is more than --most {options.most}.")
     groups = group(desk.catalogue, read_groups(options.group))

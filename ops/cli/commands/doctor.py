@@ -12,7 +12,7 @@ from itertools import chain, repeat
 
 from actors.settings import process_found
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE, FAILED, OUT_OF_REACH
 from ops.cli.page import PROSE_CHARS_MIN, Block, Line, Spread
 from ops.console.server import read_place
@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     examination = Examination(desk, listen=read_place(options.listen), management=options.management)
     findings = []
     found = process_found(ledger_url=options.ledger, broker_url=options.broker)

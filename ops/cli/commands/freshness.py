@@ -14,11 +14,11 @@ from ledger.reads import successes
 from ledger.reads.successes import Success
 from ops.cli.asking import past_option
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
-from ops.cli.naming import canonical
 from ops.cli.page import Block, Line, Table
+from ops.desk.installation import Installation
+from ops.desk.naming import canonical
 from ops.freshness import Alike, Told, alike, as_document, in_words, is_kept, never
 from ops.times import ago, moment, span
 
@@ -42,7 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help=told)
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     app = desk.catalogue.app(options.app)
     ask = _ids(app, app.chunking, options) if app.chunking else _keys(desk, app, options)
     told = Installation(desk).ask(ask)
@@ -82,7 +82,7 @@ def _ids(app: App, chunking: Chunking, options: Options) -> Ask:
     return ask
 
 
-def _keys(desk: Desk, app: App, options: Options) -> Ask:
+def _keys(desk: CommandDesk, app: App, options: Options) -> Ask:
     if options.work_ids is not None:
         raise BadRequest(
             f"{app.name} has keys like {app.example_key}, and no work IDs.",

@@ -8,7 +8,7 @@ import msgspec
 
 from jobs.errors import BadRequest
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Line, Verbatim
 from ops.graph.apps import app_graph
@@ -43,7 +43,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     graph = app_graph(desk.catalogue, options.app) if options.key is None else _live(desk, options)
     kind = _kind(desk, options)
     drawn = graph if options.all or kind == "json" else folded(graph)
@@ -56,13 +56,13 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _kind(desk: Desk, options: Options) -> str:
+def _kind(desk: CommandDesk, options: Options) -> str:
     if options.format is None and options.output is None and desk.output.as_json:
         return "json"
     return options.format or _SUFFIXES.get(Path(options.output or "").suffix, "mermaid")
 
 
-def _write(desk: Desk, graph: Graph, path: Path, kind: str) -> None:
+def _write(desk: CommandDesk, graph: Graph, path: Path, kind: str) -> None:
     try:
         path.write_text(FORMATS[kind](graph) + "\n", encoding="utf8")
     except OSError as error:
@@ -71,8 +71,8 @@ def _write(desk: Desk, graph: Graph, path: Path, kind: str) -> None:
     desk.output.answer(written, Line("{file}: {nodes} nodes, {edges} edges.".format(**written)))
 
 
-def _live(desk: Desk, options: Options) -> Graph:
-    from ops.cli.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
-    from ops.cli.live_graph import live_graph  # noqa: PLC0415 - likewise takes longer than that
+def _live(desk: CommandDesk, options: Options) -> Graph:
+    from ops.desk.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
+    from ops.desk.live_graph import live_graph  # noqa: PLC0415 - likewise takes longer than that
 
     return live_graph(desk, Installation(desk), options.app, options.key)

@@ -18,11 +18,11 @@ from ledger.reads import progress
 from ledger.reads.partitions import Place
 from ledger.reads.progress import Status
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Block, Line, Spread, Table, colour
 from ops.cli.result import in_words
+from ops.desk.installation import Installation
 from ops.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total
 from planner.partition_keys import partitioning_of
 
@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     found = Installation(desk).ask(lambda tx: _read(tx, desk, options))
     if found is None:
         said = f"Submission {options.submission} has no partitions to show."
@@ -52,7 +52,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _read(tx: Tx, desk: Desk, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
+def _read(tx: Tx, desk: CommandDesk, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
     status = progress.status(tx, options.submission)
     if status is None:
         raise BadRequest(
@@ -67,7 +67,7 @@ def _read(tx: Tx, desk: Desk, options: Options) -> tuple[Axis, list[tuple[Strip,
     return along, [(each, _cells(tx, each)) for each in strips]
 
 
-def _rows(tx: Tx, desk: Desk, status: Status) -> Iterator[Row]:
+def _rows(tx: Tx, desk: CommandDesk, status: Status) -> Iterator[Row]:
     """Of apps that the definitions have; what was asked for is shown even where nothing of it had to be done."""
     extents = {each.app: each for each in reading.extents(tx, status.id) if _is_bounded(desk, each.app)}
     for app, each in extents.items():
@@ -79,12 +79,12 @@ def _rows(tx: Tx, desk: Desk, status: Status) -> Iterator[Row]:
         yield asked
 
 
-def _is_bounded(desk: Desk, app: str) -> bool:
+def _is_bounded(desk: CommandDesk, app: str) -> bool:
     """Work that never ends makes no partitions."""
     return app in desk.catalogue and not desk.catalogue[app].unbounded
 
 
-def _asked(desk: Desk, status: Status) -> Row | None:
+def _asked(desk: CommandDesk, status: Status) -> Row | None:
     app = desk.catalogue.get(status.app)
     if app is None or app.partitioning is None or app.unbounded or not (status.start and status.end):
         return None
@@ -96,7 +96,7 @@ def _asked(desk: Desk, status: Status) -> Row | None:
     return Row(app.name, Place(table.name, table.version), table.calendar, span)
 
 
-def _columns(desk: Desk, rows: Sequence[Row]) -> int:
+def _columns(desk: CommandDesk, rows: Sequence[Row]) -> int:
     if desk.output.as_json:
         return COLUMNS_OF_DOCUMENT
     return (desk.output.width or COLUMNS) - _margin(rows)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobs.errors import BadRequest
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Line, Table
 from ops.starter import files
@@ -28,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     folder = Path(options.folder)
     texts = files()
     _require_room(folder, list(texts))

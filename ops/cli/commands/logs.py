@@ -17,12 +17,12 @@ from jobs.round_record import log_of
 from jobs.states import TERMINAL
 from ledger.reads.dossier import Dossier
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
-from ops.cli.naming import job_options
 from ops.cli.page import Line, Verbatim
-from ops.cli.records import dossier_of
+from ops.cli.parsing import job_options
+from ops.desk.installation import Installation
+from ops.desk.records import dossier_of
 from ops.dossier import round_document
 from ops.pruned import removed
 from ops.times import moment
@@ -46,7 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     if options.follow:
         return _follow(desk, options)
     found = dossier_of(desk, Installation(desk), options.app, options.key)
@@ -68,7 +68,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _follow(desk: Desk, options: Options) -> int:
+def _follow(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     tell = _tell_steps if options.course else partial(_tell_rounds, number=options.round)
     told = 0
@@ -81,7 +81,7 @@ def _follow(desk: Desk, options: Options) -> int:
         time.sleep(FOLLOW_EVERY_S)
 
 
-def _tell_steps(desk: Desk, found: Dossier, told: int) -> int:
+def _tell_steps(desk: CommandDesk, found: Dossier, told: int) -> int:
     """Those that have not been told yet; how many have been by now."""
     lines = _course(found)
     for line in lines[told:]:
@@ -89,7 +89,7 @@ def _tell_steps(desk: Desk, found: Dossier, told: int) -> int:
     return len(lines)
 
 
-def _tell_rounds(desk: Desk, found: Dossier, told: int, *, number: int | None) -> int:
+def _tell_rounds(desk: CommandDesk, found: Dossier, told: int, *, number: int | None) -> int:
     """The same of rounds that have ended."""
     rounds = _ended(found, number)
     for each in rounds[told:]:
@@ -103,7 +103,7 @@ def _course(found: Dossier) -> tuple[str, ...]:
     return log_of(job.name, found.history, found.rounds, archived_at=job.archived_at)
 
 
-def _note_removed(desk: Desk, found: Dossier) -> None:
+def _note_removed(desk: CommandDesk, found: Dossier) -> None:
     """Where there is nothing to be shown, or not all of it, that this is so."""
     if words := removed(found.job):
         job = found.job
@@ -132,7 +132,7 @@ def _past(found: Dossier) -> str:
     return f"{words[:1].upper()}{words[1:]}." if words else "It has not been run yet."
 
 
-def _show(desk: Desk, each: Round) -> None:
+def _show(desk: CommandDesk, each: Round) -> None:
     """A round for people. What was stored whole is read for them piece by piece."""
     output = desk.output
     output.say(
@@ -149,7 +149,7 @@ def _show(desk: Desk, each: Round) -> None:
         output.say(Verbatim(each.error.rstrip("\n"), "red"))
 
 
-def _pour(desk: Desk, blob: str, text: str, style: str) -> None:
+def _pour(desk: CommandDesk, blob: str, text: str, style: str) -> None:
     """The whole of it; where that cannot be had, its ends, which the ledger has."""
     pieces = blobs(desk.settings).read(blob)
     try:

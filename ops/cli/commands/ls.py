@@ -16,10 +16,10 @@ from ledger.connection import Tx
 from ledger.reads import listing, progress
 from ops.cli.asking import past_option
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
+from ops.desk.installation import Installation
 from ops.times import moment
 
 #: In place of a token.
@@ -60,7 +60,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     where = parse_condition(options.where, datetime.now(UTC)) if options.where is not None else None
     wanted = listing.Filter(
         app=options.of_app,
@@ -76,7 +76,7 @@ def run(desk: Desk, options: Options) -> int:
     return _list(desk, wanted) if options.page is None else _turn(desk, wanted, options.page)
 
 
-def _list(desk: Desk, wanted: listing.Filter) -> int:
+def _list(desk: CommandDesk, wanted: listing.Filter) -> int:
     found = Installation(desk).ask(lambda tx: listing.jobs(_known(tx, wanted), wanted))
     desk.output.answer([_document(job) for job in found], _table(found, wanted.order))
     if found and len(found) == wanted.limit:
@@ -84,7 +84,7 @@ def _list(desk: Desk, wanted: listing.Filter) -> int:
     return DONE
 
 
-def _turn(desk: Desk, wanted: listing.Filter, token: str) -> int:
+def _turn(desk: CommandDesk, wanted: listing.Filter, token: str) -> int:
     """To a page."""
     asked = None if token == FIRST else token
     found = Installation(desk).ask(lambda tx: listing.page(_known(tx, wanted), wanted, asked))
@@ -96,7 +96,7 @@ def _turn(desk: Desk, wanted: listing.Filter, token: str) -> int:
     return DONE
 
 
-def _readings(desk: Desk, where: Condition | None) -> KeyReadings | None:
+def _readings(desk: CommandDesk, where: Condition | None) -> KeyReadings | None:
     """Definitions are read where the condition has to do with them, and they were named."""
     if where is None or not needs_definitions(where):
         return None

@@ -3,10 +3,10 @@
 import argparse
 
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Verbatim
+from ops.desk.installation import Installation
 from ops.metrics.desk import Metrics
 
 
@@ -14,7 +14,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, _: Options) -> int:
+def run(desk: CommandDesk, _: Options) -> int:
     metrics = Metrics(desk, Installation(desk))
     if desk.output.as_json:
         desk.output.answer(metrics.documents())

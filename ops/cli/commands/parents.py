@@ -8,12 +8,13 @@ from jobs.gate import Gate, Need
 from jobs.ref import JobName
 from jobs.values import Values
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
-from ops.cli.naming import job_options, related
 from ops.cli.page import Block, Line, Table
+from ops.cli.parsing import job_options
 from ops.cli.partition_relatives import is_of_partitions, partition_parents
+from ops.desk.naming import related
 from ops.times import span
 from planner.keyspaces import keyspace_of
 
@@ -33,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     if is_of_partitions(desk.catalogue, options.app):
         desk.output.answer(*partition_parents(desk.catalogue, options.app, options.key, whole=options.all))
         return DONE
@@ -70,7 +71,7 @@ def _must(need: Need) -> str:
     return f"{need.when} within {span(need.lag_s_max)}" if need.lag_s_max else f"{need.when} anew"
 
 
-def _reasons(desk: Desk, name: JobName) -> Iterator[Block]:
+def _reasons(desk: CommandDesk, name: JobName) -> Iterator[Block]:
     """Why there are none."""
     app = desk.catalogue[name.app]
     if not keyspace_of(app, desk.catalogue).unmatched(app, name.key):

@@ -6,10 +6,10 @@ Whoever waits for one of them goes on. To say it again changes nothing.
 import argparse
 
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
+from ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("partition", nargs="+", metavar="P", help="one, or several: 2024-04-01..2024-04-07")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     catalogue = desk.catalogue
     new = Installation(desk).client.land(catalogue, options.table, options.partition)
     what = "1 partition" if new == 1 else f"{new} partitions"

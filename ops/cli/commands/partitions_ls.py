@@ -13,11 +13,11 @@ from jobs.states import LIVE
 from ledger.reads import partitions
 from ledger.reads.partitions import Holding, Place, Run
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Block, Line, Table
+from ops.desk.installation import Installation
 from ops.times import moment
 from planner.supply import ALL
 
@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     if options.table is not None:
         return _one(desk, table_of(desk.catalogue, options.table), options)
     if options.first is not None or options.last is not None:
@@ -49,7 +49,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _one(desk: Desk, table: TableOf, options: Options) -> int:
+def _one(desk: CommandDesk, table: TableOf, options: Options) -> int:
     place, within = Place(table.name, table.version), _within(table, options)
     installation = Installation(desk)
     holding = installation.ask(lambda tx: partitions.holdings(tx, [place], within)).get(table.name)

@@ -17,7 +17,7 @@ from jobs.work_ids import short_text_of
 from ops.chunk_preview import as_chunk_document, nothing_to_do
 from ops.cli.asking import check, moment_option, submission_of, submission_options
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.page import Block, Line, Table
@@ -44,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     submission = replace(submission_of(options), id="preview")
     catalogue = _catalogue(desk, submission)
     given = read_facts(options.facts, catalogue) if options.facts else None
@@ -61,7 +61,7 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _catalogue(desk: Desk, submission: Submission) -> Catalogue:
+def _catalogue(desk: CommandDesk, submission: Submission) -> Catalogue:
     """The definitions that it is planned by."""
     if submission.branch is None:
         check(desk.catalogue, submission)
@@ -71,7 +71,9 @@ def _catalogue(desk: Desk, submission: Submission) -> Catalogue:
     return known_branch(desk, submission.branch)
 
 
-def _of_keys(desk: Desk, submission: Submission, given: Given | None, now: datetime | None) -> dict[str, Any]:
+def _of_keys(
+    desk: CommandDesk, submission: Submission, given: Given | None, now: datetime | None
+) -> dict[str, Any]:
     if given:
         at = now or datetime.now(UTC)
         return as_document(preview(desk.catalogue, submission, given.look_up, at), {}, now=at)
@@ -82,7 +84,7 @@ def _of_keys(desk: Desk, submission: Submission, given: Given | None, now: datet
 
 
 def _of_chunks(
-    desk: Desk, submission: Submission, given: Given | None, now: datetime | None
+    desk: CommandDesk, submission: Submission, given: Given | None, now: datetime | None
 ) -> dict[str, Any]:
     selected = select(desk.catalogue.app(submission.app), submission)
     if not selected.work_ids:
@@ -98,7 +100,7 @@ def _of_chunks(
 
 
 def _of_partitions(
-    desk: Desk, catalogue: Catalogue, submission: Submission, given: Given | None, now: datetime | None
+    desk: CommandDesk, catalogue: Catalogue, submission: Submission, given: Given | None, now: datetime | None
 ) -> dict[str, Any]:
     if given:
         layout = Layout(catalogue, submission, given.tables)

@@ -11,11 +11,11 @@ from jobs.submission import JSON, NUL
 from ledger.events import Became
 from ledger.reads import dossier, progress
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
 from ops.cli.page import Line
+from ops.desk.installation import Installation
+from ops.desk.meant import meant_job
 from ops.whoami import whoami
 from ops.words import command
 
@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--payload", metavar="JSON", type=_payload, help="what its steps are to know of it")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     app, slash, key = options.target.partition("/")
     if options.key is not None:
@@ -55,7 +55,7 @@ def _is_submission(installation: Installation, word: str) -> bool:
     return installation.ask(lambda tx: progress.status(tx, word)) is not None
 
 
-def _resume_job(desk: Desk, installation: Installation, app: str, key: str, options: Options) -> int:
+def _resume_job(desk: CommandDesk, installation: Installation, app: str, key: str, options: Options) -> int:
     name, unknown = meant_job(desk, installation, app, key)
     before = installation.ask(lambda tx: dossier.job(tx, name))
     if before is None and unknown:

@@ -15,14 +15,14 @@ from jobs.states import State
 from jobs.submission import COMPENSATION, Rerun, Submission, SubmissionState
 from ledger.reads import reruns
 from ledger.reads.reruns import Asked, Ran
-from ops.cli.again import again, ended_job
 from ops.cli.command import Options
 from ops.cli.commands.submit import ask
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE, FAILED
-from ops.cli.installation import Installation
 from ops.cli.page import Line, Table
 from ops.cli.same_code import require_same_code
+from ops.desk.again import again, ended_job
+from ops.desk.installation import Installation
 
 _GOES_ON = (
     "{} could not be undone: that is tried again, as by `sluice saga retry-undo`, and no step is done anew."
@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="until it has ended")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     rerun: Rerun = "downstream" if options.downstream else "job"
     if options.key is None:
@@ -68,7 +68,9 @@ def _missing(asked: Asked, rerun: Rerun) -> list[Submission]:
     return [replace(convert(asked.request, Submission), id=None, rerun=None)]
 
 
-def _ask_all(desk: Desk, installation: Installation, wanted: Sequence[Submission], *, wait: bool) -> int:
+def _ask_all(
+    desk: CommandDesk, installation: Installation, wanted: Sequence[Submission], *, wait: bool
+) -> int:
     client = installation.client
     ids = client.submit_many(wanted)
     states = [client.wait(id_).state if wait else SubmissionState.RECEIVED for id_ in ids]

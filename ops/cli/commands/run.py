@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from ops.cli.asking import check, submission_of, submission_options
 from ops.cli.bypass import bypass
 from ops.cli.command import Options
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
+from ops.cli.desk import CommandDesk
 from ops.cli.watching import watch
 from ops.cli.working import threads_option, working
+from ops.desk.installation import Installation
 
 #: Somebody sits before it: what runs when it is to end gets this long, and is handed back.
 GRACE_S = 5.0
@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     if options.bypass:
         return bypass(desk, options)
     submission = submission_of(options)

@@ -3,12 +3,12 @@
 import argparse
 
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
-from ops.cli.naming import job_options
 from ops.cli.page import Line
-from ops.cli.sagas import failed_undo
+from ops.cli.parsing import job_options
+from ops.desk.installation import Installation
+from ops.desk.sagas import failed_undo
 from ops.flight_words import counted
 from ops.whoami import whoami
 
@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--note", metavar="TEXT", help="what was done; it stands in the journal")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     found, line = failed_undo(desk, installation, options.app, options.key)
     name = found.job.name

@@ -5,10 +5,10 @@ import argparse
 from jobs.submission import Submission
 from ops.cli.command import Options
 from ops.cli.commands.submit import ask
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.naming import job_options
-from ops.cli.sagas import fatal_saga
+from ops.cli.desk import CommandDesk
+from ops.cli.parsing import job_options
+from ops.desk.installation import Installation
+from ops.desk.sagas import fatal_saga
 from ops.whoami import whoami
 
 
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="until it has ended")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     """It is a submission like any other, so that the saga is wanted by somebody and can be seen to its end."""
     installation = Installation(desk)
     job = fatal_saga(desk, installation, options.app, options.key).job

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from jobs.states import State
 from ledger.reads.dossier import Dossier
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.flight_page import page, way_out
-from ops.cli.installation import Installation
-from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, colour
-from ops.cli.sagas import saga_of
+from ops.cli.parsing import job_options
+from ops.desk.installation import Installation
+from ops.desk.sagas import saga_of
 from ops.pruned import removed
 from ops.saga_document import whole_document
 from ops.times import moment
@@ -23,7 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--traceback", action="store_true", help="where it failed, line by line")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     found = saga_of(desk, Installation(desk), options.app, options.key)
     desk.output.answer(whole_document(found), *_page(found, traceback=options.traceback))
     return DONE

@@ -8,12 +8,12 @@ from jobs.firing import iso
 from jobs.submission import SubmissionState
 from ops.cli.asking import moment_option
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
-from ops.cli.timetable import defined, require_due
 from ops.cli.watching import watch
+from ops.desk.installation import Installation
+from ops.desk.timetable import defined, require_due
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="until it has ended, showing how far it is")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     schedule = defined(desk, options.id)
     installation = Installation(desk)
     due = datetime.fromisoformat(options.due) if options.due else None

@@ -8,12 +8,12 @@ import msgspec
 from ledger.reads import schedules as reads
 from ledger.reads.schedules import Fired, Scheduled
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Table
-from ops.cli.standing import all_schedules, as_document
-from ops.cli.timetable import unknown
+from ops.desk.installation import Installation
+from ops.desk.standing import all_schedules, as_document
+from ops.desk.timetable import unknown
 from ops.times import moment
 
 
@@ -23,7 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=30, metavar="N", help="so many due times, 30 by default")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     found = all_schedules(desk, installation, datetime.now(UTC))
     if options.id is not None:
@@ -42,7 +42,9 @@ def run(desk: Desk, options: Options) -> int:
     return DONE
 
 
-def _one(desk: Desk, installation: Installation, id_: str, found: dict[str, Scheduled], limit: int) -> int:
+def _one(
+    desk: CommandDesk, installation: Installation, id_: str, found: dict[str, Scheduled], limit: int
+) -> int:
     if id_ not in found:
         raise unknown(id_, found, listing="sluice schedules ls --all")
     firings = installation.ask(lambda tx: reads.recent(tx, id_, limit))

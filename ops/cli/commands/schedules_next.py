@@ -10,10 +10,10 @@ from jobs.firing import iso
 from jobs.schedule import Schedule
 from ops.cli.asking import moment_option
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
 from ops.cli.page import Table
-from ops.cli.timetable import coming_of, defined
+from ops.desk.timetable import coming_of, defined
 from ops.times import moment
 from scheduler.jitter import fire_at
 
@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--after", type=moment_option, metavar="T", help="later than this; now by default")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     after = datetime.fromisoformat(options.after) if options.after else datetime.now(UTC)
     chosen = [defined(desk, options.id)] if options.id else list(desk.catalogue.schedules.values())
     merged = heapq.merge(*(coming_of(each, after) for each in chosen), key=lambda each: each[0])

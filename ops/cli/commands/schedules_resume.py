@@ -5,18 +5,18 @@ import argparse
 from actors.by_hand import resume
 from ledger.reads import schedules as reads
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
-from ops.cli.standing import known_ids
+from ops.desk.installation import Installation
+from ops.desk.standing import known_ids
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="+", metavar="ID", help="which")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
     resumed = resume(installation.ledger, ids)

@@ -13,16 +13,16 @@ from jobs.states import State
 from jobs.work_ids import ids_of, short_text_of
 from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.excerpt import all_option, excerpt
 from ops.cli.exits import DONE
 from ops.cli.flight_page import facts, steps
-from ops.cli.installation import Installation
-from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, Table, colour
-from ops.cli.records import dossier_of
-from ops.cli.sagas import is_saga
-from ops.cli.told import calendar_of, document_of
+from ops.cli.parsing import job_options
+from ops.desk.installation import Installation
+from ops.desk.records import dossier_of
+from ops.desk.sagas import is_saga
+from ops.desk.told import calendar_of, document_of
 from ops.dossier import done
 from ops.pruned import removed
 from ops.times import moment, precise, span
@@ -37,7 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     found = dossier_of(desk, Installation(desk), options.app, options.key)
     calendar = calendar_of(desk, found.job.app)
     page = _page(found, calendar, is_saga=is_saga(desk, found), whole=options.all)

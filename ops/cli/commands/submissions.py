@@ -8,11 +8,11 @@ from jobs.errors import BadRequest
 from ledger.reads import progress
 from ledger.reads.course import course, work
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Table
 from ops.cli.result import as_document, summary
+from ops.desk.installation import Installation
 from ops.times import moment
 
 
@@ -21,11 +21,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=30, metavar="N", help="at most so many, 30 by default")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     return _list(desk, options.limit) if options.id is None else _one(desk, options.id)
 
 
-def _list(desk: Desk, limit: int) -> int:
+def _list(desk: CommandDesk, limit: int) -> int:
     found = Installation(desk).ask(lambda tx: progress.recent(tx, max(limit, 0)))
     rows = [(each.id, _state(each), moment(each.received_at), _what(each)) for each in found]
     headings = ("submission", "state", "received (UTC)", "asks for")
@@ -33,7 +33,7 @@ def _list(desk: Desk, limit: int) -> int:
     return DONE
 
 
-def _one(desk: Desk, id_: str) -> int:
+def _one(desk: CommandDesk, id_: str) -> int:
     installation = Installation(desk)
     found = installation.ask(lambda tx: course(tx, id_, planner_queue=PLANNER))
     if found is None:

@@ -6,11 +6,11 @@ from jobs.submission import Submission, SubmissionState
 from ledger.reads.progress import Status
 from ops.cli.asking import check, submission_of, submission_options
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.watching import watch
+from ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -18,11 +18,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="until it has ended, showing how far it is")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     return ask(desk, Installation(desk), submission_of(options), wait=options.wait)
 
 
-def ask(desk: Desk, installation: Installation, submission: Submission, *, wait: bool) -> int:
+def ask(desk: CommandDesk, installation: Installation, submission: Submission, *, wait: bool) -> int:
     """Submit, and say so; or wait for the end, and say what came of it."""
     if desk.settings.apps:
         check(desk.catalogue, submission)
@@ -37,7 +37,7 @@ def ask(desk: Desk, installation: Installation, submission: Submission, *, wait:
     return DONE
 
 
-def _warn(desk: Desk, known: Status, submission: Submission) -> None:
+def _warn(desk: CommandDesk, known: Status, submission: Submission) -> None:
     """An id that was used for something else is a mistake of the caller's, and the old one stays."""
     what = f"Submission {known.id} is there already ({known.state}); nothing is submitted anew."
     if known.app != submission.app:

@@ -10,15 +10,15 @@ from jobs.address import without_password
 from jobs.errors import Unreachable
 from ledger.reads.idle import idle
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Line
 from ops.cli.stopping import told_to_stop
 from ops.cli.working import threads_option, working
 from ops.console.gate import Gate
 from ops.console.server import LISTEN, Place, PlaceTaken, read_place
 from ops.console.serving import console, gate_for
+from ops.desk.installation import Installation
 from ops.times import span
 
 _LOG = logging.getLogger("sluice.up")
@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--no-console", action="store_true", help="without it")
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     place = _place(options)
     gate = Gate(None) if place is None else gate_for(place, desk.settings)
     facts = {"apps": len(desk.catalogue), "ledger": _ledger(desk), "broker": _broker(desk)}
@@ -76,7 +76,9 @@ def _place(options: Options) -> Place | None:
 
 
 @contextmanager
-def _console(desk: Desk, working: Installation, place: Place | None, gate: Gate) -> Iterator[Place | None]:
+def _console(
+    desk: CommandDesk, working: Installation, place: Place | None, gate: Gate
+) -> Iterator[Place | None]:
     """Where it listens for as long as the block lasts; where nobody can, the work goes on without it."""
     with ExitStack() as opened:
         listened = None
@@ -90,7 +92,7 @@ def _console(desk: Desk, working: Installation, place: Place | None, gate: Gate)
         yield listened
 
 
-def _is_idle(desk: Desk, installation: Installation) -> bool:
+def _is_idle(desk: CommandDesk, installation: Installation) -> bool:
     """A ledger that does not answer may come back; there is something left to do until it does."""
     try:
         return installation.ask(lambda tx: idle(tx, desk.catalogue.sources))
@@ -99,10 +101,10 @@ def _is_idle(desk: Desk, installation: Installation) -> bool:
         return False
 
 
-def _ledger(desk: Desk) -> str:
+def _ledger(desk: CommandDesk) -> str:
     url = desk.settings.ledger_url
     return f"embedded under {desk.settings.home}" if url is None else without_password(url)
 
 
-def _broker(desk: Desk) -> str:
+def _broker(desk: CommandDesk) -> str:
     return without_password(desk.settings.broker_url)

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
-from ops.cli.naming import job_options
 from ops.cli.page import Block, Line, Table, colour
-from ops.cli.reasons import reasons
+from ops.cli.parsing import job_options
+from ops.desk.installation import Installation
+from ops.desk.reasons import reasons
 from ops.times import ago
 from ops.why.answer import Answer
 
@@ -21,7 +21,7 @@ _BAD = {"cause", "lost", "refusal"}
 options = job_options
 
 
-def run(desk: Desk, options: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     """That there is no such job is an answer, and so is that there can be none. What cannot be a job's name is an
     error."""
     answer, now = reasons(desk, Installation(desk), options.app, options.key)

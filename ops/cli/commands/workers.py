@@ -8,10 +8,10 @@ from jobs.states import State
 from ledger.reads import fleet
 from ledger.reads.lines import COUNTED_MAX, Pool, Pools, Slot
 from ops.cli.command import Options
-from ops.cli.desk import Desk
+from ops.cli.desk import CommandDesk
 from ops.cli.exits import DONE
-from ops.cli.installation import Installation
 from ops.cli.page import Block, Line, Table
+from ops.desk.installation import Installation
 from ops.times import moment
 from ops.worker_document import as_document, host_of, slots_of, workers_and_pools
 
@@ -20,7 +20,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """It has none of its own."""
 
 
-def run(desk: Desk, _: Options) -> int:
+def run(desk: CommandDesk, _: Options) -> int:
     found, pools = Installation(desk).ask(workers_and_pools)
     desk.output.answer([as_document(each, pools) for each in found], _table(found), *_lines(pools))
     return DONE

@@ -5,14 +5,14 @@ from msgspec import Struct
 from jobs.ref import JobName
 from jobs.submission import JSON, Rerun, SubmissionState
 from ledger.events import Became
-from ops.cli.again import again, ended_job
-from ops.cli.archiving import archive_named
-from ops.cli.cancelling import cancel_job
-from ops.cli.meant import meant_job
 from ops.console import deeds
 from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
+from ops.desk.again import again, ended_job
+from ops.desk.archiving import archive_named
+from ops.desk.cancelling import cancel_job
+from ops.desk.meant import meant_job
 
 #: Who says so, in a saga's record.
 BY = "the console"

@@ -13,16 +13,16 @@ from jobs.errors import BadRequest
 from jobs.history import Round
 from jobs.states import State
 from ledger.reads.dossier import Bounds
-from ops.cli.live_graph import live_graph
-from ops.cli.reasons import reasons
-from ops.cli.records import dossier_of, round_of
-from ops.cli.sagas import saga_of
-from ops.cli.told import document_of
 from ops.console.calls.apps import DrawnNeed, need_of
 from ops.console.documents import JobDocument, SagaDocument
 from ops.console.exchange import TEXT_TYPE, Answer
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
+from ops.desk.live_graph import live_graph
+from ops.desk.reasons import reasons
+from ops.desk.records import dossier_of, round_of
+from ops.desk.sagas import saga_of
+from ops.desk.told import document_of
 from ops.graph.folding import folded
 from ops.graph.laid import Frame, Placed, laid
 from ops.saga_document import whole_document

@@ -6,13 +6,13 @@ from msgspec import Struct, convert
 
 from jobs.submission import Submission, SubmissionState
 from ledger.reads.aloft import Saga, aloft
-from ops.cli.sagas import failed_undo, fatal_saga
 from ops.console import deeds
 from ops.console.calls.job_acts import BY, Retried
 from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.paging import Paging, write_token
 from ops.console.route import Asked, Nothing, Route
+from ops.desk.sagas import failed_undo, fatal_saga
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):

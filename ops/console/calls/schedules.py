@@ -11,12 +11,12 @@ from msgspec.structs import asdict
 from actors import by_hand
 from ledger.reads import schedules as reads
 from ledger.reads.schedules import Fired, Scheduled
-from ops.cli.standing import all_schedules, known_ids
-from ops.cli.timetable import coming_of, defined, require_due
 from ops.console import deeds
 from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.route import Asked, Nothing, Route
+from ops.desk.standing import all_schedules, known_ids
+from ops.desk.timetable import coming_of, defined, require_due
 from scheduler.due_times import BrokenTrigger
 
 #: So many due times are told.

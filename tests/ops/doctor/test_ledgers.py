@@ -14,9 +14,9 @@ from ledger import migrate
 from ledger.connection import Ledger
 from ledger.embedded import start
 from ledger.reads import vitals
-from ops.cli.desk import Desk
 from ops.cli.output import Output
 from ops.console.server import Place
+from ops.desk.desk import Desk
 from ops.doctor import ledger as judge
 from ops.doctor.examination import Examination
 from ops.doctor.finding import Finding, Level

@@ -1,19 +1,13 @@
-"""How a command names one job."""
+"""How one job is named."""
 
-import argparse
 from typing import NamedTuple
 
 from jobs.errors import BadKey, BadRequest, UnknownApp
 from jobs.ref import JobName
-from ops.cli.desk import Desk
+from ops.desk.desk import Desk
 from ops.words import command
 from planner.keyspaces import keyspace_of
 from planner.partition_keys import canonical_landing
-
-
-def job_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app")
-    parser.add_argument("key")
 
 
 def named_job(desk: Desk, app: str, key: str) -> JobName:

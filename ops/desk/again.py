@@ -9,9 +9,9 @@ from jobs.submission import KEYS_MAX, Rerun, Submission
 from ledger.reads import dossier, reruns
 from ledger.reads.pieces import Pieces, pieces
 from ledger.reads.reruns import Ran
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.meant import meant_job
 from ops.words import command
 
 #: Of what failed of a job that was split so many are named.

@@ -5,9 +5,9 @@ from datetime import datetime
 from broker.messages import CONTROL
 from jobs.ref import JobName
 from ledger.reads.obstacles import obstacles
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.meant import meant_job
 from ops.why.answer import Answer
 from ops.why.explain import explain
 from planner.keyspaces import keyspace_of

@@ -1,4 +1,4 @@
-"""How a command names one schedule, and its due times."""
+"""How one schedule is named, and its due times."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -8,8 +8,8 @@ from jobs.errors import BadRequest
 from jobs.firing import iso
 from jobs.schedule import Asked, Schedule
 from ledger.reads import schedules as reads
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
 from scheduler.due_times import first_due, next_due
 
 

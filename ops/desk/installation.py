@@ -1,5 +1,5 @@
-"""The running system that a command works on. Drivers for a database and three brokers take longer to import
-than many a command takes to run, so it is a module of its own, for those commands that need it."""
+"""The running system that is worked on. Drivers for a database and three brokers take longer to import than many a
+command takes to run, so it is a module of its own, for who needs it."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -10,7 +10,7 @@ from actors.assembly import connect_broker, is_shared, ledger_address, open_ledg
 from actors.client import Client
 from broker.carrier import Broker
 from ledger.connection import Ledger, Tx
-from ops.cli.desk import Desk
+from ops.desk.desk import Desk
 
 T = TypeVar("T")
 

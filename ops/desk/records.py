@@ -3,9 +3,9 @@
 from jobs.errors import BadRequest, Unreachable
 from jobs.history import Round
 from ledger.reads.dossier import ALL, Bounds, Dossier, dossier, one_round
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.meant import meant_job
 from ops.words import command
 
 

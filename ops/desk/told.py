@@ -4,8 +4,8 @@ from typing import Any
 
 from jobs.calendar import Calendar
 from ledger.reads.dossier import Dossier
-from ops.cli.desk import Desk
-from ops.cli.sagas import is_saga
+from ops.desk.desk import Desk
+from ops.desk.sagas import is_saga
 from ops.dossier import as_document
 
 

@@ -1,4 +1,4 @@
-"""The saga that a command is about, as the ledger has it."""
+"""The saga that is meant, as the ledger has it."""
 
 from jobs.errors import BadRequest
 from jobs.ref import JobName
@@ -6,9 +6,9 @@ from jobs.sagas.entry import Entry, Mark
 from jobs.states import State
 from ledger.reads.dossier import ALL, Bounds, Dossier
 from ledger.reads.flights import Line
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.records import dossier_of
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.records import dossier_of
 from ops.pruned import removed
 from ops.words import command
 

@@ -1,4 +1,4 @@
-"""Which job of the ledger a command is about, where its words may name partitions and not a job."""
+"""Which job of the ledger is meant, where the words for it may name partitions and not a job."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from jobs.ref import JobName
 from ledger.connection import Tx
 from ledger.reads import dossier
 from ledger.reads.partitions import Makers, Place, makers
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.naming import Named, recorded_job
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.naming import Named, recorded_job
 from ops.words import command
 from planner.partition_keys import partitioning_of, read_key
 

@@ -2,9 +2,9 @@
 
 from jobs.errors import BadRequest
 from ledger.reads.kinship import kinship
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.meant import meant_job
 from ops.graph.graph import Graph
 from ops.graph.jobs import job_graph
 from ops.words import command

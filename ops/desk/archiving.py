@@ -9,9 +9,9 @@ from jobs.states import TERMINAL
 from ledger import collecting
 from ledger.connection import Ledger, Tx
 from ledger.reads import dossier
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.meant import meant_job
 from ops.words import command
 
 

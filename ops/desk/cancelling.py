@@ -7,9 +7,9 @@ from jobs.errors import BadRequest
 from jobs.ref import JobName
 from ledger.connection import Tx
 from ledger.reads import flights
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.meant import meant_job
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.meant import meant_job
 from ops.words import command
 
 

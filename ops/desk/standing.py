@@ -8,9 +8,9 @@ from msgspec.structs import asdict
 
 from jobs.schedule import Schedule
 from ledger.reads.schedules import Fired, Scheduled, schedules
-from ops.cli.desk import Desk
-from ops.cli.installation import Installation
-from ops.cli.timetable import unknown
+from ops.desk.desk import Desk
+from ops.desk.installation import Installation
+from ops.desk.timetable import unknown
 from scheduler.due_times import BrokenTrigger, first_due
 
 

@@ -1,0 +1,52 @@
+"""What whoever asks for something has to hand: settings and definitions."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from functools import cached_property
+from types import TracebackType
+from typing import Self, TypeVar
+
+from actors.definitions import Definitions
+from actors.settings import Settings
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+
+T = TypeVar("T")
+
+
+class Desk:
+    """A context manager: leaving it closes what was opened. What is worked on besides is the ``Installation``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    def keep(self, resource: AbstractContextManager[T]) -> T:
+        """Open it for as long as there is something to do."""
+        return self._opened.enter_context(resource)
+
+    def closing(self, close: Callable[[], object]) -> None:
+        """Have this called when all is done."""
+        self._opened.callback(close)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return self.definitions.current
+
+    @cached_property
+    def definitions(self) -> Definitions:
+        """The user's definitions; BadRequest where none were named."""
+        if not self.settings.apps:
+            raise BadRequest(
+                "No definitions were given.",
+                advice="Name a source with --apps FILE, or set SLUICE_APPS.",
+            )
+        return Definitions(self.settings)
