@@ -16,6 +16,9 @@ from tests.chaos.acts import Kind
 from tests.chaos.fleet import LEASE_S, TICK_S
 from tests.chaos.record import read
 
+#: By when what a killed worker held is to be taken back.
+BOUND_S = LEASE_S + TICK_S
+
 _COUNTS = """
 SELECT (SELECT count(*) FROM transition), (SELECT count(*) FROM job), (SELECT count(*) FROM submission)
 """
@@ -42,8 +45,9 @@ class Spread(Struct, frozen=True):
 
 class Figures(Struct, frozen=True, kw_only=True):
     """Of what a worker was in the middle of when SIGKILL came, ``taken_back`` is how long it took until that was known,
-    and ``begun_again`` until it began under another claim, for which it has to wait its turn. ``after_broker`` and
-    ``after_ledger`` are from a server's return to the first beginning after that."""
+    ``in_time`` how many of these took no longer than a lease and a tick, and ``begun_again`` until it began under
+    another claim, for which it has to wait its turn. ``after_broker`` and ``after_ledger`` are from a server's return
+    to the first beginning after that."""
 
     transitions: int
     jobs: int
@@ -56,6 +60,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     broken: dict[str, int]
     deadlocks: int
     taken_back: Spread
+    in_time: int
     begun_again: Spread
     after_broker: Spread
     after_ledger: Spread
@@ -82,6 +87,7 @@ def figures(
         broken=broken,
         deadlocks=deadlocks,
         taken_back=_spread(taken_back),
+        in_time=sum(seconds <= BOUND_S for seconds in taken_back),
         begun_again=_spread(begun_again),
         after_broker=_spread(_first_after(nemesis, "broker", starts)),
         after_ledger=_spread(_first_after(nemesis, "ledger", starts)),
@@ -92,7 +98,6 @@ def figures(
 def written(found: Figures) -> str:
     """As people read it."""
     acts = [f"  {found.acts.get(kind.name, 0):5} {kind}" for kind in Kind]
-    bound_s = LEASE_S + TICK_S
     return "\n".join(
         [
             f"{found.transitions} transitions of {found.jobs} jobs, begun {found.starts} times",
@@ -104,7 +109,7 @@ def written(found: Figures) -> str:
                 for what, times in found.broken.items()
             ),
             f"{found.deadlocks} deadlocks, of which the database has ended one side, which was run again",
-            f"taken back after a SIGKILL: {found.taken_back}; a lease and a tick are {bound_s:.1f} s",
+            f"taken back after a SIGKILL: {found.taken_back}; {found.in_time} in a lease and a tick, {BOUND_S:.1f} s",
             f"begun again after that SIGKILL: {found.begun_again}",
             f"first job after the broker's return: {found.after_broker}",
             f"first job after the database's return: {found.after_ledger}",
