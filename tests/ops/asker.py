@@ -5,7 +5,6 @@ from typing import Any
 
 from actors.client import Client
 from actors.settings import Settings
-from ops.cli.output import Output
 from ops.console.answering import Answering
 from ops.console.calls.routes import ROUTES
 from ops.console.exchange import Answer, Request
@@ -21,7 +20,7 @@ HERE = {"host": "127.0.0.1:8484", "content-type": "application/json"}
 
 def console_of(world: World, gate: Gate) -> Answering:
     """On the ledger of this world, and without definitions."""
-    desk = Desk(Settings(ledger_url=world.url), Output(as_json=True), verbose=False)
+    desk = Desk(Settings(ledger_url=world.url))
     installation = Installation(desk)
     installation.ledger, installation.client = world.ledger, Client(world.ledger, world.queue.extend)
     return Answering(Office(desk, installation), gate, ROUTES, Files())

@@ -14,7 +14,6 @@ from ledger import migrate
 from ledger.connection import Ledger
 from ledger.embedded import start
 from ledger.reads import vitals
-from ops.cli.output import Output
 from ops.console.server import Place
 from ops.desk.desk import Desk
 from ops.doctor import ledger as judge
@@ -70,7 +69,7 @@ def _said(findings: list[Finding], level: Level) -> str:
 
 def _examined(url: str, *, ahead: timedelta = timedelta()) -> list[Finding]:
     settings = read_settings({"SLUICE_LEDGER_URL": url}, folder=Path("/"))
-    with Output(as_json=False) as output, Desk(settings, output, verbose=False) as desk:
+    with Desk(settings) as desk:
         examination = Examination(
             desk, listen=Place("127.0.0.1", 8484), clock=lambda: datetime.now(UTC) + ahead
         )
