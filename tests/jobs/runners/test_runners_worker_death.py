@@ -123,4 +123,4 @@ def test_a_worker_that_is_interrupted_by_hand_leaves_nothing(
     started = offspring(worker)
     os.kill(worker.pid, signal.SIGINT)
     worker.wait()
-    eventually(lambda: not any(map(alive, started)), within_s=20)
+    eventually(lambda: not any(map(alive, started)), within_s=2)
