@@ -58,13 +58,15 @@ class Group:
     def __init__(self, command: Command, *, tells: bool) -> None:
         self._status: Status | None = None
         self._guard = _start_guard()
+        started: list[subprocess.Popen[bytes]] = []
         try:
             with telling(command, tells=tells) as (told, argued):
-                start = partial(_start, argued, cast(IO[bytes], self._guard.stdin))
-                self._leader = start() if command.privileged else unprivileged(start)
+                start = partial(_start_into, started, argued, cast(IO[bytes], self._guard.stdin))
+                start() if command.privileged else unprivileged(start)
         except BaseException:
-            self._dismiss_guard()
+            self._abandon(started)
             raise
+        [self._leader] = started
         self.pipes = (cast(IO[bytes], self._leader.stdout), cast(IO[bytes], self._leader.stderr), *told)
 
     def exited(self) -> bool:
@@ -98,6 +100,16 @@ class Group:
         if self._status is not None:
             self._leader.wait()
 
+    def _abandon(self, started: list[subprocess.Popen[bytes]]) -> None:
+        """Whoever starts may be interrupted when the command is there already. The guard ends it, as at our death; it
+        knows of one that nobody here has been told of, too."""
+        cast(IO[bytes], self._guard.stdin).close()
+        self._guard.wait()
+        for leader in started:
+            leader.wait()
+            cast(IO[bytes], leader.stdout).close()
+            cast(IO[bytes], leader.stderr).close()
+
     def _dismiss_guard(self) -> None:
         """The guard is killed before its pipe closes: it would take the end-of-file for our death."""
         self._guard.kill()
@@ -118,18 +130,21 @@ def _start_guard() -> subprocess.Popen[bytes]:
     )
 
 
-def _start(command: Command, lifeline: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start_into(started: list[subprocess.Popen[bytes]], command: Command, lifeline: IO[bytes]) -> None:
+    """It stands in ``started`` before whoever waits for it can be told anything else."""
     join = _JOIN if command.privileged else _NO_CORES + _JOIN
-    return subprocess.Popen(
-        (_SHELL, "-c", join, "sluice", *command.argv),
-        stdin=lifeline,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        cwd=command.cwd,
-        env=command.env,
-        pass_fds=command.inherit,
-        start_new_session=True,
+    started.append(
+        subprocess.Popen(
+            (_SHELL, "-c", join, "sluice", *command.argv),
+            stdin=lifeline,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=command.cwd,
+            env=command.env,
+            pass_fds=command.inherit,
+            start_new_session=True,
+        )
     )
 
 

@@ -19,7 +19,7 @@ def unprivileged(start: Callable[[], T]) -> T:
     On Linux that is a property of a thread, which is inherited and never taken back. So a thread of its own calls, and
     is gone: functions that this worker runs keep what they may. In the new process itself, between fork and exec, no
     code of ours can run without the risk that another thread's lock is held for ever. OSError where no thread can be
-    had.
+    had. Whoever is interrupted meanwhile is so once ``start`` has come to its end.
     """
     if sys.platform != "linux":
         return start()
@@ -40,5 +40,9 @@ def unprivileged(start: Callable[[], T]) -> T:
         thread.start()
     except RuntimeError as error:
         raise OSError(errno.EAGAIN, str(error)) from None
-    thread.join()
+    try:
+        thread.join()
+    except BaseException:
+        thread.join()
+        raise
     return done.result()

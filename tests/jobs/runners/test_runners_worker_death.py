@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from jobs.runners import group
 from tests.jobs.runners.runner_bench import alive, eventually, pids_in
 
 ROOT = Path(__file__).parents[3]
@@ -124,3 +126,27 @@ def test_a_worker_that_is_interrupted_by_hand_leaves_nothing(
     os.kill(worker.pid, signal.SIGINT)
     worker.wait()
     eventually(lambda: not any(map(alive, started)), within_s=2)
+
+
+def test_a_start_that_is_interrupted_leaves_no_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there and at work when whoever has started it hears of the signal, and not of the command."""
+    file = tmp_path / "pids"
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *words: Any, **more: Any) -> None:
+            super().__init__(*words, **more)
+            if str(file) in str(words):
+                eventually(lambda: pids_in(file))
+                signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    command = group.Command(argv=("/bin/sh", "-c", f"echo $$ > {file}; sleep 600"), env=dict(os.environ))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            group.Group(command, tells=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not alive(pids_in(file)[0])
