@@ -150,9 +150,11 @@ class Fleet:
                 yield worker.name, code
 
     def end(self) -> dict[str, int | None]:
-        """Tell all of them to end; who has not left in order, with his exit code, or None for one that stays."""
+        """Tell all of them to end, but those who have left by themselves; who has not left in order, with his exit
+        code, or None for one that stays."""
         for worker in self:
-            worker.tell_to_end()
+            if worker.runs:
+                worker.tell_to_end()
         return {
             worker.name: worker.exit_code for worker in self if not worker.left() or worker.exit_code != 0
         }

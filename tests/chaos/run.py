@@ -145,7 +145,7 @@ class _Run:
         pause(self._ledger, self._catalogue, sorted(self._catalogue.schedules))
         self._wait(self._settled, _SETTLE_WITHIN_S)
         settled_s = time.monotonic() - ended
-        self._wait(self._fleet.works, _BEGIN_WITHIN_S)  # Who was started a moment ago is deaf yet.
+        self._wait(self._at_work, _BEGIN_WITHIN_S)  # Who was started a moment ago is deaf yet.
         left = [f"liveness: {each}" for each in self._open()]
         left += [f"{name} left with {code} when told to end" for name, code in self._fleet.end().items()]
         left += [f"{name} did not end when told to, in the middle of the run" for name in self._stuck()]
@@ -249,6 +249,10 @@ class _Run:
         """Whether all is terminal that anybody was promised. Who began while a server was away leaves afterwards."""
         self._revive()
         return not self._open()
+
+    def _at_work(self) -> bool:
+        self._revive()
+        return self._fleet.works()
 
     def _open(self) -> list[str]:
         """What has not ended, and what was accepted by a message that has not been taken in; some of it."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -24,8 +24,10 @@ from tests.chaos import acts
 from tests.chaos.acts import HABITS, PLACES, Kind
 from tests.chaos.database import Database
 from tests.chaos.figures import written
-from tests.chaos.record import read
+from tests.chaos.fleet import ALL, Apps, Fleet
+from tests.chaos.record import Record, read
 from tests.chaos.run import Options, Result, run
+from tests.chaos.wires import Urls
 from tests.chaos.workload import SHAPES, Workload
 from tests.private_servers import PATH, SERVERS
 
@@ -113,6 +115,18 @@ def test_a_seed_says_what_is_asked_for() -> None:
     assert {"crown", "foot", "root", "crop", "report", "cleanse", "voyage", "nap"} <= every
     assert {"stamp", "narrow", "brittle", "cell", "errand", "chore", "report"} <= {each.app for each in first}
     assert any(each.rerun for each in first)
+
+
+def test_who_has_left_by_himself_is_told_of_where_all_are_told_to_end(tmp_path: Path) -> None:
+    urls = Urls("redis://127.0.0.1:1", "postgresql://127.0.0.1:1/nowhere")
+    leaving = (sys.executable, "-c", "raise SystemExit(7)")
+    with ExitStack() as stack:
+        record = Record(tmp_path / "record")
+        fleet = Fleet(stack, record, tmp_path, urls=urls, apps=Apps(["nowhere"], ["app"]), command=leaving)
+        fleet.start()
+        while any(worker.runs for worker in fleet):
+            time.sleep(0.01)
+        assert fleet.end() == dict.fromkeys(ALL, 7)
 
 
 def test_a_clock_that_jumps_is_read_and_nobody_oversleeps(tmp_path: Path) -> None:
