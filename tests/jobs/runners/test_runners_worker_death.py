@@ -133,11 +133,13 @@ def test_a_start_that_is_interrupted_leaves_no_command(
 ) -> None:
     """It is there and at work when whoever has started it hears of the signal, and not of the command."""
     file = tmp_path / "pids"
+    started: list[subprocess.Popen[bytes]] = []
 
     class Interrupted(subprocess.Popen[bytes]):
         def __init__(self, *words: Any, **more: Any) -> None:
             super().__init__(*words, **more)
             if str(file) in str(words):
+                started.append(self)
                 eventually(lambda: pids_in(file))
                 signal.raise_signal(signal.SIGINT)
 
@@ -149,4 +151,4 @@ def test_a_start_that_is_interrupted_leaves_no_command(
             group.Group(command, tells=False)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert not alive(pids_in(file)[0])
+    assert started[0].wait(10) == -signal.SIGKILL
