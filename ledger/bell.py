@@ -14,6 +14,7 @@ import psycopg
 from jobs.address import without_password
 from jobs.errors import Unreachable
 from ledger.connection import Tx
+from ledger.dialling import dialled
 
 #: Postgres takes words of so many bytes.
 LONGEST = 7_999
@@ -44,7 +45,7 @@ class Listening:
 def listening(url: str) -> Iterator[Listening]:
     """Unreachable where the connection cannot be made, and as soon as it breaks."""
     try:
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(dialled(url), autocommit=True) as connection:
             connection.execute("LISTEN sluice")
             yield Listening(connection)
     except psycopg.OperationalError as error:

@@ -17,6 +17,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from jobs.address import without_password
 from jobs.errors import BadSetting, Unreachable
 from jobs.places import Place, reached
+from ledger.dialling import dialled
 from ledger.driver import Plain, Row, Swift
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ _LOOK_UP = {"plan_cache_mode": "force_generic_plan", "enable_mergejoin": "off", 
 _READ = {"plan_cache_mode": "force_custom_plan", "enable_mergejoin": "on", "enable_hashjoin": "on"}
 #: Nor have others begin to help: there is too little to do for that.
 _ALWAYS = {"enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
-_STEADY = " ".join(f"-c {name}={value}" for name, value in (_LOOK_UP | _ALWAYS).items())
+_STEADY = _LOOK_UP | _ALWAYS
 _READ_MANY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _READ.items())
 #: A statement on more than so many is planned for what it is about all the same, with all that follow it.
 _FEW = 500
@@ -125,22 +126,26 @@ class Ledger:
         steady: bool = False,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        # To compile a statement takes longer than any of ours takes to run (measured: 1,000 ms where that took 90).
-        options = f"-c timezone=UTC -c jit=off -c idle_in_transaction_session_timeout={math.ceil(idle_s_max * 1000)}"
+        options = {
+            "timezone": "UTC",
+            # To compile a statement takes longer than any of ours takes to run (measured: 1,000 ms where that took 90).
+            "jit": "off",
+            "idle_in_transaction_session_timeout": math.ceil(idle_s_max * 1000),
+        }
         self.url = url
         self._clock = clock
         self._also: Callable[[Tx, Any], None] | None = None
         self._asked = 0
         self._asking = Lock()
         self._pool = ConnectionPool(
-            url,
+            dialled(url, **options | _STEADY if steady else options),
             min_size=0,
             max_size=connections,
             timeout=PATIENCE_S,
             open=False,
             connection_class=Swift if steady else Plain,
-            kwargs={"options": f"{options} {_STEADY}" if steady else options},
             reconnect_timeout=1.0,
+            reconnect_failed=_try_on,
         )
         self._pool.open(wait=False)
 
@@ -221,6 +226,13 @@ class Ledger:
             where=without_password(self.url),
             advice="Start the database, or point SLUICE_LEDGER_URL at one that runs.",
         )
+
+
+def _try_on(pool: ConnectionPool[Plain]) -> None:
+    """A pool that has given up connecting tries again when somebody asks anew; who waits already would do so in vain
+    for a database that is back."""
+    if pool.get_stats().get("requests_waiting"):
+        pool.check()
 
 
 def written_array(values: list[object]) -> object:

@@ -21,7 +21,8 @@ import psycopg
 from msgspec import Struct
 
 from jobs.address import without_password
-from jobs.errors import BadSetting, LedgerBusy, SchemaMismatch, Unreachable
+from jobs.errors import LedgerBusy, SchemaMismatch, Unreachable
+from ledger.dialling import dialled
 
 #: The migration this code was written for. A test holds it to Alembic's head.
 REVISION = "0020"
@@ -104,13 +105,7 @@ def require(url: str) -> None:
 
 def _connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
     """In no transaction: one that has read a table's row would keep migrations from it."""
-    try:
-        return psycopg.connect(url, connect_timeout=10, autocommit=True)
-    except psycopg.ProgrammingError as error:
-        raise BadSetting(
-            f"The ledger's address cannot be read: {' '.join(str(error).split())}",
-            advice="Write it like postgresql://user:password@host/sluice",
-        ) from error
+    return psycopg.connect(dialled(url), autocommit=True)
 
 
 def _schema(connection: psycopg.Connection[tuple[object, ...]]) -> Schema | None:

@@ -6,6 +6,7 @@ from alembic.runtime.migration import MigrationContext, MigrationInfo
 from psycopg import connect
 from sqlalchemy import create_engine, pool, text
 
+from ledger.dialling import dialled
 from ledger.tables import metadata
 
 #: The first that keeps in the ledger what it says of itself.
@@ -14,7 +15,7 @@ FIRST_TO_SAY = "0019"
 attributes = context.config.attributes
 engine = create_engine(
     "postgresql+psycopg://",
-    creator=lambda: connect(attributes["url"]),
+    creator=lambda: connect(dialled(attributes["url"])),
     poolclass=pool.NullPool,
 )
 

@@ -1,0 +1,40 @@
+"""When a line to the database that has gone silent is given up."""
+
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from jobs.errors import BadSetting
+from ledger.dialling import SILENT_S_MAX, dialled
+from tests.network import S_MAX, runs_alone
+
+
+def _words(url: str, **settings: object) -> dict[str, str]:
+    return {name: str(value) for name, value in conninfo_to_dict(dialled(url, **settings)).items()}
+
+
+@pytest.mark.timeout(S_MAX + 60)
+def test_each_side_gives_up_the_other_that_the_network_no_longer_leads_to(tmp_path: Path) -> None:
+    runs_alone("tests.ledger.cut_off", str(tmp_path / "home"))
+
+
+def test_a_server_that_accepts_and_is_silent_is_given_up_as_well() -> None:
+    assert _words("postgresql://a:b@db/c")["connect_timeout"] == str(SILENT_S_MAX)
+
+
+def test_what_the_address_says_goes_first() -> None:
+    words = _words("postgresql://a:b@db/c?connect_timeout=3&keepalives=0&sslmode=require")
+    assert (words["connect_timeout"], words["keepalives"], words["sslmode"]) == ("3", "0", "require")
+    assert (words["host"], words["dbname"], words["user"], words["password"]) == ("db", "c", "a", "b")
+
+
+def test_the_servers_settings_are_ours_then_the_addresss_then_the_ledgers() -> None:
+    options = _words("postgresql://db/c?options=-c%20search_path%3Dours", timezone="UTC")["options"]
+    assert options.split("-c ")[-2:] == ["search_path=ours ", "timezone=UTC"]
+    assert "tcp_keepalives_idle=" in options.partition("search_path")[0]
+
+
+def test_an_address_that_cannot_be_read_is_said_to_be_so() -> None:
+    with pytest.raises(BadSetting, match="The ledger's address cannot be read"):
+        dialled("postgresql://[")

@@ -1,0 +1,61 @@
+"""A network of a process's own, in which nothing but itself and its children is, and which it may cut off."""
+
+import fcntl
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+from urllib.parse import urlsplit
+
+import pytest
+
+from ledger import migrate
+from ledger.embedded import settings, sockets, start
+
+#: Those who are to find out have so long for it, twice; it takes each a quarter of a minute.
+S_MAX = 400
+_ALONE = ["unshare", "--net", "--"]
+
+_IT = b"lo"
+_GET, _SET = 0x8913, 0x8914  # SIOCGIFFLAGS, SIOCSIFFLAGS
+_UP = 1
+_REQUEST = struct.Struct("16sh14x")
+
+
+class Urls(NamedTuple):
+    """Of one ledger: by a file, and by the network."""
+
+    near: str
+    far: str
+
+
+def runs_alone(module: str, *words: str) -> None:
+    """As ``python -m``, in such a network; there it has to end well."""
+    if subprocess.run([*_ALONE, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a network of one's own takes Linux, and the right to make one")
+    command = [*_ALONE, sys.executable, "-m", module, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=S_MAX, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def carry(whether: bool) -> None:
+    """Whether what is said to 127.0.0.1 arrives. Where it does not, nobody says so. To begin with it does not."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        _, flags = _REQUEST.unpack(fcntl.ioctl(any_socket, _GET, _REQUEST.pack(_IT, 0)))
+        flags = flags | _UP if whether else flags & ~_UP
+        fcntl.ioctl(any_socket, _SET, _REQUEST.pack(_IT, flags))
+
+
+@contextmanager
+def ledger_on_it(home: Path) -> Iterator[Urls]:
+    """One that can be had by the network too, which the embedded one cannot."""
+    with patch.dict(settings.ALWAYS, listen_addresses="127.0.0.1"), start(home, durable=False) as postgres:
+        migrate.require(postgres.url)
+        parts = urlsplit(postgres.url)
+        far = parts._replace(netloc=f"{parts.netloc}127.0.0.1:{sockets.PORT}", query="").geturl()
+        yield Urls(near=postgres.url, far=far)
