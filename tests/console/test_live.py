@@ -18,7 +18,7 @@ def test_from_an_empty_folder_to_a_job_that_is_watched_to_its_end(browser: Brows
         visitor.sees("No jobs yet")
         visitor.page.evaluate("window.loaded = 'once'")
         visitor.page.keyboard.press("n")
-        visitor.page.get_by_label("App").fill("gate")
+        visitor.page.get_by_label("App", exact=True).fill("gate")
         visitor.page.get_by_label("name", exact=True).fill("first")
         visitor.presses("Submit…", within="form.submit")
         assert "gate/first" in visitor.agrees("Submit")

@@ -70,7 +70,7 @@ LANES: Sequence[Lane] = (
         name="hand-off",
         broker="rabbitmq",
         queues=APPS,
-        loads=("diamond", "bank"),
+        loads=("whole", "bank"),
         points=(
             Place.HAND_OFF_TAKEN,
             Place.HAND_OFF_BEGINS,

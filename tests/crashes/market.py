@@ -28,6 +28,7 @@ _LEFT = [*(LIVE - {State.EXPECTED})]
 _TIMELESS = 1000
 #: So many open jobs take a worker that has just begun a few seconds.
 _MANY = 100
+DIAMOND = ("top", "left", "right", "bottom")
 #: What jobs come to that do not succeed.
 _ENDS = {"idler": State.CANCELLED, "far": State.FAILED}
 
@@ -135,11 +136,16 @@ class Market:
 
     def diamond(self, key: str) -> None:
         """By a message, where there is a broker."""
-        self.want(*(f"{app}/{key}" for app in ("top", "left", "right", "bottom")))
+        self.want(*(f"{app}/{key}" for app in DIAMOND))
         if self._broker:
             self._publish("top", key)
         else:
             self._client.submit(Submission(app="top", key=key))
+
+    def whole(self, key: str) -> None:
+        """The diamond, asked for by its end: nobody has to be planned once another has ended."""
+        self.want(*(f"{app}/{key}" for app in DIAMOND))
+        self._client.submit(Submission(app="bottom", key=key))
 
     def stumble(self, key: str) -> None:
         self.want(f"shaky/{key}", f"steadied/{key}")
@@ -209,6 +215,7 @@ _LOADS: Mapping[str, Callable[[Market, str], None]] = {
     load.__name__: load
     for load in (
         Market.diamond,
+        Market.whole,
         Market.stumble,
         Market.bank,
         Market.print,
