@@ -147,10 +147,12 @@ def started(typist: Typist, *words: str) -> Iterator[str]:
     ):
         try:
             yield _address(process, log)
-            process.terminate()
-            process.wait(timeout=STARTS_WITHIN_S)
         finally:
-            process.kill()
+            process.terminate()
+            try:
+                process.wait(timeout=STARTS_WITHIN_S)
+            finally:
+                process.kill()
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
