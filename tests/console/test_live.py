@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.console.conftest import Console, console_in, started, visiting
 from tests.console.visitor import Visitor
@@ -137,11 +137,35 @@ def test_everything_is_reached_by_keys(console: Console, visitor: Visitor, pictu
     page.go_back()
     expect(page.locator("h1")).to_have_text("Workers")
     page.keyboard.type("gj")
-    # Until then the rows are those of the page before.
+    # While its module is fetched, the rows are those of the page before.
     expect(page.locator("h1")).to_have_text("Jobs")
     page.locator("main tbody tr").first.wait_for()
     page.keyboard.press("j")
     expect(page.locator("main tbody tr a").first).to_be_focused()
+
+
+def test_who_has_gone_on_is_not_taken_back_to_a_screen_that_comes_late(
+    browser: Browser, console: Console
+) -> None:
+    with visiting(browser, console.address) as visitor:
+        page = visitor.page
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        page.route("**/screens/audit.js", hold)
+        with page.expect_request("**/screens/audit.js"):
+            visitor.goes("/")
+        page.keyboard.type("gu")
+        page.keyboard.type("gw")
+        expect(page.locator("h1")).to_have_text("Workers")
+        (late,) = held
+        late.continue_()
+        # Whoever asks for it last has it last.
+        page.evaluate("(address) => import(address)", late.request.url)
+        expect(page.locator("h1")).to_have_text("Workers")
+        expect(page).to_have_url(re.compile("/workers$"))
 
 
 def test_light_and_dark_are_kept(visitor: Visitor) -> None:

@@ -13,6 +13,9 @@ import { remember } from "./store.js";
 import * as theme from "./theme.js";
 import * as toast from "./toast.js";
 
+/** Where one has gone last. */
+let latest = null;
+
 theme.start(() => window.dispatchEvent(new Event("repaint")));
 window.addEventListener("repaint", redraw);
 enter();
@@ -34,8 +37,11 @@ async function enter() {
 }
 
 async function arrive(place, { moved }) {
+    latest = place;
     mayHaveMoved(place);
-    await show(await screenOf(place), { moved });
+    const screen = await screenOf(place);
+    // Whoever has gone on while its module was fetched is not taken back.
+    if (place === latest) await show(screen, { moved });
 }
 
 function heard(kind, news) {
