@@ -21,7 +21,7 @@ from tests.jobs.runners.runner_bench import Bench, error_of, eventually, program
 #: Signals that have names, by their bits; of the others the C library keeps two for itself.
 _NAMED = (1 << 31) - 1
 _TELL = (
-    'cat; ls /proc/$$/fd | tr "\\n" " "; echo; ps -o pid=,pgid=,sid= -p $$; echo $$;'
+    "cat; ls -m /proc/$$/fd; ps -o pid=,pgid=,sid= -p $$; echo $$;"
     ' while read -r line; do case $line in SigBlk*|SigIgn*) echo "$line";; esac; done < /proc/$$/status'
 )
 SAY = 'for each in "$@"; do echo "<$each>"; done'
@@ -144,7 +144,7 @@ def test_a_program_finds_its_streams_and_signals_as_usual(programs: Programs) ->
     finally:
         signal.signal(signal.SIGQUIT, usual)
     descriptors, numbers, own, *signals = outcome.output.splitlines()
-    assert set(descriptors.split()) <= {"0", "1", "2", "10"}  # A shell keeps its script open under 10.
+    assert set(descriptors.split(", ")) <= {"0", "1", "2", "10"}  # A shell keeps its script open under 10.
     assert numbers.split() == [own] * 3
     blocked, ignored = (int(line.split()[1], 16) for line in signals)
     assert (blocked & _NAMED, ignored & _NAMED) == (0, 0)
