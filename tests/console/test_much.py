@@ -54,11 +54,12 @@ def test_submissions_that_were_not_looked_through_may_be_like_this(
 ) -> None:
     console.submits("report", "20261201", id="the first")
     console.ends("report", "20261201")
+    console.ends("publish", "20261201")
     ledger.transact(
         lambda tx: tx.write(
             """
             INSERT INTO submission (id, app, state, request, push, received_at, planned_at, ended_at)
-            SELECT 'later ' || n, 'gate', state, '{}', push, received_at, planned_at, ended_at
+            SELECT 'later ' || n, 'gate', 'succeeded', '{}', push, received_at, received_at, received_at
             FROM submission, generate_series(1, %(many)s) n WHERE id = 'the first' ORDER BY n
             """,
             many=LOOKED_THROUGH_MAX,
