@@ -57,8 +57,10 @@ class Console(NamedTuple):
             return next((job["state"] for job in json.load(answer)["jobs"] if job["key"] == key), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Not longer: while it is open it has processes, and an event loop in this thread, which others' tests may not
+    find there."""
     with chromium() as found:
         yield found
 
