@@ -44,13 +44,12 @@ def worker_log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind() -> Iterator[None]:
-    """After each test: no child process, zombie or not, and no open descriptor that was not there before. (A server
-    that other tests have started may be there, and starts children of its own when it likes.)"""
+    """After each test: no child process, zombie or not, and no open descriptor that was not there before."""
     own = psutil.Process()
-    processes, descriptors = {*own.children()}, own.num_fds()
+    before = own.num_fds()
     yield
-    assert {*own.children()} <= processes
-    assert own.num_fds() <= descriptors
+    assert own.children(recursive=True) == []
+    assert own.num_fds() <= before
 
 
 @pytest.fixture
