@@ -103,7 +103,7 @@ def pause(tx: Tx, id: str) -> list[int] | None:
     if tx.column(_PAUSE_RECEIVED, id=id):
         return []
     numbers = _hold_alone(tx, id)
-    if not tx.column(_PAUSE_ACTIVE, id=id):
+    if not numbers or not tx.column(_PAUSE_ACTIVE, id=id):
         return None
     return _reconsider(tx, tx.column(_WANTED, number=numbers[0])).held_back
 
@@ -116,7 +116,7 @@ def resume(tx: Tx, id: str) -> Resumed | None:
     if tx.column(_RESUME_RECEIVED, id=id):
         return Resumed([], [], is_planned=False)
     numbers = _hold_alone(tx, id)
-    if not tx.column(_RESUME_PLANNED, id=id):
+    if not numbers or not tx.column(_RESUME_PLANNED, id=id):
         return None
     _, let_go, ready = _reconsider(tx, tx.column(_WANTED, number=numbers[0]))
     return Resumed(let_go, ready, is_planned=True)
@@ -168,7 +168,8 @@ def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
 
 
 def _hold_alone(tx: Tx, id: str) -> list[int]:
-    """Wait for whoever holds this submission still; its number, if there is such a one."""
+    """Wait for whoever holds this submission still; its number, if there is such a one. (Where there is none it may
+    come before the next statement, and is held by nobody then: it counts as not there.)"""
     numbers = tx.column(_NUMBER, id=id)
     tx.rows(_HOLD_ALONE, numbers=numbers)
     return numbers

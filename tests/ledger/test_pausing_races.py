@@ -25,7 +25,9 @@ Pair = Callable[["Meeting"], tuple[Act, Act]]
 
 class Meeting:
     """A world in which ``a`` is executed and not judged, and ``b`` is ready; ``paused`` wants both and ``c`` behind
-    them, and is to be paused; ``other`` wants ``b`` too."""
+    them, and is to be paused; ``other`` wants ``b`` too. ``later`` is the one that ``plan`` makes of ``d``."""
+
+    later = "plan-d"
 
     def __init__(self, url: str) -> None:
         self.world = world_for_a_race(url)
@@ -77,6 +79,11 @@ class Meeting:
 def _pause_and_plan_what_it_wants(m: Meeting) -> tuple[Act, Act]:
     m.record()(m.world.ledger)
     return m.pause(m.paused), m.plan("c")
+
+
+def _pause_and_plan_itself(m: Meeting) -> tuple[Act, Act]:
+    """It comes after whoever pauses it has looked for it the first time, and is planned before he looks again."""
+    return m.pause(m.later), m.plan("d")
 
 
 def _pause_and_release_by_the_last_parent(m: Meeting) -> tuple[Act, Act]:
@@ -151,6 +158,7 @@ def _resume_and_cancel(m: Meeting) -> tuple[Act, Act]:
 
 PAIRS = [
     _pause_and_plan_what_it_wants,
+    _pause_and_plan_itself,
     _pause_and_release_by_the_last_parent,
     _pause_and_push,
     _pause_and_claim,
@@ -210,7 +218,7 @@ def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
 def _finish(meeting: Meeting) -> None:
     """Resume whatever is paused and work on until nothing moves; every job that somebody asked for has to end."""
     world = meeting.world
-    for submission in (meeting.paused, meeting.other):
+    for submission in (meeting.paused, meeting.other, meeting.later):
         world.resume(submission)
     world.record(meeting.claimed)
     for claimed in meeting.taken:
