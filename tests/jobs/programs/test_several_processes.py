@@ -102,10 +102,10 @@ def test_of_two_processes_one_fetches_and_the_other_waits_for_it(
     source = web.put(
         "/a.zip", headers=(("ETag", '"1"'),), length=len(ZIP), then=lambda handler: _once(waiting, handler)
     )
-    others += [Other(shop.folder, source), Other(shop.folder, source)]
-    eventually(
-        lambda: any(other.said("waiting for another run that fetches program 'prog'") for other in others)
-    )
+    others.append(Other(shop.folder, source))
+    eventually(lambda: len(web.asked) == 1)
+    others.append(Other(shop.folder, source))
+    eventually(lambda: others[1].said("waiting for another run that fetches program 'prog'"))
     waiting.set()
     said = [other.end() for other in others]
     assert [lines[-1] for lines in said] == ["ran\n", "ran\n"]
