@@ -28,7 +28,8 @@ def unpack(archive: Path, form: Form, into: Path, rules: Rules, patience: Patien
         elif form == "zip":
             unpack_zip(file, tree, rules)
         else:
-            unpack_tar(Stream(file, form, rules, patience), tree)
+            with closing(Stream(file, form, rules, patience)) as stream:
+                unpack_tar(stream, tree)
         tree.finish()
         return tree.is_executable(RUN_SH)
 

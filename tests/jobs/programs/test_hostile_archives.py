@@ -1,4 +1,4 @@
-"""Two thousand archives that mean harm, or mean nothing."""
+"""Two thousand hostile or damaged archives."""
 
 import os
 import stat
