@@ -8,7 +8,7 @@ submissions are no longer what they were, they stand there too: ``one is failed`
 - ``leave`` has the same asked for by way of the ledger, so that nobody plans it before a tick;
 - ``finish`` and ``fail`` run ready chunks to that end; ``start`` begins them, and ``end`` records that it went well;
 - ``rerun`` asks for chunks again; ``cancel`` stops them, ``withdraw`` a submission;
-- ``beat`` has the worker say that it lives; ``wait`` lets so many seconds pass, then the groomer looks.
+- ``wait`` lets that many seconds pass, then the groomer runs once.
 """
 
 from collections.abc import Callable, Mapping
@@ -55,7 +55,6 @@ class Teller:
             "rerun": self._rerun,
             "cancel": self._cancel,
             "withdraw": world.cancel,
-            "beat": lambda _: world.beat(world.worker, [claimed.right for claimed in self._begun.values()]),
             "wait": lambda seconds: world.tick(after_s=float(seconds)),
         }
         world.define(definitions(apps))

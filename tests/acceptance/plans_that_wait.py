@@ -51,10 +51,7 @@ class Nothing(NamedTuple):
 
 NOTHING: dict[str, Nothing] = {
     "the app selects none": Nothing("A=2 select=nothing: B", {}),
-    "the default names none": Nothing("A=2 default=nothing: B", {}),
     "the submission names none": Nothing("A=2 select=two: B", {"work_ids": []}),
-    "it names none in a text": Nothing("A=2 select=two: B", {"work_ids": ""}),
-    "it names none among its kwargs": Nothing("A=2 select=two: B", {"kwargs": {"work_ids": []}}),
 }
 
 
@@ -70,25 +67,8 @@ REFUSED: dict[str, Refusal] = {
     "fractions": Refusal(
         "A=2", {"work_ids": [1.5, 2.5, 3.5]}, "1.5 is no work ID: those are whole numbers or texts"
     ),
-    "fractions in a text": Refusal("A=2", {"work_ids": "1.5,2.5"}, "1.5 is no work ID"),
-    "fractions among the kwargs": Refusal("A=2", {"kwargs": {"work_ids": [1, 2.5]}}, "2.5 is no work ID"),
-    "truths": Refusal("A=2", {"work_ids": [True]}, "True is no work ID"),
-    "a run that ends before it begins": Refusal("A=2", {"work_ids": [[3, 1]]}, "ends before it begins"),
-    "half a list in a text": Refusal("A=2", {"work_ids": "[1, 2"}, "begins as a list does and is none"),
-    "the same in two places": Refusal(
-        "A=2",
-        {"work_ids": [1], "kwargs": {"work_ids": [1]}},
-        "work_ids stand in the submission and in its kwargs",
-    ),
     "nobody says which": Refusal("A=2", {}, "A has no select_work"),
-    "the app selects a set": Refusal(
-        "A=2 select=a_set", {}, "select_work of A has to return a list of work IDs"
-    ),
-    "the app selects fractions": Refusal("A=2 select=fractions", {}, "1.5 is no work ID"),
     "selecting fails": Refusal("A=2 select=broken", {}, "ConnectionError: the shop does not answer"),
-    "selecting lacks a kwarg": Refusal(
-        "A=2 select=by_region", {}, "missing 1 required positional argument: 'region'"
-    ),
     "words of partitions": Refusal(
         "A=2", {"start": "2024-04-01", "end": "2024-04-02"}, "A is keyed by chunk"
     ),

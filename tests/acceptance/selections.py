@@ -16,14 +16,6 @@ def two(**_: object) -> list[int]:
     return [0, 1]
 
 
-def a_set(**_: object) -> set[int]:
-    return {1}
-
-
-def fractions(**_: object) -> list[float]:
-    return [1.5, 2.5]
-
-
 def broken(**_: object) -> list[int]:
     raise ConnectionError("the shop does not answer")
 

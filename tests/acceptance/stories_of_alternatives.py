@@ -4,7 +4,7 @@ A job is ready as soon as the parents of one group have succeeded, runs once whi
 only when each group has lost a parent. A pull asks for one group at a time.
 """
 
-from tests.acceptance.story import STOLOS, story
+from tests.acceptance.story import story
 
 PLAIN = {"job_id": "{x}", "bash_cmd": "true"}
 
@@ -19,8 +19,6 @@ ONE_OF_TWO = {"A": PLAIN, "B": PLAIN, "C": either("A", "B"), "D": either("C")}
 TWO_OR_ONE = {"A": PLAIN, "B": PLAIN, "E": PLAIN, "C": either("A B", "E")}
 SHARED = {"A": PLAIN, "B": PLAIN, "E": PLAIN, "C": either("A B", "A E")}
 DEEP = {"top": PLAIN, "A": either("top"), "B": PLAIN, "C": either("A", "B"), "D": either("C")}
-FIRST, SECOND = "app1/20140601_876_profile", "app1/20140601_444_profile"
-TEST = "depends_on1/20140601_testID3"
 
 ALTERNATIVES = {
     "the first to succeed is enough": story(
@@ -72,14 +70,6 @@ ALTERNATIVES = {
         "finish E => succeeded A E, expected B, ready C",
     ),
     # Pulling.
-    "a pull asks for the first, and for the next when that is lost": story(
-        ONE_OF_TWO,
-        "submit C id=one push=wanted => ready A, expected B, waiting C",
-        "fail A => failed A, ready B, waiting C",
-        "finish B => failed A, succeeded B, ready C",
-        "finish C => failed A, succeeded B C",
-        one="succeeded",
-    ),
     "a job is lost with its last alternative, and those below with it": story(
         ONE_OF_TWO,
         "submit D id=one => ready A, expected B, waiting C D",
@@ -95,12 +85,6 @@ ALTERNATIVES = {
         "fail B => failed A B, upstream_failed C D",
         "submit B rerun=job => failed A, ready B, waiting C D",
         "finish B => failed A, succeeded B, ready C, waiting D",
-    ),
-    "a pull takes what is met already, though it comes second": story(
-        ONE_OF_TWO,
-        "submit B push=wanted => ready B",
-        "finish B => succeeded B",
-        "submit C => expected A, succeeded B, ready C",
     ),
     "a pull takes what is under way already, though it comes second": story(
         ONE_OF_TWO,
@@ -130,25 +114,5 @@ ALTERNATIVES = {
         {"A": {**PLAIN, "valid_if_or": {"x": ["9"]}}, "B": PLAIN, "C": either("A", "B")},
         "submit C => skipped A, ready B, waiting C",
         "finish B => skipped A, succeeded B, ready C",
-    ),
-    # The example of Stolos, whose own test held that both parents, or one of them twice, were needed.
-    "the third test of the example is ready with either of its two parents": story(
-        STOLOS,
-        f"submit {FIRST} => ready {FIRST}",
-        f"finish {FIRST} => succeeded {FIRST}, expected {SECOND}, ready {TEST}, "
-        "waiting depends_on1/20140601_testID1 …",
-        f"submit {SECOND} => succeeded {FIRST}, ready {SECOND} {TEST} …",
-        f"finish {TEST} {SECOND} => succeeded {FIRST} {SECOND} {TEST} …",
-        ran={TEST: 1},
-    ),
-    "and is ready with the other": story(
-        STOLOS,
-        f"submit {SECOND} => ready {SECOND}",
-        f"finish {SECOND} => succeeded {SECOND}, expected {FIRST}, ready {TEST} …",
-    ),
-    "pulled, it asks for one of them": story(
-        STOLOS,
-        f"submit {TEST} push=wanted => ready {FIRST}, expected {SECOND}, waiting {TEST}",
-        f"finish {FIRST} {TEST} => succeeded {FIRST} {TEST}, expected {SECOND}",
     ),
 }

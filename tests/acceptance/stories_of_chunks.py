@@ -20,16 +20,6 @@ FAILING = {
         "finish A[4-6] => succeeded E[1-6] B[1,2] B[3,4] B[5,6] A[1-3] A[4-6], one is succeeded",
         fresh="E[1-6] B[1-6] A[1-6]",
     ),
-    "a chunk fails: those that need it cannot run, and all others do": story(
-        README,
-        START,
-        ROOTED,
-        "finish B[1,2] => succeeded E[1-6] B[1,2], ready B[3,4] B[5,6], waiting A[1-3] A[4-6]",
-        "fail B[3,4] => succeeded E[1-6] B[1,2], failed B[3,4], ready B[5,6], upstream_failed A[1-3] A[4-6]",
-        "finish B[5,6] => succeeded E[1-6] B[1,2] B[5,6], failed B[3,4], upstream_failed A[1-3] A[4-6],"
-        "one is failed",
-        fresh="E[1-6] B[1,2,5,6]",
-    ),
     "the next submission runs again what failed, and only that": story(
         README,
         START,
@@ -44,13 +34,6 @@ FAILING = {
         "upstream_failed A[1-3] A[4-6], two is succeeded",
         fresh="E[1-6] B[1-6] A[1-6]",
         ran="E[1-6]:1 B[1,2]:1 B'[3,4]:1",
-    ),
-    "what failed is asked for anew, for it left nothing": story(
-        "A=2: B; B=2",
-        "submit B 1,2 id=one => ready B[1,2]",
-        "fail B[1,2] => failed B[1,2], one is failed",
-        "submit A 1,2 id=two => failed B[1,2], ready B'[1,2], waiting A[1,2]",
-        "finish B'[1,2] A[1,2] => failed B[1,2], succeeded B'[1,2] A[1,2], two is succeeded",
     ),
     "a leaf fails on one branch; the other runs to its end": story(
         "A=2: B, F; B=2: C; C=1; F=2: D; D=2",
@@ -101,24 +84,6 @@ LOSING = {
         "wait 10 => succeeded E[1-6], ready B[1,2] B[3,4] B[5,6], waiting A[1-3] A[4-6]",
         "finish B[1,2] B[3,4] A[1-3] => succeeded E[1-6] B[1,2] B[3,4] A[1-3], ready B[5,6], waiting A[4-6]",
         ran="B[1,2]:2 B[3,4]:1 A[1-3]:1",
-    ),
-    "a worker that says that it lives keeps its chunk for as long as it takes": story(
-        "A=2",
-        "submit A 1,2 id=one => ready A[1,2]",
-        "start A[1,2] => running A[1,2]",
-        "wait 10 => running A[1,2]",
-        "beat => running A[1,2]",
-        "wait 10 => running A[1,2]",
-        "beat => running A[1,2]",
-        "wait 10 => running A[1,2]",
-        "end A[1,2] => succeeded A[1,2], one is succeeded",
-        ran="A[1,2]:1",
-    ),
-    "where there are no workers, nothing runs": story(
-        "goodbye=2: hello(0); hello=1",
-        "submit goodbye 0,1 id=one => ready hello[0] hello[1], waiting goodbye[0,1]",
-        "wait 3600 => ready hello[0] hello[1], waiting goodbye[0,1]",
-        fresh="",
     ),
 }
 

@@ -164,13 +164,6 @@ ANY_IDS = {
         "wait 1800 => succeeded B[1,2]",
         "submit A 1-3 id=two => succeeded B[1,2], ready A[1-3]",
     ),
-    "too long ago, for those who mind and those who do not": story(
-        "A=3: B(any); B=3",
-        "submit B 1,2 id=one => ready B[1,2]",
-        "finish B[1,2] => succeeded B[1,2], one is succeeded",
-        "wait 3601 => succeeded B[1,2]",
-        "submit A 1-3 id=two => succeeded B[1,2], ready B[1-3], waiting A[1-3]",
-    ),
     "it ran for another's sake alone, which does not count": story(
         "A=3: B(any); B=3; C=3: B",
         "submit C 1,2 id=one => ready B[1,2], waiting C[1,2]",
@@ -205,9 +198,5 @@ ANY_IDS = {
         "finish B[1] => succeeded B[1], ready B[2]",
         "fail B[2] => succeeded B[1], failed B[2], one is failed",
         "submit A 1,2 id=two => succeeded B[1], failed B[2], ready B'[2], waiting A[1,2]",
-    ),
-    "it never ran": story(
-        "A=3: B(any); B=3",
-        "submit A 1-3 id=one => ready B[1-3], waiting A[1-3]",
     ),
 }

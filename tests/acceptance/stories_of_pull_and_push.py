@@ -20,28 +20,6 @@ TWOS = " ".join(f"app2/{key}" for key in CLIENTS)
 *MOST, LAST = TWOS.split()
 
 PULL_AND_PUSH = {
-    # A -> B -> C, from wherever one begins.
-    "submitting the end asks for everything above it at once": story(
-        "A -> B -> C",
-        "submit C => ready A, waiting B C",
-        "finish A => succeeded A, ready B, waiting C",
-        "finish B => succeeded A B, ready C",
-        "finish C => succeeded A B C",
-        ran={"A": 1, "B": 1, "C": 1},
-    ),
-    "submitting the beginning brings about everything below it": story(
-        "A -> B -> C",
-        "submit A => ready A",
-        "finish A => succeeded A, ready B",
-        "finish B => succeeded A B, ready C",
-        "finish C => succeeded A B C",
-    ),
-    "submitting the middle does both": story(
-        "A -> B -> C",
-        "submit B => ready A, waiting B",
-        "finish A => succeeded A, ready B",
-        "finish B => succeeded A B, ready C",
-    ),
     "what has succeeded is not run again because it is submitted again": story(
         "A -> B -> C",
         "submit C push=wanted => ready A, waiting B C",
@@ -116,13 +94,6 @@ PULL_AND_PUSH = {
         "submit C => succeeded A, ready B, waiting C",
         "finish B => succeeded A B, ready C",
     ),
-    "the same, where it is the other parent that is asked for": story(
-        "A -> C, B -> C",
-        "submit A => ready A",
-        "finish A => succeeded A, expected B, waiting C",
-        "submit B => succeeded A, ready B, waiting C",
-        "finish B => succeeded A B, ready C",
-    ),
     "a child that is defined when one parent has succeeded is ready with the other": story(
         "A, B",
         "submit A B => ready A B",
@@ -166,13 +137,6 @@ PULL_AND_PUSH = {
         late="refused",
     ),
     # The example of Stolos.
-    "pull the parent of one": story(
-        STOLOS,
-        f"submit {ANOTHER} push=wanted => ready {ONE}, waiting {ANOTHER}",
-        f"submit {ANOTHER} push=wanted => ready {ONE}, waiting {ANOTHER}",
-        f"finish {ONE} => succeeded {ONE}, ready {ANOTHER}",
-        f"finish {ANOTHER} => succeeded {ONE} {ANOTHER}",
-    ),
     "push the child of one": story(
         STOLOS,
         f"submit {ONE} => ready {ONE}",

@@ -5,11 +5,7 @@ ran completed children again without being asked. Here ``rerun=job`` runs the jo
 what comes after it too, and a parent that succeeds twice has succeeded.
 """
 
-from tests.acceptance.story import STOLOS, story
-
-DAY = "20140601"
-FIRST, SECOND = f"app1/{DAY}_876_profile", f"app1/{DAY}_444_profile"
-TEST1, TEST3 = f"depends_on1/{DAY}_testID1", f"depends_on1/{DAY}_testID3"
+from tests.acceptance.story import story
 
 RERUNS = {
     "what has not ended is not run again": story(
@@ -36,25 +32,6 @@ RERUNS = {
         "submit B rerun=job => succeeded A, ready B",
         "finish B => succeeded A B",
         ran={"A": 1, "B": 2},
-    ),
-    "a rerun leaves succeeded children alone": story(
-        "A -> B -> C",
-        "submit C => ready A, waiting B C",
-        "finish A B C => succeeded A B C",
-        "submit A rerun=job => ready A, succeeded B C",
-        "finish A => succeeded A B C",
-        ran={"A": 2, "B": 1, "C": 1},
-    ),
-    "a rerun downstream runs everything below once more, in order": story(
-        "A -> B -> C",
-        "submit C => ready A, waiting B C",
-        "finish A B C => succeeded A B C",
-        "submit A rerun=downstream id=again => ready A, waiting B C",
-        "finish A => succeeded A, ready B, waiting C",
-        "finish B => succeeded A B, ready C",
-        "finish C => succeeded A B C",
-        ran={"A": 2, "B": 2, "C": 2},
-        again="succeeded",
     ),
     "downstream goes no further than what was ever asked for": story(
         "A -> B -> C",
@@ -118,15 +95,5 @@ RERUNS = {
         "submit A rerun=job => ready A B, waiting C",
         "finish B => ready A, succeeded B, waiting C",
         "finish A => succeeded A B, ready C",
-    ),
-    # The example of Stolos: its test of running one of thirteen parents again.
-    "a parent of thirteen that runs again leaves the child alone": story(
-        STOLOS,
-        f"submit {FIRST} => ready {FIRST}",
-        f"finish {FIRST} => succeeded {FIRST}, ready {TEST3}, waiting {TEST1} …",
-        f"finish {TEST3} => succeeded {FIRST} {TEST3}, waiting {TEST1} …",
-        f"submit {FIRST} rerun=job => ready {FIRST}, succeeded {TEST3}, waiting {TEST1} …",
-        f"finish {FIRST} => succeeded {FIRST} {TEST3}, expected {SECOND}, waiting {TEST1} …",
-        ran={FIRST: 2, TEST3: 1, TEST1: 0},
     ),
 }

@@ -7,12 +7,17 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.known import Known
+from jobs.ref import JobName
 from jobs.states import State
+from jobs.submission import Submission
+from ledger import planning
+from ops.preview import as_document
+from planner.preview import preview
 from tests.acceptance.story import Teller
-from tests.acceptance.test_alternatives import plan, runs
 from tests.world import World
 
 HOUR_S = 3600
@@ -40,7 +45,6 @@ def drawn_graphs(draw: st.DrawFn, *, ways_max: int) -> Graph:
     return graph
 
 
-@settings(max_examples=15, deadline=None)
 @given(drawn_graphs(ways_max=2), st.data())
 def test_whoever_is_asked_for_runs_on_inputs_that_are_fresh_enough(
     ledger_url: str, graph: Graph, data: st.DataObject
@@ -60,7 +64,6 @@ def test_whoever_is_asked_for_runs_on_inputs_that_are_fresh_enough(
                 assert not graph[app] or any(is_fresh(world, way, planned, ran) for way in graph[app])
 
 
-@settings(max_examples=15, deadline=None)
 @given(drawn_graphs(ways_max=2), st.data())
 def test_what_a_plan_says_is_what_runs_and_what_has_succeeded_runs_again_for_its_age_alone(
     ledger_url: str, graph: Graph, data: st.DataObject
@@ -143,3 +146,17 @@ def times(world: World, app: str, target: State) -> list[datetime]:
     job = world.known(app).id
     sql = "SELECT at FROM transition WHERE job = %(job)s AND target = %(target)s ORDER BY id"
     return world.ledger.transact(lambda tx: tx.column(sql, job=job, target=target))
+
+
+def plan(world: World, app: str) -> dict[str, Any]:
+    """Return the document of ``sluice plan`` on this ledger."""
+
+    def look_up(names: list[JobName]) -> dict[JobName, Known]:
+        return world.ledger.transact(lambda tx: planning.look(tx, names))
+
+    submission = Submission(app=app, key="1", push="wanted")
+    return as_document(preview(world.catalogue, submission, look_up, world.now), {}, now=world.now)
+
+
+def runs(world: World) -> dict[str, int]:
+    return {app: world.history(app).count("running") for app in world.states()}

@@ -7,16 +7,10 @@ from collections.abc import Collection
 from functools import cache
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.known import Known
-from jobs.ref import JobName
 from jobs.states import State
-from jobs.submission import Submission
-from ledger import planning
-from ops.preview import as_document
-from planner.preview import preview
 from tests.acceptance.story import Teller
 from tests.world import World
 
@@ -25,16 +19,15 @@ Graph = dict[str, list[list[str]]]
 
 
 @st.composite
-def drawn_graphs(draw: st.DrawFn, *, ways_max: int = 3) -> Graph:
+def drawn_graphs(draw: st.DrawFn) -> Graph:
     names = "abcdefg"[: draw(st.integers(3, 7))]
     graph: Graph = {names[0]: []}
     for place, name in enumerate(names[1:], start=1):
         way = st.lists(st.sampled_from(names[:place]), min_size=1, max_size=2, unique=True).map(sorted)
-        graph[name] = draw(st.lists(way, max_size=ways_max, unique_by=tuple))
+        graph[name] = draw(st.lists(way, max_size=3, unique_by=tuple))
     return graph
 
 
-@settings(max_examples=10, deadline=None)
 @given(drawn_graphs(), st.data())
 def test_a_job_succeeds_by_whatever_way_there_is_and_else_when_what_failed_is_run_again(
     ledger_url: str, graph: Graph, data: st.DataObject
@@ -62,25 +55,6 @@ def test_a_job_succeeds_by_whatever_way_there_is_and_else_when_what_failed_is_ru
         assert {world.state(app) for app in wanted} == {State.SUCCEEDED}
 
 
-@settings(max_examples=10, deadline=None)
-@given(drawn_graphs(ways_max=1), st.data())
-def test_what_a_plan_says_is_what_runs(ledger_url: str, graph: Graph, data: st.DataObject) -> None:
-    """Whatever was done before, and whether it went well."""
-    with World(ledger_url) as world:
-        teller = Teller(world, defined(graph))
-        for app in drawn_from(data, graph, least=0):
-            teller.do(f"submit {app}")
-            work_off(world, teller, data, failing=drawn_from(data, graph, least=0))
-        asked = data.draw(st.sampled_from(sorted(graph)))
-        document, before = plan(world, asked), runs(world)
-        teller.do(f"submit {asked} push=wanted")
-        work_off(world, teller, data, failing=())
-        ran = {app for app, times in runs(world).items() if times > before.get(app, 0)}
-        assert {job["app"] for job in document["jobs"]} <= ran
-        lost = {job["app"] for job in document["errors"]}
-        assert (world.state(asked) is State.SUCCEEDED) == (asked not in lost)
-
-
 def drawn_from(data: st.DataObject, graph: Graph, *, least: int) -> list[str]:
     return data.draw(st.lists(st.sampled_from(sorted(graph)), min_size=least, max_size=3, unique=True))
 
@@ -100,17 +74,3 @@ def work_off(world: World, teller: Teller, data: st.DataObject, failing: Collect
     while ready := sorted(world.ready()):
         job = data.draw(st.sampled_from(ready))
         teller.do(f"{'fail' if job in failing else 'finish'} {job}")
-
-
-def plan(world: World, app: str) -> dict[str, Any]:
-    """What ``sluice plan`` says on what this ledger knows."""
-
-    def look_up(names: list[JobName]) -> dict[JobName, Known]:
-        return world.ledger.transact(lambda tx: planning.look(tx, names))
-
-    submission = Submission(app=app, key="1", push="wanted")
-    return as_document(preview(world.catalogue, submission, look_up, world.now), {}, now=world.now)
-
-
-def runs(world: World) -> dict[str, int]:
-    return {app: world.history(app).count("running") for app in world.states()}

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from jobs.states import State
 from tests.acceptance.chunk_notation import definitions
 from tests.acceptance.chunked_ledger import recorded
 from tests.acceptance.clerk import Clerk
@@ -46,7 +45,7 @@ def test_a_folder_of_files_in_staus_way(tmp_path: Path) -> None:
     assert [job["kwargs"] for job in document["jobs"]] == [{"final_message": THANKS}] * 3
 
 
-def test_a_failure_is_mended_by_asking_again_for_all_of_it(office: Clerk) -> None:
+def test_another_submission_runs_again_what_failed(office: Clerk) -> None:
     source = ("--apps", defines(office, README))
     office.writes("B.3-4.fails", "")
     assert office.types(*source, *RUN).code == 1
@@ -61,22 +60,6 @@ def test_a_failure_is_mended_by_asking_again_for_all_of_it(office: Clerk) -> Non
     assert office.asks(*source, *RUN)["jobs"] == {"succeeded": 3}
     first, *rest = runs(office)[4:]
     assert (first, sorted(rest)) == ("B/3-4", ["A/1-3", "A/4-6"])
-
-
-def test_or_by_running_again_what_failed(office: Clerk) -> None:
-    source = ("--apps", defines(office, README))
-    office.writes("B.3-4.fails", "")
-    said = office.types(*source, *RUN).document
-    failed = {
-        job["app"] + "/" + job["key"]: job["state"]
-        for job in office.asks("ls", "--submission", said["submission"])
-    }
-    (key,) = [name for name, state in failed.items() if state == State.FAILED]
-    (office.folder / "B.3-4.fails").unlink()
-    office.asks(*source, "retry", *key.split("/"))
-    office.asks(*source, "up", "--drain")
-    assert sorted(runs(office)) == sorted(["E/1-6", "B/1-2", "B/3-4", "B/5-6", "B/3-4", "A/1-3", "A/4-6"])
-    assert {job["state"] for job in office.asks("ls")} == {State.SUCCEEDED}
 
 
 @pytest.mark.parametrize("last", ["up --drain", "run A --work-ids 1,2"])

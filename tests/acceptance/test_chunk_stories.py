@@ -57,17 +57,3 @@ def test_the_last_success_counts_whichever_is_judged_last(world: World) -> None:
         world.queue.extend(messages)
         world.deliver()
     assert freshness(world) == {("A", "", "1"): ended_at}
-
-
-def test_a_job_that_waits_or_has_ended_cannot_be_begun_and_an_outcome_is_taken_once(world: World) -> None:
-    world.define(definitions("A=2: E; E=2"))
-    world.submit("A", None, work_ids="1,2")
-    names = {each.app: f"{each.app}/{job.key}" for each, job in recorded(world).items()}
-    assert world.claim(names["A"]) is None, "it waits"
-    claimed = world.claim(names["E"])
-    assert claimed is not None
-    assert world.claim(names["E"]) is None, "it runs"
-    assert world.record(claimed)
-    assert not world.record(claimed), "it has ended"
-    assert world.claim(names["E"]) is None, "it has ended"
-    assert world.history(names["E"]) == ["waiting", "ready", "running", "executed", "succeeded"]

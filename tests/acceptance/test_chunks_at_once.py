@@ -27,19 +27,12 @@ STATEMENTS_MAX = 60
 SHARING = "A=2: B; B=2; C=3: B"
 POISON: dict[str, dict[str, Any]] = {
     "selecting fails": {"app": "broken"},
-    "a set is selected": {"app": "a_set"},
-    "fractions are selected": {"app": "fractions"},
-    "a kwarg is missing": {"app": "by_region"},
-    "fractions are named": {"app": "A", "work_ids": [1.5]},
     "a policy that there is not": {"app": "A", "work_ids": [7], "policy": {"max_fail": 1}},
     "words of partitions": {"app": "A", "start": "2024-04-01", "end": "2024-04-02"},
     "words that there are not": {"app": "A", "work_id": [1]},
     "too many IDs": {"app": "A", "work_ids": [[1, 10**9]]},
 }
-DEFINED = (
-    "A=2: B; B=2; broken=2 select=broken; a_set=2 select=a_set; fractions=2 select=fractions;"
-    "by_region=2 select=by_region; nothing=2 select=nothing; slow=2 select=slow: B"
-)
+DEFINED = "A=2: B; B=2; broken=2 select=broken; nothing=2 select=nothing; slow=2 select=slow: B"
 
 
 def test_two_plan_what_needs_the_same_at_any_moment_and_it_runs_once(ledger_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Keys as they are typed: the one spelling that counts, or what is wrong with them."""
+"""Keys as they are typed: their canonical spelling, or the reason for which they are refused."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ APPS: dict[str, Any] = {
 }
 APPS["B"]["depends_on"] = {"app_name": ["A"]}
 
-#: What is typed, and the key that it is.
+#: App and key as typed, and the canonical key.
 CANONICAL = {
     "app2 20140606_1111_profile": "20140606_1111_profile",
     "app2 20140606_1111_profile_x": "20140606_1111_profile_x",
@@ -39,7 +39,7 @@ CANONICAL = {
     "B 007": "7",
     "B -7": "-7",
 }
-#: What is typed, and words of what is said to it.
+#: App and key as typed, and a part of the message.
 REFUSED = {
     "app2 20140606_1111": "it has 2 of 3 identifiers",
     "app2 20140606_1111_": "at collection_name, there is nothing",
@@ -68,12 +68,16 @@ def test_a_key_has_one_spelling(clerk: Clerk, typed: str) -> None:
 
 
 @pytest.mark.parametrize("typed", REFUSED)
-@pytest.mark.parametrize("command", ["parents", "plan", "submit", "show"])
-def test_a_key_that_does_not_fit_is_refused_with_its_reason(clerk: Clerk, command: str, typed: str) -> None:
-    """Before a ledger is asked: none answers here."""
-    said = clerk.types("--apps", clerk.defines(APPS), command, *typed.split())
-    assert said.code == 2
-    assert REFUSED[typed] in said.document["error"]["what"]
+def test_a_key_that_does_not_fit_is_refused_with_its_reason(clerk: Clerk, typed: str) -> None:
+    assert_refused(clerk, "parents", typed)
+
+
+@pytest.mark.parametrize("typed", ["B seven", "b 7"])
+@pytest.mark.parametrize("command", ["plan", "submit", "show"])
+def test_every_command_refuses_such_a_key_before_it_opens_the_ledger(
+    clerk: Clerk, command: str, typed: str
+) -> None:
+    assert_refused(clerk, command, typed)
 
 
 def test_what_a_parent_and_a_child_are_called_does_not_depend_on_how_they_were_typed(clerk: Clerk) -> None:
@@ -106,3 +110,9 @@ def test_a_default_template_serves_apps_without_their_own(
         "report": "{week}",
     }
     assert clerk.asks("--apps", plain, "children", "fetch", "1_a") == [["sum", "1"]]
+
+
+def assert_refused(clerk: Clerk, command: str, typed: str) -> None:
+    said = clerk.types("--apps", clerk.defines(APPS), command, *typed.split())
+    assert said.code == 2
+    assert REFUSED[typed] in said.document["error"]["what"]

@@ -1,4 +1,4 @@
-"""What keeps a submission about work IDs from being planned, in ``sluice plan`` and on a real ledger alike."""
+"""Submissions about work IDs that wait, have no work IDs or are refused: in ``sluice plan`` and on a real ledger."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,6 +17,26 @@ from tests.acceptance.plans_that_wait import NOTHING, REFUSED, WAITS, Wait
 from tests.world import World
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+UNDER_WAY = "the dependency is under way"
+#: A state and a case: each state once, and each form of a key once.
+AS_JOBS = [
+    *((state, UNDER_WAY) for state in (State.WAITING, State.READY, State.RUNNING)),
+    (State.READY, "it is, on some of the IDs and on others"),
+    (State.READY, "it is, on texts"),
+    (State.READY, "it is, on quite other IDs"),
+    (State.READY, "two are"),
+]
+#: Cases that differ in what the ledger has to store or to look up.
+ON_LEDGER = [
+    UNDER_WAY,
+    "it is, on some of the IDs and on others",
+    "it is, on the other IDs of a run with gaps",
+    "it is, on texts",
+    "two are",
+    "it is, and would not run here, for it ran as a whole",
+    "it is, on the chunk that is fresh and not on the one that is stale",
+    "the app itself is, which is asked for by name and so runs again",
+]
 
 
 @pytest.mark.parametrize("name", WAITS)
@@ -26,9 +46,8 @@ def test_what_is_under_way_by_given_facts(clerk: Clerk, name: str) -> None:
     assert_as_told(asked(clerk, told, {"active": active}), told)
 
 
-@pytest.mark.parametrize("name", WAITS)
-@pytest.mark.parametrize("state", [State.WAITING, State.READY, State.RUNNING])
-def test_the_same_told_as_jobs(clerk: Clerk, name: str, state: State) -> None:
+@pytest.mark.parametrize(("state", "name"), AS_JOBS)
+def test_jobs_among_the_facts_are_under_way_by_their_state(clerk: Clerk, state: State, name: str) -> None:
     told = WAITS[name]
     jobs = [{"app": busy.app, "key": f"{text_of(busy.ids)}@7", "state": state} for busy in chunks(told.busy)]
     document = asked(clerk, told, {"jobs": jobs})
@@ -36,11 +55,14 @@ def test_the_same_told_as_jobs(clerk: Clerk, name: str, state: State) -> None:
     assert all(each["state"] == state for each in document["waits_for"])
 
 
-@pytest.mark.parametrize("state", sorted({*State} - LIVE))
-def test_what_has_ended_is_not_waited_for(clerk: Clerk, state: State) -> None:
-    told = WAITS["the dependency is under way"]
-    document = asked(clerk, told, {"jobs": [{"app": "B", "key": "1-2@7", "state": state}]})
-    assert [job["app"] for job in document["jobs"]] == ["B", "A"], "it never satisfies by itself either"
+def test_finished_jobs_are_not_waited_for(clerk: Clerk) -> None:
+    """Nor do they count as fresh: only the facts about freshness do."""
+    finished = [
+        {"app": "B", "key": f"1-2@{number}", "state": state}
+        for number, state in enumerate(sorted({*State} - LIVE), start=1)
+    ]
+    document = asked(clerk, WAITS[UNDER_WAY], {"jobs": finished})
+    assert [job["app"] for job in document["jobs"]] == ["B", "A"]
     assert document["waits_for"] == []
 
 
@@ -50,7 +72,7 @@ def test_what_is_under_way_on_nobody_knows_which_ids_is_waited_for(clerk: Clerk)
     assert ([each["app"] for each in document["waits_for"]], document["jobs"]) == (["B"], [])
 
 
-@pytest.mark.parametrize("name", WAITS)
+@pytest.mark.parametrize("name", ON_LEDGER)
 def test_a_submission_waits_for_what_the_ledger_has_under_way(office: Clerk, world: World, name: str) -> None:
     told = WAITS[name]
     world.define(definitions(told.apps))

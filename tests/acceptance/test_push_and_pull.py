@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.states import State
@@ -22,7 +22,6 @@ def drawn_graphs(draw: st.DrawFn) -> Graph:
     }
 
 
-@settings(max_examples=10, deadline=None)
 @given(drawn_graphs(), st.data())
 def test_what_is_pulled_is_what_pushing_from_its_beginnings_runs(
     ledger_url: str, graph: Graph, data: st.DataObject
@@ -42,7 +41,6 @@ def test_what_is_pulled_is_what_pushing_from_its_beginnings_runs(
         assert ran(world) == follows >= needed
 
 
-@settings(max_examples=10, deadline=None)
 @given(drawn_graphs(), st.data())
 def test_a_failure_stops_what_needs_it_and_nothing_else_until_it_is_run_again(
     ledger_url: str, graph: Graph, data: st.DataObject

@@ -1,7 +1,7 @@
 """Rounds: how a job stands after each step of its way, and exactly what its record says then."""
 
 from datetime import datetime
-from itertools import groupby, permutations
+from itertools import groupby
 
 import pytest
 
@@ -149,7 +149,7 @@ def test_twelve_jobs_are_taken_from_the_first_to_the_twelfth(world: World) -> No
     assert _claimed(world) == keys
 
 
-@pytest.mark.parametrize("starts", [*permutations((3, 5, 9))], ids=str)
+@pytest.mark.parametrize("starts", [(9, 5, 3), (5, 9, 3)], ids=str)
 def test_jobs_whose_start_has_come_are_taken_in_the_order_of_their_starts(
     world: World, starts: tuple[int, ...]
 ) -> None:

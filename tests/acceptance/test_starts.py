@@ -1,27 +1,24 @@
-"""Wherever one begins, and however that is put into submissions, the same jobs run, each once."""
+"""The same jobs run, each once, whichever jobs of a graph are submitted and in however many messages."""
 
 import pytest
 
-from tests.acceptance.starts import STARTS, Start
+from tests.acceptance.starts import STARTS, STARTS_OF_SEVERAL, Start
 from tests.acceptance.story import Teller, states
 from tests.world import World
 
 ONE_MESSAGE, ONE_EACH, ONE_BY_ONE = "in one message", "in a message each", "one after the other has ended"
 
 
-def _cases() -> list[tuple[Start, str]]:
-    """What is wanted of one job alone is one message anyway."""
-    several = [
-        (start, manner) for start in STARTS if " " in start.wanted for manner in (ONE_EACH, ONE_BY_ONE)
-    ]
-    return [(start, ONE_MESSAGE) for start in STARTS] + several
+CASES = [(start, ONE_MESSAGE) for start in STARTS] + [
+    (start, manner) for start in STARTS_OF_SEVERAL for manner in (ONE_MESSAGE, ONE_EACH, ONE_BY_ONE)
+]
 
 
 def _named(value: Start | str) -> str:
     return value if isinstance(value, str) else f"{value.wanted}, {value.push} [{value.apps}]"
 
 
-@pytest.mark.parametrize(("start", "manner"), _cases(), ids=_named)
+@pytest.mark.parametrize(("start", "manner"), CASES, ids=_named)
 def test_the_same_jobs_run_from_wherever_one_begins(world: World, start: Start, manner: str) -> None:
     teller = Teller(world, start.apps)
     for jobs in [start.wanted] if manner == ONE_MESSAGE else start.wanted.split():

@@ -1,4 +1,4 @@
-"""What is known of the jobs of ``stolos_apps.json``: whom they need, who needs them, and which are valid."""
+"""Expected relations, filters, plans and enumerations of the apps in ``stolos_apps.json``."""
 
 from pathlib import Path
 
@@ -145,3 +145,27 @@ FILTERED: list[tuple[str, bool]] = [
     ("app3/20140606_2222_profile", False),
     ("app3/20140604_1111_profile", False),
 ]
+
+#: App, and the jobs that its definition enumerates.
+ENUMERATED: dict[str, str] = {
+    "autofill1": "autofill1/{10,12,14,16,18}",
+    "autofill2": "autofill2/2015010{1,2,3,4}",
+    "autofill3": "autofill3/2015010{1,2,3,4}",
+    "autofill_getparents": "autofill_getparents/20150101_10_10",
+}
+
+#: Job, and the number of jobs of each app that run for it if nothing has run before.
+JOBS_TO_RUN: dict[str, dict[str, int]] = {
+    "app4/20140606_1111_profile": {"app1": 1, "app2": 1, "app3": 1, "app4": 1},
+    "depends_on1/20140601_testID1": {"app1": 7, "app2": 6, "depends_on1": 1},
+    "depends_on1/20140601_testID3": {"app1": 1, "depends_on1": 1},
+    "topological_sort1/20140601_testID1": {
+        "app1": 9,
+        "app2": 8,
+        "bash1": 2,
+        "bash2": 2,
+        "depends_on1": 1,
+        "topological_sort1": 1,
+    },
+    "autofill3/20150101": {"autofill1": 5, "autofill2": 1, "autofill3": 1},
+}

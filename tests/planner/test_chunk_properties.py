@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.plan import PlannedJob
@@ -85,7 +85,6 @@ class Expected:
         return 0 < edge["max_lag"] >= max(ages)
 
 
-@settings(max_examples=300, deadline=None)
 @given(drawn_chunks())
 def test_what_runs_and_what_waits_for_what_is_what_has_to(drawn: Drawn) -> None:
     told = Expected(drawn).needs
@@ -103,7 +102,6 @@ def test_what_runs_and_what_waits_for_what_is_what_has_to(drawn: Drawn) -> None:
     assert outline(found, waiting) == outline(by_definition, needed)
 
 
-@settings(max_examples=200, deadline=None)
 @given(drawn_chunks())
 def test_chunks_are_pieces_of_the_ids_and_no_longer_than_they_may_be(drawn: Drawn) -> None:
     found = planned(drawn)
@@ -119,7 +117,6 @@ def test_chunks_are_pieces_of_the_ids_and_no_longer_than_they_may_be(drawn: Draw
     assert max(of_node.values()) == 1, "no two chunks of a node are about the same ID"
 
 
-@settings(max_examples=200, deadline=None)
 @given(drawn_chunks())
 def test_nobody_waits_for_what_comes_later(drawn: Drawn) -> None:
     """So that a plan has no circles, and can be entered from its first job on."""
@@ -131,7 +128,6 @@ def test_nobody_waits_for_what_comes_later(drawn: Drawn) -> None:
         before.add(job.name)
 
 
-@settings(max_examples=200, deadline=None)
 @given(drawn_chunks())
 def test_what_need_not_run_is_fresh_and_what_runs_is_not_told_to_be(drawn: Drawn) -> None:
     found = planned(drawn)
@@ -141,7 +137,6 @@ def test_what_need_not_run_is_fresh_and_what_runs_is_not_told_to_be(drawn: Drawn
         assert spared.isdisjoint((job.name.app, each) for job in found.jobs for each in job.work_ids or ())
 
 
-@settings(max_examples=200, deadline=None)
 @given(drawn_chunks(always_lag=True))
 def test_once_everything_has_succeeded_only_what_is_asked_for_by_name_runs(drawn: Drawn) -> None:
     first = planned(drawn)

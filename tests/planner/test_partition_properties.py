@@ -2,7 +2,7 @@
 single partitions, by definition. Nothing here knows of runs, or of an order in which tables are looked at.
 """
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.calendar import UNITS, Calendar, Span
@@ -15,7 +15,6 @@ from tests.planner.drawn_lineages import WINDOWS, Drawn, Lore, drawn_lineages, l
 from tests.planner.expected_partitions import Expected, moments, overlapping, partitions_of, restated
 
 
-@settings(max_examples=250, deadline=None)
 @given(drawn_lineages())
 def test_each_partition_that_is_needed_and_missing_is_made_once_and_no_other(drawn: Drawn) -> None:
     expected = Expected(drawn)
@@ -44,7 +43,6 @@ def _check_more(expected: Expected, table: str, more: set[int]) -> None:
     assert more == (set() if max(ahead, default=-1) >= max(lacking) else {max(lacking)})
 
 
-@settings(max_examples=100, deadline=None)
 @given(drawn_lineages())
 def test_steps_pack_each_run_of_what_is_missing_from_its_first(drawn: Drawn) -> None:
     expected = Expected(drawn)
@@ -60,7 +58,6 @@ def test_steps_pack_each_run_of_what_is_missing_from_its_first(drawn: Drawn) -> 
         assert supply.steps == [Span(step[0], step[-1]) for step in packed]
 
 
-@settings(max_examples=250, deadline=None)
 @given(drawn_lineages())
 def test_each_step_waits_for_whoever_makes_what_it_lacks_and_for_nobody_else(drawn: Drawn) -> None:
     expected = Expected(drawn)
@@ -89,7 +86,6 @@ def _check_awaited(expected: Expected, supply: Supply, step: Span, awaited: set[
     assert awaited == exactly.union(*either)
 
 
-@settings(max_examples=200, deadline=None)
 @given(drawn_lineages())
 def test_a_plan_joins_whoever_makes_what_it_needs_already(drawn: Drawn) -> None:
     expected = Expected(drawn)
@@ -112,7 +108,6 @@ def test_a_plan_joins_whoever_makes_what_it_needs_already(drawn: Drawn) -> None:
         assert all(asked or name in waited_for or supply.table in expected.forced for name in joined)
 
 
-@settings(max_examples=100, deadline=None)
 @given(drawn_lineages())
 def test_tables_come_after_those_that_they_are_made_from_and_each_is_waited_for(drawn: Drawn) -> None:
     expected = Expected(drawn)
@@ -123,7 +118,6 @@ def test_tables_come_after_those_that_they_are_made_from_and_each_is_waited_for(
     assert {*order} <= tables_of(expected.catalogue, drawn.submission)
 
 
-@settings(max_examples=250, deadline=None)
 @given(drawn_lineages())
 def test_what_has_to_be_made_anew_is_what_was_made_from_what_changes(drawn: Drawn) -> None:
     catalogue = loaded(drawn)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import chain
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from jobs.catalogue.links import Alternative, Link
 from planner import relation
@@ -13,7 +13,6 @@ from tests.planner.definitions import children, parents
 from tests.planner.drawn_definitions import Words, drawn_apps, loaded, tried_jobs, tried_keys
 
 
-@settings(max_examples=200, deadline=None)
 @given(drawn_apps())
 def test_gates_and_children_are_inverse_canonical_and_never_raise(drawn: dict[str, Words]) -> None:
     catalogue = loaded(drawn)
@@ -31,7 +30,6 @@ def test_gates_and_children_are_inverse_canonical_and_never_raise(drawn: dict[st
         assert keyspace.unmatched(app, name.key) == (bool(app.groups) and not needed)
 
 
-@settings(max_examples=40, deadline=None)
 @given(drawn_apps())
 def test_each_alternative_by_itself_reads_alike_from_both_ends(drawn: dict[str, Words]) -> None:
     catalogue = loaded(drawn)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jobs.catalogue import Catalogue
@@ -23,7 +23,6 @@ Jobs = set[JobName]
 STATES = [None, *(state for state in State if state is not State.SPLIT)]
 
 
-@settings(max_examples=40, deadline=None)
 @given(drawn_apps(), st.randoms(use_true_random=False))
 def test_where_nothing_is_done_a_walk_wants_all_that_is_needed_and_names_the_rest(
     drawn: dict[str, Words], dice: random.Random
@@ -45,7 +44,6 @@ def test_where_nothing_is_done_a_walk_wants_all_that_is_needed_and_names_the_res
         assert all(places[need.parent] < places[job.name] for gate in job.gates for need in gate.needs)
 
 
-@settings(max_examples=40, deadline=None)
 @given(drawn_apps(), st.randoms(use_true_random=False))
 def test_whatever_has_been_done_already_a_plan_is_closed(
     drawn: dict[str, Words], dice: random.Random
@@ -66,7 +64,6 @@ def test_whatever_has_been_done_already_a_plan_is_closed(
     assert asked <= named
 
 
-@settings(max_examples=40, deadline=None)
 @given(drawn_apps(), st.randoms(use_true_random=False))
 def test_what_a_job_pulls_is_what_leads_down_to_it(drawn: dict[str, Words], dice: random.Random) -> None:
     """Of all that can be reached downwards, by the alternatives that were chosen on the way up."""
@@ -86,7 +83,6 @@ def test_what_a_job_pulls_is_what_leads_down_to_it(drawn: dict[str, Words], dice
     assert leading == needed
 
 
-@settings(max_examples=40, deadline=None)
 @given(drawn_apps(), st.randoms(use_true_random=False))
 def test_pushing_from_what_was_pulled_first_runs_all_of_it(
     drawn: dict[str, Words], dice: random.Random
@@ -97,7 +93,6 @@ def test_pushing_from_what_was_pulled_first_runs_all_of_it(
     assert needed <= pushed(catalogue, roots(catalogue, needed))
 
 
-@settings(max_examples=40, deadline=None)
 @given(drawn_apps(groups_max=1), st.randoms(use_true_random=False))
 def test_pulling_the_ends_of_what_was_pushed_runs_the_same_jobs(
     drawn: dict[str, Words], dice: random.Random

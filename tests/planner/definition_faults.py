@@ -1,6 +1,6 @@
-"""Definitions that cannot be used: what each says, the app that is at fault, and words that tell how.
+"""Faults in definitions that users of Stolos and Stau met, and sizes just within the limits.
 
-The unit tests of the catalogue have one row for each kind of fault; here is what users of Stolos and of Stau ran into.
+``tests/jobs/catalogue`` has one row per kind of fault. These rows are further spellings, boundaries and circles.
 """
 
 from typing import Any
@@ -8,16 +8,10 @@ from typing import Any
 from tests.jobs.catalogue.faulty_apps import app, child
 from tests.planner.definitions import DATED
 
-#: Apps, the one at fault, and words of its fault.
-Refusal = tuple[dict[str, Any], str, str]
+#: Apps, the app at fault, and a part of the message.
+DefinitionFault = tuple[dict[str, Any], str, str]
 
-MODEL_BUILD = {
-    "preprocess": {"job_id": "{date}_{client_id}"},
-    "modelBuild": {
-        "job_id": "{date}_{client_id}_{target}",
-        "depends_on": {"app_name": ["preprocess"]},
-    },
-}
+PRIVATE = {"job_type": "b", "max_lag": 60, "unique": True}
 
 
 def templated(template: str) -> dict[str, Any]:
@@ -29,7 +23,7 @@ def ranged(values: str) -> dict[str, Any]:
 
 
 def wide(parents: str, depends_on: Any) -> dict[str, Any]:
-    """Parents that each have 600,000 jobs a day."""
+    """Return parents with 600,000 jobs a day each, and their child ``c``."""
     many = {"job_id": "{date}_{x}", "autofill_values": {"x": "0:600000"}}
     return {**dict.fromkeys(parents.split(), many), "c": {**DATED, "depends_on": depends_on}}
 
@@ -42,57 +36,48 @@ def circle(**parents: list[str]) -> dict[str, Any]:
 
 
 def chunked(**dependencies: list[dict[str, Any]]) -> dict[str, Any]:
-    """Apps that are keyed by chunk, each with its dependencies; there is also ``b``, which has none."""
-    return {"b": {"chunk_size": 2}} | {
-        name: {"chunk_size": 2, "dependencies": needed} for name, needed in dependencies.items()
-    }
+    """Return apps that are keyed by chunk, each with its dependencies."""
+    return {name: {"chunk_size": 2, "dependencies": needed} for name, needed in dependencies.items()}
 
 
-def need(app: str = "b", **words: Any) -> dict[str, Any]:
-    return {"job_type": app, "max_lag": 60, **words}
-
-
-REFUSALS: dict[str, Refusal] = {
+DEFINITION_FAULTS: dict[str, DefinitionFault] = {
     # Templates.
-    "text behind": (templated("{date}_foo"), "a", "'{date}_foo' has other text than '_'"),
-    "a word in front": (templated("foo_{date}"), "a", "'foo_{date}' has other text than '_'"),
-    "nothing between": (templated("{date}{x}"), "a", "'{date}{x}' has other text than '_'"),
+    "text after the identifier": (templated("{date}_foo"), "a", "'{date}_foo' has other text than '_'"),
+    "no delimiter between identifiers": (templated("{date}{x}"), "a", "'{date}{x}' has other text than '_'"),
     "a conversion": (templated("{date!r}"), "a", "'date!r' in braces; an identifier is letters"),
-    "a number for a name": (templated("{0}"), "a", "'0' in braces; an identifier is letters"),
-    "a brace left open": (templated("{date"), "a", "'{date' has no identifier in braces"),
-    "one identifier twice": (templated("{x}_{x}"), "a", "'{x}_{x}' repeats x"),
+    "a number as a name": (templated("{0}"), "a", "'0' in braces; an identifier is letters"),
+    "an open brace": (templated("{date"), "a", "'{date' has no identifier in braces"),
     # Ranges.
     "from zero to zero": (ranged("0:0"), "a", "range '0:0' is empty: its end is not part of it"),
-    "below zero to the same": (ranged("-3:-3"), "a", "range '-3:-3' is empty"),
-    "backwards below zero": (ranged("-3:-5"), "a", "range '-3:-5' is empty"),
-    "a step of zero": (ranged("5:9:0"), "a", "the step of range '5:9:0' has to be 1 or more"),
-    "a step back": (ranged("5:0:-1"), "a", "the step of range '5:0:-1' has to be 1 or more"),
-    "an end alone": (ranged(":5"), "a", "':5' is not a range"),
-    "a beginning alone": (ranged("5:"), "a", "'5:' is not a range"),
-    "a step left out": (ranged("1:2:"), "a", "'1:2:' is not a range"),
+    "from minus three to minus three": (ranged("-3:-3"), "a", "range '-3:-3' is empty"),
+    "backwards, below zero": (ranged("-3:-5"), "a", "range '-3:-5' is empty"),
+    "a negative step": (ranged("5:0:-1"), "a", "the step of range '5:0:-1' has to be 1 or more"),
+    "an end without a start": (ranged(":5"), "a", "':5' is not a range"),
+    "a start without an end": (ranged("5:"), "a", "'5:' is not a range"),
+    "an empty step": (ranged("1:2:"), "a", "'1:2:' is not a range"),
     "a fraction": (ranged("1.5:3"), "a", "'1.5' is not a whole number"),
     "no values at all": (app(autofill_values={"x": None}), "a", "x: None is not a list of values"),
     # Forms of depends_on.
     "every app": (child({"app_name": "all"}), "c", "app_name: 'all' is not a list of apps"),
-    "an app by its name alone": (child("q"), "c", "it has to be a mapping with app_name"),
-    "nothing": (child(None), "c", "it has to be a mapping with app_name"),
-    "one of several mappings without apps": (
+    "the name of an app in place of a mapping": (child("q"), "c", "it has to be a mapping with app_name"),
+    "null": (child(None), "c", "it has to be a mapping with app_name"),
+    "one of two mappings without apps": (
         child({"g": [{"app_name": ["q"]}, {"app_name": []}]}),
         "c",
         "group g: app_name: it lists no apps",
     ),
-    "a range of parents": (
+    "a range in place of a list": (
         child({"app_name": ["q"], "date": "1:5"}),
         "c",
         "date: '1:5' is not a list of values",
     ),
-    "a list in a list": (child({"app_name": ["q"], "date": [[1]]}), "c", "date: [1] is not a text"),
-    "keys that are no list": (
+    "a list within a list": (child({"app_name": ["q"], "date": [[1]]}), "c", "date: [1] is not a text"),
+    "keys that are not a list": (
         child({"app_name": ["q"], "job_id": "1"}),
         "c",
         "job_id: '1' is not a list of keys",
     ),
-    "keys that are none": (child({"app_name": ["q"], "job_id": []}), "c", "job_id: it lists no keys"),
+    "an empty list of keys": (child({"app_name": ["q"], "job_id": []}), "c", "job_id: it lists no keys"),
     "two spellings of one key": (
         {
             "p": {"job_id": "{n}", "identifiers": {"n": "int"}},
@@ -101,34 +86,24 @@ REFUSALS: dict[str, Refusal] = {
         "c",
         "job_id: 7 stands there twice",
     ),
-    "a word with a capital": (
+    "an option with a capital letter": (
         child({"app_name": ["q"], "When": ["failed"]}),
         "c",
         "'When' (did you mean when?)",
     ),
-    "an identifier of nobody": (
-        child({"app_name": ["q"], "collection_name": ["profile"]}),
-        "c",
-        "neither c nor any parent here has an identifier 'collection_name'",
-    ),
-    "targets that nobody lists": (
-        MODEL_BUILD,
-        "modelBuild",
-        "nothing says which target of modelBuild a job of preprocess is needed for",
-    ),
     # Filters.
     "a filter that is null": (app(valid_if_or=None), "a", "valid_if_or: it has to be a mapping"),
-    "a filter on words, of a number": (
+    "a filter with a word for a number": (
         app(identifiers={"x": "int"}, valid_if_or={"x": ["one"]}),
         "a",
         "valid_if_or: at x, 'one' is not a whole number",
     ),
-    "a filter on a value that no key has": (
+    "a filter with a value that no key can have": (
         app(valid_if_or={"date": ["a_b"]}),
         "a",
         "valid_if_or: at date, 'a_b' contains '_'",
     ),
-    "a filter that names no function": (
+    "a filter with a function that does not exist": (
         app(valid_if_or={"_func": "os.path:nothing"}),
         "a",
         "valid_if_or: _func: os.path has no function 'nothing'",
@@ -142,7 +117,7 @@ REFUSALS: dict[str, Refusal] = {
         "a",
         "definition_functions:lowered refused 'raises'",
     ),
-    "a word where the parent has numbers": (
+    "a word for a parent that has numbers": (
         {
             "p": {"job_id": "{n}", "identifiers": {"n": "int"}},
             "c": {"job_id": "{t}", "depends_on": {"app_name": ["p"], "n": ["one"], "t": ["k"]}},
@@ -158,7 +133,7 @@ REFUSALS: dict[str, Refusal] = {
         "c",
         "at n, '3' is none of 1, 2",
     ),
-    "a number that is no day of the parent's": (
+    "a number that is not a day of the parent": (
         {
             "p": {**DATED, "identifiers": {"date": "date"}},
             "c": {**DATED, "identifiers": {"date": "int"}, "depends_on": {"app_name": ["p"], "date": [7]}},
@@ -209,53 +184,34 @@ REFUSALS: dict[str, Refusal] = {
         "a",
         "in a circle: a -> b -> a",
     ),
-    "a long circle, told from its first name on": (
+    "a long circle, listed from its first name on": (
         circle(e=["d"], d=["c"], c=["b"], b=["e"], a=["b"]),
         "b",
         "in a circle: b -> c -> d -> e -> b",
     ),
     # Chunks.
-    "chunks of nothing": ({"a": {"chunk_size": 0}}, "a", "chunk_size: 0 is not a whole number from 1 on"),
-    "a negative lag": (chunked(a=[need(max_lag=-1)]), "a", "max_lag: -1 is not a number of minutes"),
-    "the second lag of a dependency": (
-        chunked(a=[need(max_lag=9), need(max_lag=99)]),
+    "a dependency listed twice, unique both times": (
+        {**chunked(a=[PRIVATE, PRIVATE]), "b": {"chunk_size": 2}},
         "a",
         "dependencies: b stands there twice",
     ),
-    "fixed work IDs": (
-        chunked(a=[need(custom_kwargs={"work_ids": [[7]]})]),
+    "a circle of unique dependencies": (
+        chunked(a=[PRIVATE], b=[{**PRIVATE, "job_type": "a"}]),
         "a",
-        "custom_kwargs: work_ids is what each chunk is given",
-    ),
-    "a dependency that is missing": (chunked(a=[need("z")]), "a", "dependencies: there is no app 'z'"),
-    "a dependency on itself": (chunked(a=[need("a")]), "a", "in a circle: a -> a"),
-    "a circle of three": (
-        chunked(a=[need("b")], b=[need("c")], c=[need("a")]),
-        "a",
-        "in a circle: a -> c -> b -> a",
-    ),
-    "a dependency on keys": (
-        {**chunked(a=[need("q")]), "q": DATED},
-        "a",
-        "dependencies: q has no jobs about work IDs",
-    ),
-    "a key that needs a chunk": (
-        {**chunked(), "q": {**DATED, "depends_on": {"app_name": ["b"]}}},
-        "q",
-        "depends_on: b is keyed by chunk",
+        "in a circle: a -> b -> a",
     ),
 }
 
-#: Sizes that look like the refused ones and are within the limits.
+#: Apps whose sizes resemble the refused ones and are within the limits.
 WITHIN_LIMITS: dict[str, dict[str, Any]] = {
     "exactly a million parents": {
         "p": {"job_id": "{date}_{x}_{y}", "autofill_values": {"x": "0:1000", "y": "0:1000"}},
         "c": {**DATED, "depends_on": {"app_name": ["p"], "x": "all", "y": "all"}},
     },
-    "alternatives that would be too much together": wide(
+    "alternatives that together would exceed the limit": wide(
         "p q", {"one": {"app_name": ["p"]}, "other": {"app_name": ["q"]}}
     ),
-    "a range of a hundred million, alone": {
+    "a range of a hundred million without relations": {
         "p": {"job_id": "{n}", "autofill_values": {"n": "0:100000000"}},
     },
 }

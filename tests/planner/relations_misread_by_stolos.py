@@ -1,4 +1,4 @@
-"""Definitions that Stolos refused, misread or crashed on, and what they mean here."""
+"""Definitions that Stolos refused, misread or crashed on, and their meaning in Sluice."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from tests.planner.definitions import DATED, Relation
 
 
 def child(depends_on: Any, template: str = "{date}") -> dict[str, Any]:
-    """``c``, and the apps ``p`` and ``q`` that it may name, which are keyed by day."""
+    """Return the app ``c`` with its possible parents ``p`` and ``q``, which are keyed by day."""
     return {"p": DATED, "q": DATED, "c": {"job_id": template, "depends_on": depends_on}}
 
 
-RELATIONS: dict[str, Relation] = {
+RELATIONS_MISREAD_BY_STOLOS: dict[str, Relation] = {
     "what is listed counts with all its values, though the child has one of them": (
         {
             "p": {"job_id": "{date}_{x}"},
