@@ -1,9 +1,7 @@
-"""What can be said of the page's files without a browser: they are short, ours, and make no markup of any text."""
+"""Checks of the console's page files that need no browser: size, origin, and no markup made of texts."""
 
 import re
 from pathlib import Path
-
-import pytest
 
 from jobs.states import STOPPABLE, TERMINAL, State
 from ops.console.files import FOLDER
@@ -21,25 +19,40 @@ _STATIC = re.compile(r"""from "(\.[^"]+)\"""")
 _IMPORT = re.compile(r"""(?:from|import\()\s*"(\.[^"]+)\"""")
 
 
-def _named(path: Path) -> str:
-    return path.relative_to(FOLDER).as_posix()
+def test_every_file_is_readable_and_loads_nothing_from_elsewhere() -> None:
+    assert FILES
+    offences = [offence for path in FILES for offence in _unreadable(path)]
+    assert not offences, "\n".join(["", *offences])
 
 
-@pytest.mark.parametrize("path", FILES, ids=_named)
-def test_a_file_can_be_read(path: Path) -> None:
-    lines = path.read_text().splitlines()
-    assert len(lines) <= LINES_MAX
-    assert max(map(len, lines)) <= COLUMNS_MAX
-    assert not _FOREIGN.search(path.read_text())
+def test_every_script_states_its_purpose_makes_no_markup_and_finds_its_imports() -> None:
+    assert SCRIPTS
+    offences = [offence for path in SCRIPTS for offence in _unsafe(path)]
+    assert not offences, "\n".join(["", *offences])
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=_named)
-def test_a_script_makes_no_markup_and_finds_its_parts(path: Path) -> None:
-    text = path.read_text()
-    assert text.startswith("// "), "it does not say what it is for"
-    assert not _DANGERS.search(text)
-    for name in _IMPORT.findall(text):
-        assert (path.parent / name).is_file(), name
+def test_a_bad_file_is_reported_with_each_of_its_offences(tmp_path: Path) -> None:
+    """The two checks above can fail."""
+    long, empty, binary, script = (
+        tmp_path / name for name in ("long.css", "empty.css", "binary.js", "bad.js")
+    )
+    long.write_text("x" * 121 + "\n" * 300 + "url(//cdn.example.org/x.css)")
+    empty.touch()
+    binary.write_bytes(b"\xff")
+    script.write_text('import { x } from "./gone.js";\nx.innerHTML = eval("1");\n')
+    assert [offence for path in (long, empty, binary) for offence in _unreadable(path)] == [
+        "long.css: 301 lines, over 300",
+        "long.css:1: 121 columns, over 120",
+        "long.css: address of another host: //cdn.e",
+        "empty.css: empty",
+        "binary.js: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+    ]
+    assert _unsafe(script) == [
+        "bad.js: no comment at its top states its purpose",
+        "bad.js: makes markup or code of a text: innerHTML",
+        "bad.js: makes markup or code of a text: eval(",
+        "bad.js: imports ./gone.js, which does not exist",
+    ]
 
 
 def test_every_script_is_needed() -> None:
@@ -88,3 +101,39 @@ def _set(text: str, name: str) -> set[str]:
     found = re.search(rf"const {name} = new Set\(\[([^\]]*)\]\)", text)
     assert found is not None
     return set(re.findall(r'"(\w+)"', found[1]))
+
+
+def _unreadable(path: Path) -> list[str]:
+    """Return what makes a file hard to read or loads something from another host."""
+    try:
+        text = path.read_text()
+    except UnicodeDecodeError as error:
+        return [f"{_named(path)}: {error}"]
+    lines = text.splitlines()
+    offences = [] if lines else [f"{_named(path)}: empty"]
+    if len(lines) > LINES_MAX:
+        offences.append(f"{_named(path)}: {len(lines)} lines, over {LINES_MAX}")
+    for number, line in enumerate(lines, start=1):
+        if len(line) > COLUMNS_MAX:
+            offences.append(f"{_named(path)}:{number}: {len(line)} columns, over {COLUMNS_MAX}")
+    return offences + [
+        f"{_named(path)}: address of another host: {found}" for found in _FOREIGN.findall(text)
+    ]
+
+
+def _unsafe(path: Path) -> list[str]:
+    """Return what a script must not do: hide its purpose, make markup of texts, import a missing file."""
+    text = path.read_text(errors="replace")
+    offences = [] if text.startswith("// ") else [f"{_named(path)}: no comment at its top states its purpose"]
+    offences += [
+        f"{_named(path)}: makes markup or code of a text: {found}" for found in _DANGERS.findall(text)
+    ]
+    return offences + [
+        f"{_named(path)}: imports {name}, which does not exist"
+        for name in _IMPORT.findall(text)
+        if not (path.parent / name).is_file()
+    ]
+
+
+def _named(path: Path) -> str:
+    return path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.name

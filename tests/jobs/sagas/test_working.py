@@ -114,9 +114,11 @@ def test_it_has_room_for_so_much_and_no_more() -> None:
     assert set(working) == {"a", "b", "d"}
 
 
-def test_names_take_room_too() -> None:
-    with pytest.raises(ValueError, match="would have more than"):
-        Working()["x" * BYTES_MAX] = 1
+def test_names_count_towards_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.sagas.working.BYTES_MAX", 100)
+    Working()["x" * 99] = 1
+    with pytest.raises(ValueError, match="would have more than 100 bytes"):
+        Working()["x" * 100] = 1
 
 
 def test_a_map_of_many_values_is_filled_as_fast_as_they_come() -> None:
