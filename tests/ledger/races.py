@@ -7,15 +7,24 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from typing import Any, Protocol, TypeVar
+from uuid import UUID
 
+import msgspec
 import psycopg
 
+from actors import executor
+from actors.handlers import handle
+from broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
+from jobs.outcome import Ending, Outcome
+from ledger.claims import Claimed
 from ledger.connection import Ledger, Tx
 from ledger.driver import Row
 from ledger.reads.check import breaches
-from tests.world import KeptLedger, World
+from tests.world import KeptLedger, World, taken_in
 
 T = TypeVar("T")
+#: One of two concurrent transactions. It returns the messages that it would send, or another result.
+Act = Callable[[Ledger], Any]
 
 #: Longer than Postgres takes to notice a deadlock.
 WAIT_S = 10.0
@@ -116,7 +125,7 @@ def at_each_statement(meet: Callable[[int], bool], *, most: int) -> None:
 
 
 class Meeting(Protocol):
-    """A world, as two who are about to meet find it."""
+    """A world of ``world_for_a_race`` that is prepared for two acts."""
 
     @property
     def world(self) -> World: ...
@@ -125,27 +134,129 @@ class Meeting(Protocol):
 M = TypeVar("M", bound=Meeting)
 
 
+class Acts:
+    """Acts in one world. Their messages are returned and not delivered."""
+
+    def __init__(self, url: str) -> None:
+        self.world = world_for_a_race(url)
+        #: What ``claim`` has claimed.
+        self.taken: list[Claimed] = []
+
+    def handle(self, *messages: Message) -> Act:
+        return lambda ledger: [
+            sent for message in messages for sent in handle(ledger, self.world.catalogue, message)
+        ]
+
+    def plan(self, app: str, key: str = "1", *, id: str | None = None, **words: object) -> Act:
+        """Submit a job and plan it."""
+        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, **words}))
+        message = Submit(id=id or f"plan-{app}-{key}", submission=raw)
+        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
+
+    def cancel(self, submission: str) -> Act:
+        return self.handle(Cancel(submission=submission))
+
+    def cancel_job(self, app: str) -> Act:
+        return self.handle(Cancel(app=app, key="1"))
+
+    def pause(self, submission: str) -> Act:
+        return self.handle(Pause(submission=submission))
+
+    def resume(self, submission: str) -> Act:
+        return self.handle(Resume(submission=submission))
+
+    def groom(self) -> Act:
+        return self.handle(Tick())
+
+    def claim(self, *names: str, worker: UUID | None = None) -> Act:
+        """Claim jobs of one app by one message."""
+        app = self.world.known(names[0]).app
+        turns = tuple(Turn(self.world.known(name).id, self.world.round(name)) for name in names)
+        by = worker or self.world.worker
+
+        def act(ledger: Ledger) -> list[Message]:
+            message = Execute(app=app, jobs=turns)
+            taken, messages = executor.claim(ledger, self.world.catalogue, message, by)
+            self.taken += taken
+            return list(messages)
+
+        return act
+
+    def record(self, claimed: Claimed, ending: Ending = Ending.DONE) -> Act:
+        """Record the outcome of a claimed job."""
+        outcome = {claimed.right: Outcome(ending=ending)}
+        return lambda ledger: list(executor.record(ledger, outcome)[0])
+
+    def judge(self, job: int) -> Act:
+        """Judge a job whose outcome is recorded."""
+        return self.handle(Executed(jobs=(job,)))
+
+    def run(self, name: str, ending: Ending = Ending.DONE) -> int:
+        """Claim a job now and record its outcome, without judging it. Return its ID."""
+        claimed = self.world.claim(name)
+        assert claimed is not None
+        self.record(claimed, ending)(self.world.ledger)
+        return claimed.id
+
+
 def meet(
     make: Callable[[], M],
-    arrange: Callable[[M], Sequence[Callable[[Ledger], Any]]],
+    arrange: Callable[[M], Sequence[Act]],
     check: Callable[[M, Any, Any], None],
     *,
     swapped: bool,
     most: int,
 ) -> None:
-    """Stop the one before each of its statements in turn, and let the other run into it."""
+    """Race two acts once for each statement of the first, which stops before it while the second runs.
+
+    ``check`` gets the results in the order of ``arrange``, also if ``swapped`` makes the second act the first.
+    """
 
     def meet_at(stop_before: int) -> bool:
         meeting = make()
-        with meeting.world as world:
-            acts = arrange(meeting)
-            first, second = reversed(acts) if swapped else acts
-            stopped, one, two = race(world.url, lambda: world.now, first, second, stop_before)
-            assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
-            check(meeting, *((two, one) if swapped else (one, two)))
+        world = meeting.world
+        acts = arrange(meeting)
+        first, second = reversed(acts) if swapped else acts
+        stopped, one, two = race(world.url, lambda: world.now, first, second, stop_before)
+        _check_rules(world, f"stopped before statement {stop_before}")
+        check(meeting, *((two, one) if swapped else (one, two)))
+        _check_rules(world, f"at the end, stopped before statement {stop_before}")
         return stopped
 
     at_each_statement(meet_at, most=most)
+
+
+def meet_and_finish(
+    make: Callable[[], M],
+    arrange: Callable[[M], Sequence[Act]],
+    finish: Callable[[M], None],
+    *,
+    swapped: bool,
+    most: int,
+    before_delivery: Callable[[M], None] = lambda _: None,
+) -> None:
+    """Let two acts meet as ``meet`` does. After each race, deliver the messages of both and call ``finish``.
+
+    The messages of the act that was stopped are delivered first.
+    """
+
+    def arrange_in_order(meeting: M) -> Sequence[Act]:
+        acts = arrange(meeting)
+        return [*reversed(acts)] if swapped else acts
+
+    def check(meeting: M, first: list[Message] | None, second: list[Message] | None) -> None:
+        before_delivery(meeting)
+        meeting.world.queue.extend([*(first or []), *(second or [])])
+        meeting.world.deliver()
+        finish(meeting)
+
+    meet(make, arrange_in_order, check, swapped=False, most=most)
+
+
+def _check_rules(world: World, when: str) -> None:
+    """Check the ledger's rules. The message lists the broken ones, because pytest explains only test modules."""
+    found = world.ledger.transact(breaches)
+    assert found == [], f"{when}: {found}"
 
 
 def _until_ended_or_waiting(url: str, thread: threading.Thread) -> None:

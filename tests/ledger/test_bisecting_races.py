@@ -3,51 +3,29 @@
 from collections import Counter
 from collections.abc import Callable
 
-import msgspec
 import pytest
 
-from actors import groomer
-from actors.handlers import handle
-from broker.messages import Cancel, Message, Submit, Tick
 from jobs.states import LIVE, State
 from ledger import splitting
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm
-from tests.ledger.races import at_each_statement, race, world_for_a_race
-from tests.world import LEASE_S, World, taken_in
+from tests.ledger.races import Act, Acts, meet_and_finish
+from tests.world import LEASE_S, World
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 80
 
-Act = Callable[[Ledger], list[Message]]
 Pair = Callable[["Meeting"], tuple[Act, Act]]
 
 
-class Meeting:
+class Meeting(Acts):
     """A world in which both parents of one child have failed, each in its way, and nobody has heard of it."""
 
     def __init__(self, url: str) -> None:
-        self.world = world_for_a_race(url)
+        super().__init__(url)
         self.farm = Farm(self.world, "a:2 -> b:4", timeout=5)
         self.submission = self.farm.submit("b", [[1, 4]])
         self.late = self.farm.time_out("a/3-4@1")
         self.failed = self.farm.fail("a/1-2@1")
-
-    def handle(self, *messages: Message) -> Act:
-        catalogue = self.world.catalogue
-        return lambda ledger: [sent for message in messages for sent in handle(ledger, catalogue, message)]
-
-    def ask(self, app: str, key: str, **words: object) -> Act:
-        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, **words}))
-        message = Submit(id=f"{app}/{key}", submission=raw)
-        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
-
-    def cancel(self) -> Act:
-        return self.handle(Cancel(submission=self.submission))
-
-    def groom(self) -> Act:
-        return lambda ledger: list(groomer.tick(ledger, self.world.catalogue, Tick()))
 
 
 def _two_who_judge(m: Meeting) -> tuple[Act, Act]:
@@ -63,27 +41,27 @@ def _two_parents_of_one_child(m: Meeting) -> tuple[Act, Act]:
 
 
 def _judge_and_cancel(m: Meeting) -> tuple[Act, Act]:
-    return m.handle(*m.failed), m.cancel()
+    return m.handle(*m.failed), m.cancel(m.submission)
 
 
 def _tell_and_cancel(m: Meeting) -> tuple[Act, Act]:
-    return m.handle(*m.late), m.cancel()
+    return m.handle(*m.late), m.cancel(m.submission)
 
 
 def _tell_and_ask(m: Meeting) -> tuple[Act, Act]:
-    return m.handle(*m.late), m.ask("a", "3-4@1")
+    return m.handle(*m.late), m.plan("a", "3-4@1")
 
 
 def _tell_and_run_again(m: Meeting) -> tuple[Act, Act]:
-    return m.handle(*m.late), m.ask("a", "3-4@1", rerun="downstream")
+    return m.handle(*m.late), m.plan("a", "3-4@1", rerun="downstream")
 
 
 def _judge_and_ask(m: Meeting) -> tuple[Act, Act]:
-    return m.handle(*m.failed), m.ask("a", "1-2@1")
+    return m.handle(*m.failed), m.plan("a", "1-2@1")
 
 
 def _judge_and_hurry_the_child(m: Meeting) -> tuple[Act, Act]:
-    return m.handle(*m.failed), m.ask("b", "1-4@1", policy={"priority": 9})
+    return m.handle(*m.failed), m.plan("b", "1-4@1", policy={"priority": 9})
 
 
 def _tell_and_groom(m: Meeting) -> tuple[Act, Act]:
@@ -130,19 +108,7 @@ def test_without_its_locks_a_split_goes_wrong(
 
 
 def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
-
-    def meet_at(stop_before: int) -> bool:
-        meeting = Meeting(url)
-        world = meeting.world
-        first, second = reversed(pair(meeting)) if swapped else pair(meeting)
-        stopped, one, two = race(url, lambda: world.now, first, second, stop_before)
-        world.queue.extend([*(one or []), *(two or [])])
-        assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
-        world.deliver()
-        _finish(meeting)
-        return stopped
-
-    at_each_statement(meet_at, most=STATEMENTS_MAX)
+    meet_and_finish(lambda: Meeting(url), pair, _finish, swapped=swapped, most=STATEMENTS_MAX)
 
 
 def _finish(meeting: Meeting) -> None:

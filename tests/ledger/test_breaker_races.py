@@ -56,13 +56,7 @@ def test_a_round_that_fails_against_a_look(world: World, swapped: bool) -> None:
         assert meeting.minds(meeting.world.ledger)
         assert pause(meeting.world) is not None
 
-    meet(
-        lambda: Meeting(world.url),
-        lambda meeting: (meeting.ends, meeting.minds),
-        check,
-        swapped=swapped,
-        most=20,
-    )
+    meet(lambda: Meeting(world.url), lambda m: (m.ends, m.minds), check, swapped=swapped, most=20)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -78,13 +72,7 @@ def test_a_success_against_a_look(world: World, swapped: bool) -> None:
         meeting.minds(meeting.world.ledger)
         assert (fails(meeting.world), news(meeting.world)) == (0, [])
 
-    meet(
-        lambda: Meeting(world.url),
-        lambda meeting: (succeeds(meeting), meeting.minds),
-        check,
-        swapped=swapped,
-        most=20,
-    )
+    meet(lambda: Meeting(world.url), lambda m: (succeeds(m), m.minds), check, swapped=swapped, most=20)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -157,13 +145,7 @@ def test_a_trial_against_a_resumption(world: World, swapped: bool) -> None:
         assert pause(trying.world) is None
         assert trying.world.claim("a/3") is not None
 
-    meet(
-        lambda: _due(world.url),
-        lambda trying: (trying.minds, trying.resumes),
-        check,
-        swapped=swapped,
-        most=12,
-    )
+    meet(lambda: _due(world.url), lambda m: (m.minds, m.resumes), check, swapped=swapped, most=12)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -176,13 +158,7 @@ def test_a_trial_against_a_persons_pause(world: World, swapped: bool) -> None:
         assert (found.by, found.trial) == ("ann", None)
         assert all(trying.world.claim(job) is None for job in trying.world.ready())
 
-    meet(
-        lambda: _due(world.url),
-        lambda trying: (trying.minds, trying.pauses),
-        check,
-        swapped=swapped,
-        most=12,
-    )
+    meet(lambda: _due(world.url), lambda m: (m.minds, m.pauses), check, swapped=swapped, most=12)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -196,10 +172,4 @@ def test_two_who_choose_a_trial(world: World, swapped: bool) -> None:
         assert begun == [on_trial]
         wait(trying.world, 1)
 
-    meet(
-        lambda: _due(world.url),
-        lambda trying: (trying.minds, trying.minds),
-        check,
-        swapped=swapped,
-        most=12,
-    )
+    meet(lambda: _due(world.url), lambda m: (m.minds, m.minds), check, swapped=swapped, most=12)

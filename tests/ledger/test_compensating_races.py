@@ -1,22 +1,16 @@
 """What undoes a saga meets whoever else ends it, plans it, judges it or needs its jobs, stopped at every statement."""
 
 from collections.abc import Callable
-from typing import Any
 
-import msgspec
 import pytest
 
-from actors import executor
-from actors.handlers import handle
-from broker.messages import Cancel, Executed, Plan, Submit
-from jobs.outcome import Ending, Outcome
+from broker.messages import Plan
+from jobs.outcome import Ending
 from jobs.states import State
 from jobs.submission import SubmissionState
-from ledger.connection import Ledger
-from tests.ledger.races import at_each_statement, race, world_for_a_race
-from tests.world import World, taken_in
+from tests.ledger.races import Act, Acts, meet_and_finish
+from tests.world import World
 
-Act = Callable[[Ledger], Any]
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}
 APPS = {
     "book": WORDS | {"compensate": "unbook"},
@@ -27,111 +21,85 @@ APPS = {
 STATEMENTS_MAX = 90
 
 
-def _handling(world: World, message: Any) -> Act:
-    return lambda ledger: [*handle(ledger, world.catalogue, message)]
+class Meeting(Acts):
+    """A saga ``s`` whose first job has succeeded."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.world.define(APPS)
+        self.world.submit("pay", id="s", mode="saga", push="wanted")
+        self.world.finish("book")
+
+    def plan_compensation(self) -> Act:
+        return self.handle(Plan(submissions=("s/compensation",)))
 
 
-def _submitting(world: World, id: str, raw: msgspec.Raw) -> Act:
-    return lambda ledger: taken_in(ledger, world.catalogue, Submit(id=id, submission=raw))
+def _meet(
+    url: str,
+    arrange: Callable[[Meeting], tuple[Act, Act]],
+    check: Callable[[World], None],
+    *,
+    swapped: bool = False,
+) -> None:
+    def finish(m: Meeting) -> None:
+        m.world.tick()
+        check(m.world)
 
-
-def _begun(world: World) -> None:
-    """A saga whose first job has succeeded."""
-    world.define(APPS)
-    world.submit("pay", id="s", mode="saga", push="wanted")
-    world.finish("book")
-
-
-def _executed(world: World, job: str, ending: Ending) -> Executed:
-    """A job that has run, and that nobody has judged."""
-    claimed = world.claim(job)
-    assert claimed is not None
-    executor.record(
-        world.ledger,
-        {claimed.right: Outcome(ending=ending, error="it broke" if ending is Ending.ERROR else None)},
-    )
-    return Executed(jobs=(claimed.right.job,))
-
-
-def _meet(world: World, url: str, acts: tuple[Act, Act], stop_before: int) -> bool:
-    stopped, one, two = race(url, lambda: world.now, *acts, stop_before)
-    world.queue.extend([*(one or []), *(two or [])])
-    world.deliver()
-    world.tick()
-    return stopped
+    meet_and_finish(lambda: Meeting(url), arrange, finish, swapped=swapped, most=STATEMENTS_MAX)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_who_cancels_a_saga_meets_its_last_judgement(embedded_url: str, swapped: bool) -> None:
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        return m.judge(m.run("pay", Ending.ERROR)), m.cancel("s")
 
-    def meet_at(stop_before: int) -> bool:
-        with world_for_a_race(embedded_url) as world:
-            _begun(world)
-            judging = _handling(world, _executed(world, "pay", Ending.ERROR))
-            cancelling = _handling(world, Cancel(submission="s"))
-            acts = (cancelling, judging) if swapped else (judging, cancelling)
-            stopped = _meet(world, embedded_url, acts, stop_before)
-            world.tick()
-            assert world.ready() == {"unbook"}
-            world.finish("unbook")
-            assert world.history("book")[-2:] == ["succeeded", "cancelled"]
-            assert world.submission("s/compensation") is SubmissionState.SUCCEEDED
-        return stopped
+    def check(world: World) -> None:
+        world.tick()
+        assert world.ready() == {"unbook"}
+        world.finish("unbook")
+        assert world.history("book")[-2:] == ["succeeded", "cancelled"]
+        assert world.submission("s/compensation") is SubmissionState.SUCCEEDED
 
-    at_each_statement(meet_at, most=STATEMENTS_MAX)
+    _meet(embedded_url, arrange, check, swapped=swapped)
 
 
 def test_of_two_who_plan_it_one_does(embedded_url: str) -> None:
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.world.cancel("s")
+        return m.plan_compensation(), m.plan_compensation()
 
-    def meet_at(stop_before: int) -> bool:
-        with world_for_a_race(embedded_url) as world:
-            _begun(world)
-            world.cancel("s")
-            act = _handling(world, Plan(submissions=("s/compensation",)))
-            stopped = _meet(world, embedded_url, (act, act), stop_before)
-            assert world.history("unbook") == ["waiting", "ready"]
-        return stopped
+    def check(world: World) -> None:
+        assert world.history("unbook") == ["waiting", "ready"]
 
-    at_each_statement(meet_at, most=STATEMENTS_MAX)
+    _meet(embedded_url, arrange, check)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_who_plans_it_meets_another_who_relies_on_what_it_undoes(embedded_url: str, swapped: bool) -> None:
     """Either it is left alone, or it was to be undone before the other came."""
-    raw = msgspec.Raw(msgspec.json.encode({"app": "stay", "key": "1", "push": "wanted"}))
 
-    def meet_at(stop_before: int) -> bool:
-        with world_for_a_race(embedded_url) as world:
-            _begun(world)
-            world.cancel("s")
-            undoing = _handling(world, Plan(submissions=("s/compensation",)))
-            relying = _submitting(world, "other", raw)
-            acts = (relying, undoing) if swapped else (undoing, relying)
-            stopped = _meet(world, embedded_url, acts, stop_before)
-            assert world.submission("other") is SubmissionState.ACTIVE
-            assert world.state("stay") is State.READY
-            assert world.submission("s/compensation") in (SubmissionState.ACTIVE, SubmissionState.SUCCEEDED)
-        return stopped
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.world.cancel("s")
+        return m.plan_compensation(), m.plan("stay", id="other", push="wanted")
 
-    at_each_statement(meet_at, most=STATEMENTS_MAX)
+    def check(world: World) -> None:
+        assert world.submission("other") is SubmissionState.ACTIVE
+        assert world.state("stay") is State.READY
+        assert world.submission("s/compensation") in (SubmissionState.ACTIVE, SubmissionState.SUCCEEDED)
+
+    _meet(embedded_url, arrange, check, swapped=swapped)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_who_undoes_a_job_meets_who_runs_it_again(embedded_url: str, swapped: bool) -> None:
-    raw = msgspec.Raw(msgspec.json.encode({"app": "book", "key": "1", "rerun": "job", "push": "wanted"}))
+    def arrange(m: Meeting) -> tuple[Act, Act]:
+        m.world.cancel("s")
+        m.world.tick()
+        return m.judge(m.run("unbook")), m.plan("book", rerun="job", push="wanted")
 
-    def meet_at(stop_before: int) -> bool:
-        with world_for_a_race(embedded_url) as world:
-            _begun(world)
-            world.cancel("s")
-            world.tick()
-            judging = _handling(world, _executed(world, "unbook", Ending.DONE))
-            again = _submitting(world, "again", raw)
-            acts = (again, judging) if swapped else (judging, again)
-            stopped = _meet(world, embedded_url, acts, stop_before)
-            assert world.state("unbook") is State.SUCCEEDED
-            world.finish("book")
-            assert world.state("book") is State.SUCCEEDED
-        return stopped
+    def check(world: World) -> None:
+        assert world.state("unbook") is State.SUCCEEDED
+        world.finish("book")
+        assert world.state("book") is State.SUCCEEDED
 
-    at_each_statement(meet_at, most=STATEMENTS_MAX)
+    _meet(embedded_url, arrange, check, swapped=swapped)

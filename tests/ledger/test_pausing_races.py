@@ -2,82 +2,38 @@
 
 from collections.abc import Callable
 
-import msgspec
 import pytest
 
-from actors import executor, pausing, planner, resuming
-from broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Turn
-from jobs.outcome import Ending, Outcome
+from broker.messages import Cancel
+from jobs.outcome import Ending
 from jobs.states import LIVE, State
 from ledger import pausing as ledger_pausing
-from ledger.claims import Claimed
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
-from tests.ledger.races import at_each_statement, race, world_for_a_race
-from tests.world import taken_in
+from tests.ledger.races import Act, Acts, meet_and_finish
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
 
-Act = Callable[[Ledger], list[Message]]
 Pair = Callable[["Meeting"], tuple[Act, Act]]
 
 
-class Meeting:
+class Meeting(Acts):
     """A world in which ``a`` is executed and not judged, and ``b`` is ready; ``paused`` wants both and ``c`` behind
     them, and is to be paused; ``other`` wants ``b`` too. ``later`` is the one that ``plan`` makes of ``d``."""
 
-    later = "plan-d"
+    later = "plan-d-1"
 
     def __init__(self, url: str) -> None:
-        self.world = world_for_a_race(url)
+        super().__init__(url)
         self.world.apps("a -> c, b -> c, a -> d", max_fails=1)
         self.paused = self.world.submit("c")
         self.other = self.world.submit("b", push="wanted")
         claimed = self.world.claim("a")
         assert claimed is not None
         self.claimed = claimed
-        self.taken: list[Claimed] = []
-
-    def record(self, ending: Ending = Ending.DONE) -> Act:
-        outcome = {self.claimed.right: Outcome(ending=ending)}
-        return lambda ledger: list(executor.record(ledger, outcome)[0])
-
-    def judge(self, name: str = "a") -> Act:
-        job = self.world.known(name).id
-        return lambda ledger: list(planner.executed(ledger, self.world.catalogue, Executed(jobs=(job,))))
-
-    def claim(self, name: str) -> Act:
-        known = self.world.known(name)
-        message = Execute(app=known.app, jobs=(Turn(known.id, self.world.round(name)),))
-
-        def act(ledger: Ledger) -> list[Message]:
-            taken, messages = executor.claim(ledger, self.world.catalogue, message, self.world.worker)
-            self.taken += taken
-            return list(messages)
-
-        return act
-
-    def plan(self, app: str, **words: object) -> Act:
-        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1", **words}))
-        message = Submit(id=f"plan-{app}", submission=raw)
-        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
-
-    def pause(self, submission: str) -> Act:
-        message = Pause(submission=submission)
-        return lambda ledger: list(pausing.pause(ledger, self.world.catalogue, message))
-
-    def resume(self, submission: str) -> Act:
-        message = Resume(submission=submission)
-        return lambda ledger: list(resuming.resume(ledger, self.world.catalogue, message))
-
-    def cancel(self, submission: str) -> Act:
-        message = Cancel(submission=submission)
-        return lambda ledger: list(planner.cancel(ledger, self.world.catalogue, message))
 
 
 def _pause_and_plan_what_it_wants(m: Meeting) -> tuple[Act, Act]:
-    m.record()(m.world.ledger)
+    m.record(m.claimed)(m.world.ledger)
     return m.pause(m.paused), m.plan("c")
 
 
@@ -88,14 +44,14 @@ def _pause_and_plan_itself(m: Meeting) -> tuple[Act, Act]:
 
 def _pause_and_release_by_the_last_parent(m: Meeting) -> tuple[Act, Act]:
     m.world.finish("b")
-    m.record()(m.world.ledger)
-    return m.pause(m.paused), m.judge()
+    m.record(m.claimed)(m.world.ledger)
+    return m.pause(m.paused), m.judge(m.claimed.id)
 
 
 def _pause_and_push(m: Meeting) -> tuple[Act, Act]:
     """``d`` is made by the judgement of ``a``, for the one that is paused."""
-    m.record()(m.world.ledger)
-    return m.pause(m.paused), m.judge()
+    m.record(m.claimed)(m.world.ledger)
+    return m.pause(m.paused), m.judge(m.claimed.id)
 
 
 def _pause_and_claim(m: Meeting) -> tuple[Act, Act]:
@@ -104,17 +60,17 @@ def _pause_and_claim(m: Meeting) -> tuple[Act, Act]:
 
 
 def _pause_and_try_again(m: Meeting) -> tuple[Act, Act]:
-    m.record(Ending.ERROR)(m.world.ledger)
-    return m.pause(m.paused), m.judge()
+    m.record(m.claimed, Ending.ERROR)(m.world.ledger)
+    return m.pause(m.paused), m.judge(m.claimed.id)
 
 
 def _pause_and_hand_back(m: Meeting) -> tuple[Act, Act]:
-    return m.pause(m.paused), m.record(Ending.HANDED_BACK)
+    return m.pause(m.paused), m.record(m.claimed, Ending.HANDED_BACK)
 
 
 def _resume_and_hand_back(m: Meeting) -> tuple[Act, Act]:
     m.pause(m.paused)(m.world.ledger)
-    return m.resume(m.paused), m.record(Ending.HANDED_BACK)
+    return m.resume(m.paused), m.record(m.claimed, Ending.HANDED_BACK)
 
 
 def _pause_and_run_again(m: Meeting) -> tuple[Act, Act]:
@@ -199,20 +155,7 @@ def test_without_its_locks_a_pause_misses_something(
 
 
 def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
-
-    def meet_at(stop_before: int) -> bool:
-        meeting = Meeting(url)
-        world = meeting.world
-        first, second = reversed(pair(meeting)) if swapped else pair(meeting)
-        stopped, one, two = race(url, lambda: world.now, first, second, stop_before)
-        world.queue.extend([*(one or []), *(two or [])])
-        assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
-        world.deliver()
-        _finish(meeting)
-        assert world.ledger.transact(breaches) == []
-        return stopped
-
-    at_each_statement(meet_at, most=STATEMENTS_MAX)
+    meet_and_finish(lambda: Meeting(url), pair, _finish, swapped=swapped, most=STATEMENTS_MAX)
 
 
 def _finish(meeting: Meeting) -> None:

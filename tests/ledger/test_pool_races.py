@@ -2,86 +2,35 @@
 
 from collections.abc import Callable
 
-import msgspec
 import pytest
 
-from actors import executor, groomer, pausing, planner, resuming
-from broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
-from jobs.outcome import Ending, Outcome
+from jobs.outcome import Ending
 from jobs.states import DISPATCHED, LIVE, State
 from ledger import pools
-from ledger.claims import Claimed
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
-from tests.ledger.races import at_each_statement, race, world_for_a_race
-from tests.world import LEASE_S, taken_in
+from tests.ledger.races import Act, Acts, meet_and_finish
+from tests.world import LEASE_S
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
 LIMIT = 2
 
-Act = Callable[[Ledger], list[Message]]
 Pair = Callable[["Meeting"], tuple[Act, Act]]
 
 
-class Meeting:
+class Meeting(Acts):
     """A pool of two: ``a`` runs, ``b`` is ready and wanted by ``other`` too, ``c`` stands in line. ``d`` needs ``a``
     and is not planned."""
 
     def __init__(self, url: str) -> None:
-        self.world = world_for_a_race(url)
+        super().__init__(url)
         pool = {"pool": "p", "limit": LIMIT}
         self.world.apps("a -> d, b, c", concurrency=pool, max_fails=1)
         self.ids = {app: self.world.submit(app, push="wanted", id=app) for app in "abc"}
         self.world.submit("b", push="wanted", id="other")
-        self.taken: list[Claimed] = []
         claimed = self.world.claim("a")
         assert claimed is not None
         self.claimed = claimed
         assert [self.world.field(app, "queued") for app in "abc"] == [False, False, True]
-
-    def plan(self, app: str, key: str = "1", **words: object) -> Act:
-        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, **words}))
-        message = Submit(id=f"plan-{app}-{key}", submission=raw)
-        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
-
-    def record(self, ending: Ending = Ending.DONE) -> Act:
-        outcome = {self.claimed.right: Outcome(ending=ending)}
-        return lambda ledger: list(executor.record(ledger, outcome)[0])
-
-    def judge(self) -> Act:
-        message = Executed(jobs=(self.claimed.id,))
-        return lambda ledger: list(planner.executed(ledger, self.world.catalogue, message))
-
-    def cancel(self, submission: str) -> Act:
-        message = Cancel(submission=submission)
-        return lambda ledger: list(planner.cancel(ledger, self.world.catalogue, message))
-
-    def cancel_job(self, app: str) -> Act:
-        message = Cancel(app=app, key="1")
-        return lambda ledger: list(planner.cancel(ledger, self.world.catalogue, message))
-
-    def pause(self, submission: str) -> Act:
-        message = Pause(submission=submission)
-        return lambda ledger: list(pausing.pause(ledger, self.world.catalogue, message))
-
-    def resume(self, submission: str) -> Act:
-        message = Resume(submission=submission)
-        return lambda ledger: list(resuming.resume(ledger, self.world.catalogue, message))
-
-    def claim(self, name: str) -> Act:
-        known = self.world.known(name)
-        message = Execute(app=known.app, jobs=(Turn(known.id, self.world.round(name)),))
-
-        def act(ledger: Ledger) -> list[Message]:
-            taken, messages = executor.claim(ledger, self.world.catalogue, message, self.world.worker)
-            self.taken += taken
-            return list(messages)
-
-        return act
-
-    def groom(self) -> Act:
-        return lambda ledger: list(groomer.tick(ledger, self.world.catalogue, Tick()))
 
     def lose_the_lease(self) -> None:
         self.world.tick()
@@ -103,20 +52,22 @@ def _two_plans_for_the_last_slot(m: Meeting) -> tuple[Act, Act]:
 
 
 def _a_plan_and_an_end(m: Meeting) -> tuple[Act, Act]:
-    return m.plan("b", "2"), m.record()
+    return m.plan("b", "2"), m.record(m.claimed)
 
 
 def _a_plan_and_an_end_while_nobody_stands_in_line(m: Meeting) -> tuple[Act, Act]:
     m.cancel_job("c")(m.world.ledger)
-    return m.plan("b", "2"), m.record()
+    return m.plan("b", "2"), m.record(m.claimed)
 
 
 def _a_plan_that_names_who_stands_in_line_and_an_end(m: Meeting) -> tuple[Act, Act]:
-    return m.plan("c", policy={"priority": 3}), m.record()
+    return m.plan("c", policy={"priority": 3}), m.record(m.claimed)
 
 
 def _a_plan_that_raises_the_limit_and_an_end(m: Meeting) -> tuple[Act, Act]:
-    return m.plan("c", policy={"concurrency": {"pool": "p", "limit": LIMIT}, "priority": 1}), m.record()
+    return m.plan("c", policy={"concurrency": {"pool": "p", "limit": LIMIT}, "priority": 1}), m.record(
+        m.claimed
+    )
 
 
 def _a_plan_and_a_cancellation_of_who_has_a_slot(m: Meeting) -> tuple[Act, Act]:
@@ -124,7 +75,7 @@ def _a_plan_and_a_cancellation_of_who_has_a_slot(m: Meeting) -> tuple[Act, Act]:
 
 
 def _a_cancellation_and_an_end(m: Meeting) -> tuple[Act, Act]:
-    return m.cancel("c"), m.record()
+    return m.cancel("c"), m.record(m.claimed)
 
 
 def _two_cancellations(m: Meeting) -> tuple[Act, Act]:
@@ -133,7 +84,7 @@ def _two_cancellations(m: Meeting) -> tuple[Act, Act]:
 
 def _two_ends(m: Meeting) -> tuple[Act, Act]:
     m.plan("b", "2")(m.world.ledger)
-    return m.record(), m.cancel_job("b")
+    return m.record(m.claimed), m.cancel_job("b")
 
 
 def _a_plan_and_a_lost_lease(m: Meeting) -> tuple[Act, Act]:
@@ -143,7 +94,7 @@ def _a_plan_and_a_lost_lease(m: Meeting) -> tuple[Act, Act]:
 
 def _an_end_and_a_lost_lease(m: Meeting) -> tuple[Act, Act]:
     m.lose_the_lease()
-    return m.record(), m.groom()
+    return m.record(m.claimed), m.groom()
 
 
 def _two_grooms(m: Meeting) -> tuple[Act, Act]:
@@ -152,23 +103,23 @@ def _two_grooms(m: Meeting) -> tuple[Act, Act]:
 
 
 def _a_judgement_that_tries_again_and_a_plan(m: Meeting) -> tuple[Act, Act]:
-    m.record(Ending.ERROR)(m.world.ledger)
-    return m.judge(), m.plan("b", "2")
+    m.record(m.claimed, Ending.ERROR)(m.world.ledger)
+    return m.judge(m.claimed.id), m.plan("b", "2")
 
 
 def _a_judgement_that_pushes_and_an_end(m: Meeting) -> tuple[Act, Act]:
     m.plan("d")(m.world.ledger)
-    m.record()(m.world.ledger)
-    return m.judge(), m.cancel_job("b")
+    m.record(m.claimed)(m.world.ledger)
+    return m.judge(m.claimed.id), m.cancel_job("b")
 
 
 def _a_pause_and_an_end(m: Meeting) -> tuple[Act, Act]:
-    return m.pause("c"), m.record()
+    return m.pause("c"), m.record(m.claimed)
 
 
 def _a_resumption_and_an_end(m: Meeting) -> tuple[Act, Act]:
     m.pause("c")(m.world.ledger)
-    return m.resume("c"), m.record()
+    return m.resume("c"), m.record(m.claimed)
 
 
 def _a_pause_of_who_has_a_slot_and_a_plan(m: Meeting) -> tuple[Act, Act]:
@@ -182,7 +133,7 @@ def _a_pause_and_a_claim(m: Meeting) -> tuple[Act, Act]:
 
 
 def _a_claim_and_an_end(m: Meeting) -> tuple[Act, Act]:
-    return m.claim("b"), m.record()
+    return m.claim("b"), m.record(m.claimed)
 
 
 def _a_rerun_of_a_parent_and_an_end(m: Meeting) -> tuple[Act, Act]:
@@ -232,21 +183,18 @@ def test_without_turns_two_plans_take_the_last_slot(
 
 
 def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
+    meet_and_finish(
+        lambda: Meeting(url),
+        pair,
+        _finish,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+        before_delivery=_hold_the_limit,
+    )
 
-    def meet_at(stop_before: int) -> bool:
-        meeting = Meeting(url)
-        world = meeting.world
-        first, second = reversed(pair(meeting)) if swapped else pair(meeting)
-        stopped, one, two = race(url, lambda: world.now, first, second, stop_before)
-        world.queue.extend([*(one or []), *(two or [])])
-        assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
-        assert meeting.dispatched() <= LIMIT, f"{meeting.dispatched()} of {LIMIT}, statement {stop_before}"
-        world.deliver()
-        _finish(meeting)
-        assert world.ledger.transact(breaches) == []
-        return stopped
 
-    at_each_statement(meet_at, most=STATEMENTS_MAX)
+def _hold_the_limit(meeting: Meeting) -> None:
+    assert meeting.dispatched() <= LIMIT, f"{meeting.dispatched()} of {LIMIT}"
 
 
 def _finish(meeting: Meeting) -> None:
@@ -260,7 +208,7 @@ def _finish(meeting: Meeting) -> None:
     world.worker = world.hire()
     for _ in range(20):
         for name in sorted(world.ready()):
-            assert meeting.dispatched() <= LIMIT
+            _hold_the_limit(meeting)
             world.finish(name)
         if not set(world.states().values()) & (LIVE - {State.EXPECTED}):
             return

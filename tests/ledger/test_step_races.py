@@ -3,15 +3,12 @@ once, nobody waits in vain, and nothing is made that nobody wants."""
 
 import pytest
 
-from actors import groomer
-from broker.messages import Ended, Tick
+from broker.messages import Ended, Message
 from jobs.states import LIVE, State
 from ledger import partitions
-from ledger.claims import Claimed
 from ledger.connection import Ledger
-from ledger.reads.check import breaches
 from tests.ledger.lineages import ask, states, take, there, times_made, work_off
-from tests.ledger.races import race, world_for_a_race
+from tests.ledger.races import Act, Acts, meet, meet_and_finish
 from tests.ledger.step_meetings import (
     FAIL,
     LINEAGE,
@@ -38,19 +35,17 @@ STATEMENTS_MAX = 90
 def test_each_partition_is_made_once_whoever_else_is_about(
     embedded_url: str, arrange: Arrange, swapped: bool
 ) -> None:
-    for stop_before in range(STATEMENTS_MAX):
-        with world_for_a_race(embedded_url) as world:
-            acts = arrange(world)
-            first, second = reversed(acts) if swapped else acts
-            stopped, one, two = race(embedded_url, lambda world=world: world.now, first, second, stop_before)
-            assert world.ledger.transact(breaches) == [], f"stopped before statement {stop_before}"
-            world.queue.extend([*(one or []), *(two or [])])
-            world.deliver()
-            _work_off(world)
-            _check(world, arrange)
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+    def finish(m: Acts) -> None:
+        _work_off(m.world)
+        _check(m.world, arrange)
+
+    meet_and_finish(
+        lambda: Acts(embedded_url),
+        lambda m: arrange(m.world),
+        finish,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )
 
 
 def _work_off(world: World) -> None:
@@ -97,57 +92,60 @@ def _meet_in_both_orders(url: str, *arrangements: Arrange) -> None:
             test_each_partition_is_made_once_whoever_else_is_about(url, arrange, swapped)
 
 
+class Overdue(Acts):
+    """A claimed step whose lease has ended."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        _, self.claimed = running(self.world)
+        self.number = self.world.catalogue["g"].partitioning.calendar.read(SPAN[1])
+        self.world.now = self.world.now.replace(second=int(LEASE_S) + 1)
+
+    def acknowledges(self, ledger: Ledger) -> bool:
+        return ledger.transact(lambda tx: partitions.acknowledge(tx, self.claimed.right, self.number))
+
+
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
 def test_who_acknowledges_and_who_takes_over_never_both_hold_a_partition(
     embedded_url: str, swapped: bool
 ) -> None:
     """The lease has ended: either the acknowledgement was in time and the next claim has less to make, or it is
     refused and the next claim has all."""
-    for stop_before in range(STATEMENTS_MAX):
-        with world_for_a_race(embedded_url) as world:
-            _, claimed = running(world)
-            number = world.catalogue["g"].partitioning.calendar.read(SPAN[1])
-            world.now = world.now.replace(second=int(LEASE_S) + 1)
 
-            def acknowledges(ledger: Ledger, claimed: Claimed = claimed, number: int = number) -> bool:
-                return ledger.transact(lambda tx: partitions.acknowledge(tx, claimed.right, number))
+    def check(m: Overdue, is_acknowledged: bool, sent: list[Message]) -> None:
+        m.world.queue.extend(sent)
+        m.world.deliver()
+        m.world.worker = m.world.hire()
+        left = take(m.world, G).partitions or ()
+        assert (m.number in left) is not is_acknowledged
+        assert len(left) == 2 - is_acknowledged
 
-            def takes_over(ledger: Ledger, world: World = world) -> bool:
-                world.queue.extend(groomer.tick(ledger, world.catalogue, Tick()))
-                return False
-
-            acts = (takes_over, acknowledges) if swapped else (acknowledges, takes_over)
-            stopped, *answers = race(embedded_url, lambda world=world: world.now, *acts, stop_before)
-            world.deliver()
-            world.worker = world.hire()
-            left = take(world, G).partitions or ()
-            assert (number in left) is not any(answers)
-            assert len(left) == 2 - any(answers)
-        if not stopped:
-            return
-    raise AssertionError("a handler has more statements than it should")
+    meet(
+        lambda: Overdue(embedded_url),
+        lambda m: (m.acknowledges, m.groom()),
+        check,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )
 
 
 def test_a_cancelled_step_is_never_waited_for(embedded_url: str) -> None:
     """Told apart from the meetings above by what is left: the second submission gets what it asked for."""
+
+    def arrange(m: Acts) -> tuple[Act, Act]:
+        m.world.define(LINEAGE)
+        id_ = ask(m.world, "j", "2024-04-01", "2024-04-02")
+        return plan(m.world, "j", "2024-04-02", "2024-04-03"), cancel(m.world, id_)
+
+    def check(m: Acts, planned: list[Message] | None, cancelled: list[Message] | None) -> None:
+        # Messages about cancelled jobs may be late or lost.
+        sent = [*(planned or []), *(cancelled or [])]
+        m.world.queue.extend(message for message in sent if not isinstance(message, Ended))
+        m.world.deliver()
+        m.world.tick(after_s=3)
+        _work_off(m.world)
+        assert m.world.submission("j 2024-04-02 2024-04-03") == "succeeded"
+        assert there(m.world, "j") == SPAN[1:]
+
     for swapped in (False, True):
-        for stop_before in range(STATEMENTS_MAX):
-            with world_for_a_race(embedded_url) as world:
-                world.define(LINEAGE)
-                id_ = ask(world, "j", "2024-04-01", "2024-04-02")
-                acts = [plan(world, "j", "2024-04-02", "2024-04-03"), cancel(world, id_)]
-                first, second = reversed(acts) if swapped else acts
-                stopped, one, two = race(
-                    embedded_url, lambda world=world: world.now, first, second, stop_before
-                )
-                # The news of what was cancelled may come late, or not at all.
-                world.queue.extend(m for m in [*(one or []), *(two or [])] if not isinstance(m, Ended))
-                world.deliver()
-                world.tick(after_s=3)
-                _work_off(world)
-                assert world.submission("j 2024-04-02 2024-04-03") == "succeeded"
-                assert there(world, "j") == SPAN[1:]
-            if not stopped:
-                break
-        else:
-            raise AssertionError("a handler has more statements than it should")
+        meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)

@@ -3,27 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 
-from actors import executor, groomer, planner
-from broker.messages import Cancel, Message, Submit, Tick
+from actors import executor
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from ledger import handles, watching
 from ledger.claims import Claimed
-from ledger.connection import Ledger
 from ledger.watching import Seen, Watched
 from tests.ledger import races
-from tests.ledger.races import world_for_a_race
-from tests.world import LEASE_S, taken_in
+from tests.ledger.races import Act, Acts
+from tests.world import LEASE_S
 
 #: No handler here has more statements than this.
 STATEMENTS_MAX = 60
 HANDLE = "w1"
 FAILED = Outcome(ending=Ending.ERROR, error="it broke")
-
-Act = Callable[[Ledger], Any]
 
 
 class Grid:
@@ -36,11 +31,11 @@ class Grid:
     def cancel(self, _: object) -> None: ...
 
 
-class Meeting:
+class Meeting(Acts):
     """``far`` is claimed; once it is ``left`` its work goes on. ``after`` needs it and is not planned."""
 
     def __init__(self, url: str, *, left: bool) -> None:
-        self.world = world_for_a_race(url)
+        super().__init__(url)
         far = {
             "job_id": "{x}",
             "job_type": "tests.ledger.test_watching_races:Grid",
@@ -83,21 +78,6 @@ class Meeting:
     def is_ended(self) -> Act:
         right = self.claimed.right
         return lambda ledger: ledger.transact(lambda tx: handles.forget(tx, right, HANDLE))
-
-    def cancel(self) -> Act:
-        message = Cancel(submission=self.submission)
-        return lambda ledger: list(planner.cancel(ledger, self.world.catalogue, message))
-
-    def submit(self, app: str) -> Act:
-        request = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1"}))
-        message = Submit(id=f"plan-{app}", submission=request)
-        return lambda ledger: taken_in(ledger, self.world.catalogue, message)
-
-    def groom(self) -> Act:
-        def act(ledger: Ledger) -> list[Message]:
-            return list(groomer.tick(ledger, self.world.catalogue, Tick()))
-
-        return act
 
     @property
     def far(self) -> tuple[State, Any, bool]:
@@ -155,7 +135,7 @@ def test_a_look_against_a_cancellation(ledger_url: str, swapped: bool, what: str
         assert m.world.field("far", "watch_at") == m.world.now
         assert m.world.field("far", "misses") == 0
 
-    meet(ledger_url, lambda m: (getattr(m, what)(), m.cancel()), check, swapped=swapped)
+    meet(ledger_url, lambda m: (getattr(m, what)(), m.cancel(m.submission)), check, swapped=swapped)
 
 
 @swapped
@@ -166,14 +146,14 @@ def test_an_end_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
         expected = (State.CANCELLED, HANDLE, True) if refused else (State.EXECUTED, None, False)
         assert m.far == expected
 
-    meet(ledger_url, lambda m: (m.ends(), m.cancel()), check, swapped=swapped)
+    meet(ledger_url, lambda m: (m.ends(), m.cancel(m.submission)), check, swapped=swapped)
 
 
 @swapped
 def test_a_work_that_was_ended_against_one_who_wants_it_anew(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
-        m.cancel()(m.world.ledger)
-        return m.is_ended(), m.submit("far")
+        m.cancel(m.submission)(m.world.ledger)
+        return m.is_ended(), m.plan("far")
 
     def check(m: Meeting, _: object, __: object) -> None:
         assert m.far == (State.READY, None, False)
@@ -203,7 +183,7 @@ def test_leaving_against_a_plan_for_who_needs_it_to_run(ledger_url: str, swapped
     def check(m: Meeting, _: object, __: object) -> None:
         assert m.world.state("after") is State.READY
 
-    meet(ledger_url, lambda m: (m.leave(), m.submit("after")), check, swapped=swapped, left=False)
+    meet(ledger_url, lambda m: (m.leave(), m.plan("after")), check, swapped=swapped, left=False)
 
 
 @swapped
@@ -213,4 +193,4 @@ def test_leaving_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
     def check(m: Meeting, sent: object, _: object) -> None:
         assert m.far == ((State.CANCELLED, None, False) if sent is None else (State.CANCELLED, HANDLE, True))
 
-    meet(ledger_url, lambda m: (m.leave(), m.cancel()), check, swapped=swapped, left=False)
+    meet(ledger_url, lambda m: (m.leave(), m.cancel(m.submission)), check, swapped=swapped, left=False)
