@@ -11,7 +11,7 @@ from apscheduler.triggers.combining import OrTrigger
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.date import DateTrigger
 from apscheduler.triggers.interval import IntervalTrigger
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jobs.cron import Cron
@@ -86,7 +86,7 @@ def test_cron(cron: str, zone: str, after: str, expected: list[str]) -> None:
 
 
 CRONS: dict[str, Asks] = {
-    "*/15 * * * *": lambda wall: wall.minute % 15 == 0,
+    "*/15 0-4 * * *": lambda wall: wall.minute % 15 == 0 and wall.hour <= 4,
     "7 */3 * * *": lambda wall: wall.minute == 7 and wall.hour % 3 == 0,
     "0,45 1-3 * * *": lambda wall: wall.minute in (0, 45) and 1 <= wall.hour <= 3,
     "30 2 15-21 3,10 *": lambda w: (w.hour, w.minute) == (2, 30) and 15 <= w.day <= 21 and w.month in (3, 10),
@@ -97,19 +97,21 @@ CRONS: dict[str, Asks] = {
 
 
 #: The weeks around every change of the clocks in these zones.
-SPANS = [("2026-02-01", "2026-04-20"), ("2026-09-20", "2026-11-15")]
+SPANS = [("2026-02-10", "2026-04-10"), ("2026-09-28", "2026-11-08")]
 
 
 @pytest.mark.parametrize("zone", [BERLIN, NEW_YORK, LORD_HOWE, "America/St_Johns", "Africa/Casablanca"])
-@pytest.mark.parametrize("cron", CRONS)
 @pytest.mark.parametrize("span", SPANS)
-def test_cron_is_what_a_walk_through_every_minute_finds(cron: str, zone: str, span: tuple[str, str]) -> None:
+def test_cron_is_what_a_walk_through_every_minute_finds(zone: str, span: tuple[str, str]) -> None:
     first, end = map(at, span)
-    times = coming(cron, zone, first - timedelta(seconds=1))
-    assert list(takewhile(lambda due: due < end, times)) == due_times(CRONS[cron], zone, first, end)
+    for cron, asks in CRONS.items():
+        times = coming(cron, zone, first - timedelta(seconds=1))
+        assert (cron, list(takewhile(lambda due: due < end, times))) == (
+            cron,
+            due_times(asks, zone, first, end),
+        )
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from([*CRONS]),
     st.sampled_from([BERLIN, NEW_YORK, LORD_HOWE]),
@@ -124,13 +126,14 @@ def test_the_next_due_time_is_the_same_from_wherever_one_asks(cron: str, zone: s
 
 
 def fields(low: int, high: int, *names: str) -> st.SearchStrategy[str]:
-    word = st.integers(low, high).map(str) | st.sampled_from(names or ("*",))
+    number = st.integers(low, high)
+    span = st.tuples(number, number).map(lambda ends: f"{min(ends)}-{max(ends)}")
     part = st.one_of(
         st.just("*"),
-        word,
-        st.builds("{}-{}".format, word, word),
+        number.map(str) | st.sampled_from(names or ("*",)),
+        span,
         st.builds("*/{}".format, st.integers(1, high)),
-        st.builds("{}-{}/{}".format, word, word, st.integers(1, high)),
+        st.builds("{}/{}".format, span, st.integers(1, high)),
     )
     return st.lists(part, min_size=1, max_size=3).map(",".join)
 
@@ -144,7 +147,6 @@ LINES = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(LINES, moments("2026-01-01", "2032-01-01"))
 def test_the_triggers_count_what_the_line_says(line: tuple[str, ...], asked: datetime) -> None:
     try:
