@@ -6,7 +6,6 @@ from tests.style.sources import Offence, Source
 
 FILE_LINES_MAX = 300
 FUNCTION_LINES_MAX = 45
-LISTED = 10
 
 
 def files_are_short(sources: list[Source]) -> list[Offence]:
@@ -25,20 +24,6 @@ def functions_are_short(sources: list[Source]) -> list[Offence]:
         for source, function, length in _functions(sources)
         if length > FUNCTION_LINES_MAX and "/migrations/" not in source.path
     ]
-
-
-def longest(sources: list[Source]) -> str:
-    """A table of the longest files and functions, those within the limits included."""
-    files = sorted(sources, key=_lines, reverse=True)[:LISTED]
-    functions = sorted(_functions(sources), key=lambda each: each[2], reverse=True)[:LISTED]
-    return "\n".join(
-        [
-            "The longest files:",
-            *(f"{_lines(source):6} {source.path}" for source in files),
-            "The longest functions:",
-            *(f"{lines:6} {source.path}:{node.lineno} {node.name}" for source, node, lines in functions),
-        ]
-    )
 
 
 def _lines(source: Source) -> int:

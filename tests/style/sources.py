@@ -37,7 +37,15 @@ class Source:
 
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
-        self.nodes = list(ast.walk(ast.parse(text, path)))
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(ast.parse(self.text, self.path)))
+
+    def keep_imports_alone(self) -> None:
+        """The trees of all files at once take 200 MB."""
+        _ = self.imports
+        del self.nodes
 
     @property
     def room(self) -> str:
