@@ -75,7 +75,7 @@ class Scene:
             f"submit raises 1 --kwargs {KWARGS}",
             f"submit raises_apart 1 --kwargs {KWARGS}",
         ):
-            said = self.desk.types(*_split(words))
+            said = self.desk.runs(*_split(words))
             assert said.code == 0, said.err
         for app in ("fetched", "raises", "raises_apart"):
             self.desk.waits_until(app, "1", State.FAILED)
@@ -163,7 +163,7 @@ def _split(words: str) -> list[str]:
 def test_no_command_tells_a_secret(scene: Scene) -> None:
     told: dict[str, list[str]] = {}
     for command in COMMANDS:
-        said = scene.desk.types(*_split(command), "--json" if scene.kind == "json" else "--verbose")
+        said = scene.desk.runs(*_split(command), "--json" if scene.kind == "json" else "--verbose")
         assert said.code in {0, 1}, (command, said)
         told[command] = scene.told(said.out + said.err)
     assert {command: names for command, names in told.items() if names} == {}

@@ -74,7 +74,7 @@ class Airfield(Typist):
         errors of those before it."""
         errors = ""
         for deaths in range(RESTARTS_MAX):
-            said = self.types("up", "--drain", *words, **settings)
+            said = self.runs("up", "--drain", *words, **settings)
             errors += said.err
             if said.code != -9:
                 assert said.code == 0, said

@@ -134,7 +134,7 @@ def _table(world: World, name: str) -> tuple[list[Any], list[Any]]:
 
 def _figures(desk: Typist, workload: str) -> Mapping[str, float]:
     """Of one run, with a fraction of the jobs."""
-    answer = desk.asks("bench", workload, "--runs", "1", **{courses.VARIABLE: SCALE})
+    answer = desk.runs("bench", workload, "--runs", "1", "--json", **{courses.VARIABLE: SCALE}).document
     return {each["figure"]: each["median"] for each in answer["summaries"]}
 
 
@@ -159,18 +159,18 @@ def test_all_runs_are_told_with_their_median_and_their_spread() -> None:
 
 
 def test_the_command_tells_all_runs(desk: Typist) -> None:
-    answer = desk.asks("bench", "load", "--runs", "2")
+    answer = desk.runs("bench", "load", "--runs", "2", "--json").document
     [summary] = answer["summaries"]
     assert (summary["workload"], summary["figure"], len(summary["runs"])) == ("load", "load_s", 2)
 
 
 def test_the_help_lists_each_by_its_name(desk: Typist) -> None:
-    said = desk.types("bench", "--help").out
+    said = desk.runs("bench", "--help").out
     for name in (*workloads.WORKLOADS, *courses.COURSES):
         assert f"\n  {name} " in said
 
 
 def test_an_unknown_workload_is_refused(desk: Typist) -> None:
-    said = desk.types("bench", "lod")
+    said = desk.runs("bench", "lod")
     assert said.code == 2
     assert "There is no workload 'lod'" in said.err

@@ -117,18 +117,20 @@ def _must_be_installed(other: str) -> None:
 
 def _run(desk: Typist, course: str, broker: str, *words: str) -> Mapping[tuple[str, str], Any]:
     """Each figure, by whose it is, and what it is called."""
-    answer = desk.asks(
-        "--broker", broker, "bench", course, *words, "--runs", "1", **{courses.VARIABLE: SCALE}
+    said = desk.runs(
+        "--broker", broker, "bench", course, *words, "--runs", "1", "--json", **{courses.VARIABLE: SCALE}
     )
+    assert said.code == 0, said.err
+    answer = said.document
     assert answer["settings"]["scale"] == float(SCALE)
     assert all(each["median"] > 0 or each["figure"].endswith(MAY_BE_NOTHING) for each in answer["summaries"])
     return {(each["contender"], each["figure"]): each for each in answer["summaries"]}
 
 
 def test_courses_need_workers_and_contenders_have_to_be_known(desk_of_module: Typist) -> None:
-    said = desk_of_module.types("bench", "flat")
+    said = desk_of_module.runs("bench", "flat")
     assert (said.code, "--broker" in said.err) == (2, True)
-    said = desk_of_module.types("bench", "flat", "--against", "nobody")
+    said = desk_of_module.runs("bench", "flat", "--against", "nobody")
     assert (said.code, "There is no contender 'nobody'" in said.err) == (2, True)
 
 

@@ -67,7 +67,7 @@ def test_one_that_was_frozen_finds_its_saga_taken_over_and_changes_nothing(airfi
 
 def test_run_goes_on_where_it_was_killed_when_it_is_typed_again(airfield: Airfield) -> None:
     typed = ("run", "pointed", "held", "--id", "held", "--kwargs", '{"dies": "in do 1", "deaths": 2}')
-    assert [airfield.types(*typed).code for _ in range(3)] == [-9, -9, 0]
+    assert [airfield.runs(*typed).code for _ in range(3)] == [-9, -9, 0]
     assert airfield.wrong({"held": Script(calls="d0 d1 d1 d1 d2")}) == {}
 
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_made_again_stands_aside_and_all_others_go_on(airfield: A
         "later": Script(calls="d0 d1 d2"),
     }
     airfield.submits({"gone": scripts["gone"]})
-    assert airfield.types("up", "--drain").code == -9
+    assert airfield.runs("up", "--drain").code == -9
     airfield.submits(
         {
             "whole": scripts["whole"],

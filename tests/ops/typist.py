@@ -1,4 +1,4 @@
-"""Somebody who types ``sluice`` commands: each is a process of its own, as a user would start it."""
+"""Types ``sluice`` commands in a folder: inside this process, or each as a process of its own."""
 
 import json
 import os
@@ -9,29 +9,17 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jobs.ref import JobName
 from jobs.states import State
 from ledger.connection import Ledger
 from ledger.planning import find
+from tests.ops.calling import Said, call
 
 ROOT = Path(__file__).parents[2]
 #: Nothing answers at port 1.
 NO_LEDGER = "postgresql://127.0.0.1:1/sluice"
-
-
-class Said(NamedTuple):
-    """What a command answered."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> Any:
-        """All of stdout as one JSON document."""
-        return json.loads(self.out)
 
 
 class Typist:
@@ -48,7 +36,13 @@ class Typist:
         self.environment = outer | {"PYTHONPATH": str(ROOT), "PYTHONFAULTHANDLER": "1"} | settings
 
     def types(self, *words: str, given: str = "", **settings: str) -> Said:
-        """Run one command to its end."""
+        """Run one command to its end, inside this process, which saves half a second of starting one."""
+        said = call(words, folder=self.folder, environment=self.environment | settings, given=given)
+        assert "Traceback" not in said.err, said.err
+        return said
+
+    def runs(self, *words: str, given: str = "", **settings: str) -> Said:
+        """Run one command to its end, as a process of its own."""
         done = subprocess.run(
             _command(words),
             cwd=self.folder,
