@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -17,9 +18,11 @@ import pytest
 import redis
 
 from tests import private_servers
+from tests.leftovers import undone_by
 
 _REDIS_ON_LOOPBACK = "redis://127.0.0.1:6379"
 _REDIS_LOCK = "sluice:tests"
+_FLUSH = "import redis, sys; redis.Redis.from_url(sys.argv[1]).flushdb()"
 _RABBITMQ_ON_LOOPBACK = "amqp://guest:guest@127.0.0.1:5672"
 
 
@@ -59,16 +62,15 @@ def _own_database(url: str) -> Iterator[str]:
     has_number = url.rpartition("/")[2].isdigit()
     for number in [None] if has_number else range(15, 0, -1):
         client = redis.Redis.from_url(url if number is None else f"{url}/{number}")
-        if client.dbsize() == 0 and client.set(_REDIS_LOCK, os.getpid(), nx=True, ex=3600):
-            break
+        taken = client.dbsize() == 0 and client.set(_REDIS_LOCK, os.getpid(), nx=True, ex=3600)
         client.close()
+        if taken:
+            break
     else:
         pytest.fail(f"every database of {url} is in use; empty one of them", pytrace=False)
-    try:
-        yield url if number is None else f"{url}/{number}"
-    finally:
-        client.flushdb()
-        client.close()
+    own = url if number is None else f"{url}/{number}"
+    with undone_by(sys.executable, "-c", _FLUSH, own):
+        yield own
 
 
 def _own_virtual_host(stack: ExitStack) -> str | None:
@@ -78,9 +80,9 @@ def _own_virtual_host(stack: ExitStack) -> str | None:
         return None
     name = f"sluice_test_{os.getpid()}_{secrets.token_hex(3)}"
     ctl = [rabbitmqctl, "--quiet"]
+    stack.enter_context(undone_by(*ctl, "delete_vhost", name))
     if subprocess.run([*ctl, "add_vhost", name], capture_output=True, check=False).returncode != 0:
         return None
-    stack.callback(subprocess.run, [*ctl, "delete_vhost", name], capture_output=True, check=False)
     subprocess.run([*ctl, "set_permissions", "-p", name, "guest", ".*", ".*", ".*"], check=True)
     return f"{_RABBITMQ_ON_LOOPBACK}/{name}"
 

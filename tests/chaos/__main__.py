@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.chaos.figures import written
 from tests.chaos.run import Options, run
+from tests.leftovers import run_without_leftovers
 from tests.private_servers import SERVERS
 
 #: One cause has many consequences.
@@ -49,4 +50,5 @@ def _words() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with run_without_leftovers():
+        sys.exit(main())

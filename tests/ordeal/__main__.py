@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from tests.leftovers import run_without_leftovers
 from tests.ordeal.contenders import CONTENDERS
 from tests.ordeal.ordeal import Course, Report, go_through
 from tests.private_servers import SERVERS
@@ -18,13 +19,16 @@ def main() -> int:
     course = Course(options.broker, options.jobs, options.seconds, options.seed)
     print(f"{course.broker}: {course.jobs} jobs in {course.seconds:.0f} s, seed {course.seed}")
     chosen = [each for each in CONTENDERS if each.name in options.only and course.broker in each.brokers]
+    failed = False
     for place, contender in enumerate(chosen):
         report = go_through(contender, course)
+        # Only a contender with a ledger promises that nothing is lost, and nothing done twice in it.
+        failed |= contender.has_ledger and bool(report.lost or report.twice)
         if not place:
             print(f"{report.kills} workers killed, {report.cuts} cuts, {report.crashes} brokers killed; each")
             print(_HEAD)
         print(_line(report), flush=True)
-    return 0
+    return 1 if failed else 0
 
 
 def _line(report: Report) -> str:
@@ -49,4 +53,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with run_without_leftovers():
+        sys.exit(main())

@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from actors.client import Client
 from broker.connect import connect
 from jobs.submission import Submission
-from ledger import migrate
 from ledger.connection import Ledger
-from ledger.embedded import start
 from ledger.reads.check import breaches
+from tests.homes import started_ledger
+from tests.leftovers import run_without_leftovers
 from tests.private_servers import SERVERS
 from tests.soak.growth import growing
 from tests.soak.reading import Reading, read
@@ -38,13 +38,12 @@ def main() -> int:
     options = _options()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True)))
-        postgres = stack.enter_context(start(folder / "home"))
-        migrate.require(postgres.url)
+        url = stack.enter_context(started_ledger(folder / "home", durable=True))
         broker_url = stack.enter_context(SERVERS[options.broker]()).url
-        environment = {"SLUICE_LEDGER_URL": postgres.url, "SLUICE_BROKER_URL": broker_url}
+        environment = {"SLUICE_LEDGER_URL": url, "SLUICE_BROKER_URL": broker_url}
         environment |= {"SLUICE_KEEP_HISTORY": options.keep}
         workers = stack.enter_context(_workers(environment, folder))
-        ledger = Ledger(postgres.url, connections=2)
+        ledger = Ledger(url, connections=2)
         stack.callback(ledger.close)
         broker = connect(broker_url)
         stack.callback(broker.close)
@@ -143,4 +142,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with run_without_leftovers():
+        sys.exit(main())

@@ -1,0 +1,113 @@
+"""Nothing outlives a test run: a *reaper* process removes what is left of it, however the run ends.
+
+The run has a mark in its environment, which every program that it starts inherits (a fork of the run's own process does
+not), and one folder for all temporary files. The reaper waits for the run to end. Then it kills the processes with that
+mark, executes the undo commands that are still registered (delete a virtual host, say), and removes the folder.
+
+    with run_without_leftovers():
+        ...                         # TMPDIR is the run's folder
+        with undone_by("rabbitmqctl", "delete_vhost", name):
+            ...
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+from uuid import uuid4
+
+from tests.leftovers import reaper
+
+#: Neither begins with SLUICE_, because tests take such variables away from what they start.
+MARK, FOLDER = "TEST_RUN_MARK", "TEST_RUN_FOLDER"
+
+
+class Run(NamedTuple):
+    folder: Path
+    #: False within another run, of which this is a part then: a worker of pytest-xdist, say.
+    is_outermost: bool
+
+
+@contextmanager
+def run_without_leftovers() -> Iterator[Run]:
+    """Until the end of the block. SIGTERM and SIGHUP interrupt it like SIGINT; it has 20 s to end by itself then."""
+    if FOLDER in os.environ:
+        yield Run(Path(os.environ[FOLDER]), is_outermost=False)
+        return
+    before = {name: os.environ.get(name) for name in (MARK, FOLDER, "TMPDIR")}
+    # A short path: the sockets of servers lie below it, and theirs may have 107 characters.
+    folder = Path(tempfile.mkdtemp(prefix="sl-"))
+    (folder / reaper.UNDO).mkdir()
+    os.environ |= {MARK: uuid4().hex, FOLDER: str(folder), "TMPDIR": str(folder)}
+    tempfile.tempdir = None  # What it was read from has changed.
+    process = _start_reaper(folder)
+    try:
+        with _interrupted_by_signals(folder):
+            yield Run(folder, is_outermost=True)
+    finally:
+        (folder / reaper.OVER).touch()
+        process.wait()
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        tempfile.tempdir = None
+
+
+@contextmanager
+def undone_by(*command: str) -> Iterator[None]:
+    """Run this command at the end of the block; the reaper does if this process does not come to it."""
+    undo = [*command]
+    entry = Path(os.environ[FOLDER], reaper.UNDO, uuid4().hex) if FOLDER in os.environ else None
+    if entry is not None:
+        entry.write_text(json.dumps(undo))
+    try:
+        yield
+    finally:
+        subprocess.run(undo, capture_output=True, check=False)
+        if entry is not None:
+            entry.unlink(missing_ok=True)
+
+
+def survivors(*, within_s: float = 10.0) -> list[str]:
+    """What processes of this run are still there besides this one and its reaper, after a while to end in."""
+    return reaper.survivors(os.environ[MARK], {os.getpid()}, within_s)
+
+
+def _start_reaper(folder: Path) -> subprocess.Popen[bytes]:
+    """It hears no signal that is meant for this process's group, and inherits no stream that a caller waits for."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid()), os.environ[MARK], str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+@contextmanager
+def _interrupted_by_signals(folder: Path) -> Iterator[None]:
+    """The first SIGINT, SIGTERM or SIGHUP interrupts the run; the reaper then counts how long it takes to end."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        (folder / reaper.ENDING).touch()
+        signal.default_int_handler(number, frame)
+
+    usual = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
+    heard = [number for number, handler in usual.items() if signal.getsignal(number) == handler]
+    for number in heard:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, usual[number])

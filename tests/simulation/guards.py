@@ -1,0 +1,131 @@
+"""The guards of plans, claims, judging and grooming, and those of sagas; each can be broken for a test."""
+
+import pytest
+
+from actors import executor, planner
+from jobs.simulated import Faults
+from jobs.states import LIVE, sql_list
+from ledger import (
+    breakers,
+    claims,
+    counts,
+    finishing,
+    freshness,
+    grooming,
+    partitions,
+    pausing,
+    planning,
+    recording,
+    splitting,
+    workers,
+)
+from planner.partitions import Layout
+from tests.simulation import guards_of_sagas
+from tests.simulation.ground import Ground
+from tests.simulation.mutants import Mutant, code, sql
+from tests.simulation.run import Violation
+
+#: Processes that die, and nothing else that goes wrong.
+DEADLY = Faults(crash_before_commit=0.15)
+#: Messages that get lost, and answers.
+LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
+
+_OF_JOBS = {
+    "a late worker's result is taken": Mutant(
+        sql(recording, "_RECORD", "job.claim = given.claim", "true"),
+        theme="templates",
+        faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
+        first=30,
+    ),
+    "a late worker's success is taken": Mutant(
+        sql(finishing, "_FINISH", "job.claim = given.claim", "true"),
+        theme="templates",
+        faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
+        first=30,
+    ),
+    "who has succeeded tells nobody": Mutant(
+        code(executor, "_tell", lambda tx, catalogue, finished, begin: ([], [])), theme="templates", first=1
+    ),
+    "lost hints are not repeated": Mutant(
+        code(grooming, "announce_ready", lambda tx, limit: []), theme="templates", faults=LOSSES
+    ),
+    "lost leases are not noticed": Mutant(
+        sql(grooming, "_LOST", "worker.lease_until <", "false AND now() <"), theme="templates", faults=DEADLY
+    ),
+    "parents' news are not owed": Mutant(
+        code(planner.submissions, "_OWE", "SELECT 1 WHERE false"), theme="templates", faults=DEADLY, first=6
+    ),
+    "one parent opens the gate": Mutant(
+        sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=4
+    ),
+    "planning takes a parent's word for nothing": Mutant(
+        code(planning.counts, "recount", lambda tx, children: None), theme="templates", first=1
+    ),
+    "claims of a lost answer are nobody's": Mutant(
+        code(workers, "strays", lambda tx, id, known, *, grace_s: []),
+        theme="templates",
+        faults=Faults(repeat_commit=0.1),
+    ),
+    "nobody lends his urgency": Mutant(
+        code(planning.urgency, "lend", lambda tx, jobs: None), theme="templates", first=4
+    ),
+    "a parent asked for late forgets what it was lent": Mutant(
+        code(planning.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates", first=53
+    ),
+    "nobody cancels": Mutant(
+        code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates", first=26
+    ),
+    "an open breaker holds nobody back": Mutant(
+        sql(claims, "_CLAIM", "app_pause.app = job.app", "app_pause.app = ''"),
+        theme="breakers",
+    ),
+    "a breaker tries nobody": Mutant(code(breakers, "_choose", lambda tx, app: []), theme="breakers"),
+    "a pause leaves what is ready": Mutant(
+        code(pausing, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates", first=4
+    ),
+    "a pause forgets what is pushed later": Mutant(
+        code(pausing, "follow", lambda tx, jobs: []), theme="templates", first=7
+    ),
+    "nobody looks what others have under way": Mutant(
+        code(freshness.Past, "busy", lambda past, apps: []), theme="chunks", first=12
+    ),
+    "what succeeded is not fresh": Mutant(code(freshness, "record", lambda tx, jobs: None), theme="chunks"),
+    "whoever waits to be planned is forgotten": Mutant(
+        sql(grooming, "_UNPLANNED", "look_at <=", "false AND look_at <="), theme="chunks", first=1
+    ),
+    "halves are nobody's": Mutant(
+        code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"), theme="chunks", first=3
+    ),
+    "nobody splits": Mutant(
+        code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks", first=3
+    ),
+    "nobody looks what partitions others make": Mutant(
+        sql(partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""),
+        theme="partitions",
+        first=1,
+    ),
+    "what a step has made is not there": Mutant(
+        code(partitions, "made", lambda tx, jobs: None), theme="partitions", first=1
+    ),
+    "a landing is news to nobody": Mutant(
+        code(partitions, "land_jobs", lambda tx, jobs: []), theme="partitions", first=8
+    ),
+    "a plan looks for no inputs": Mutant(
+        code(Layout, "gates", lambda layout, app, step: ()), theme="partitions", first=2
+    ),
+    "skipped and failed parents are forgotten": Mutant(
+        code(counts, "strand", lambda tx, jobs: {}), theme="templates", first=7
+    ),
+}
+
+#: By what happens without the guard.
+GUARDS = _OF_JOBS | guards_of_sagas.MUTANTS
+
+
+def assert_noticed(guard: str, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Break this guard and run worlds until one shows it."""
+    GUARDS[guard].apply(monkeypatch)
+    with pytest.raises(Violation, match=r"replay: python -m tests\.simulation --seed") as noticed:
+        GUARDS[guard].show(ground)
+    # A mutant that cannot even be called would show at once, and prove nothing about the simulation.
+    assert not isinstance(noticed.value.__cause__, TypeError)

@@ -1,0 +1,24 @@
+"""Invariants under a thousand seeds, or ``SLUICE_SIMULATION_SEEDS``; a quarter as many of sagas and compensations."""
+
+import os
+
+import pytest
+
+from tests.simulation import test_simulation
+from tests.simulation.ground import Ground
+from tests.simulation.seeds import run_on
+
+_MANY = int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000"))
+SEEDS = {"anything": _MANY, "sagas": _MANY // 4, "trips": _MANY // 4}
+#: So many tests share them, which may run side by side.
+SHARES = 10
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("theme", SEEDS)
+@pytest.mark.parametrize("share", range(SHARES))
+def test_all_invariants_hold_whatever_the_network_and_the_workers_do(
+    theme: str, share: int, ground: Ground
+) -> None:
+    _, failures = run_on(ground, range(test_simulation.SEEDS[theme] + share, SEEDS[theme], SHARES), theme)
+    assert not failures, "\n".join(failures)

@@ -1,0 +1,138 @@
+"""A test run that is ended in the middle, by whatever signal, leaves no process, folder, database or virtual host.
+
+The run here is a real one (``tests/leftovers/victim.py``), by itself and with workers of pytest-xdist.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+import pytest
+
+from tests import leftovers, private_servers
+from tests.leftovers import FOLDER, MARK
+from tests.private_servers import PATH
+
+ROOT = Path(__file__).parents[1]
+#: Seconds for servers to start in, and for the reaper to end them.
+START_S, END_S = 120.0, 60.0
+
+TESTS = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/leftovers/victim.py"]
+
+
+@contextmanager
+def started(command: Sequence[str], tells: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A run of its own, not a part of ours, in the folder ``tells``, and known by a word in its environment."""
+    outer = {name: value for name, value in os.environ.items() if name not in {MARK, FOLDER}}
+    told = {"VICTIM_TELLS": str(tells), "TMPDIR": str(tells)}
+    with (tells / "output").open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=outer | told, stdout=output, stderr=output, start_new_session=True
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def processes(tells: Path) -> list[list[str]]:
+    """The command lines of every process that has inherited our word, the reaper's too."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # It has just ended, or is a zombie.
+            if process.environ().get("VICTIM_TELLS") == str(tells):
+                found.append(process.cmdline())
+    return found
+
+
+def assert_at_work(process: subprocess.Popen[bytes], tells: Path, deadline: float) -> None:
+    """It has not failed, and has time to get further in."""
+    assert process.poll() is None, (tells / "output").read_text()
+    assert time.monotonic() < deadline, (tells / "output").read_text()
+    time.sleep(0.1)
+
+
+def assert_nothing_left(tells: Path, but: set[str]) -> None:
+    deadline = time.monotonic() + END_S
+    while left := processes(tells):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+    assert {path.name for path in tells.iterdir()} <= but | {"output"}
+
+
+@pytest.fixture
+def tells() -> Iterator[Path]:
+    """Its path is short, because sockets of servers lie below it."""
+    folder = Path("/tmp", f"v{uuid4().hex[:8]}")
+    folder.mkdir()
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _vhosts() -> set[str]:
+    rabbitmqctl = shutil.which("rabbitmqctl", path=PATH)
+    if rabbitmqctl is None:
+        return set()
+    done = subprocess.run([rabbitmqctl, "-q", "list_vhosts"], capture_output=True, text=True, check=False)
+    return set(done.stdout.split())
+
+
+#: A run by itself, and one with workers of pytest-xdist.
+RUNS = [(0, signal.SIGINT), (2, signal.SIGTERM), (2, signal.SIGKILL)]
+
+
+@pytest.mark.parametrize(("workers", "number"), RUNS, ids=lambda each: getattr(each, "name", str(each)))
+def test_a_test_run_that_is_ended_leaves_nothing(workers: int, number: signal.Signals, tells: Path) -> None:
+    for server in ("rabbitmq", "redis"):
+        if shutil.which(f"{server}-server", path=PATH) is None:
+            private_servers.SERVERS[
+                "rabbit" if server == "rabbitmq" else server
+            ]().__enter__()  # Skips, or fails.
+    before = _vhosts()
+    with started([*TESTS, "-n", str(workers)], tells) as process:
+        told = [tells / str(each) for each in range(max(workers, 1))]
+        deadline = time.monotonic() + START_S
+        while not all(path.exists() and path.read_text().count("\n") == 2 for path in told):
+            assert_at_work(process, tells, deadline)
+        assert processes(tells)
+        process.send_signal(number)
+        process.wait(END_S)
+    assert_nothing_left(tells, {path.name for path in told})
+    assert _vhosts() <= before
+
+
+def test_a_process_that_outlives_its_test_is_found_and_its_run_fails(tells: Path) -> None:
+    (tells / "test_leaky.py").write_text(
+        "import subprocess\ndef test_leaky():\n    subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+    )
+    # The options of the project's own run, for a file that is none of the project's.
+    command = [
+        *TESTS[:-1],
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "-p",
+        "tests.conftest",
+        str(tells / "test_leaky.py"),
+    ]
+    with started([*command, "-W", "ignore", "--rootdir", str(tells)], tells) as process:
+        assert process.wait(START_S) == pytest.ExitCode.TESTS_FAILED
+    said = (tells / "output").read_text()
+    assert re.search(r"outlived the tests:\n\d+: sleep 600", said), said
+    (tells / "test_leaky.py").unlink()
+    assert_nothing_left(tells, {"__pycache__"})
+
+
+def test_undo_commands_run_at_the_end_of_their_block(tmp_path: Path) -> None:
+    with leftovers.undone_by("touch", str(tmp_path / "undone")):
+        assert not (tmp_path / "undone").exists()
+    assert (tmp_path / "undone").exists()
