@@ -74,8 +74,10 @@ class Bench:
             self.sent.extend,
             stores=stores(Settings()),
         )
-        world.ledger.transact(lambda tx: tx.write("CREATE TABLE IF NOT EXISTS effect (key text)"))
-        world.ledger.transact(lambda tx: tx.write("DELETE FROM effect"))
+        world.ledger.transact(lambda tx: tx.write("CREATE TABLE effect (key text)"))
+
+    def close(self) -> None:
+        self.world.ledger.transact(lambda tx: tx.write("DROP TABLE effect"))
 
     def run(self, app: str) -> Acknowledged:
         self.world.submit(app)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ from tests.actors.bench import Bench
 from tests.actors.crew import Crew
 from tests.actors.unending import Site
 from tests.timed import Timed
-from tests.world import World
+from tests.world import KeptLedger, World
 
 
 @pytest.fixture
-def timed(ledger_url: str, tmp_path: Path) -> Iterator[Timed]:
-    with Timed(ledger_url, tmp_path) as made:
+def timed(ledger_url: str, kept_ledger: KeptLedger, tmp_path: Path) -> Iterator[Timed]:
+    with Timed(ledger_url, tmp_path, kept_ledger) as made:
         yield made
 
 
@@ -39,5 +40,5 @@ def crew(world: World) -> Crew:
 
 @pytest.fixture
 def bench(world: World, tmp_path: Path) -> Iterator[Bench]:
-    yield Bench(world, tmp_path)
-    world.ledger.transact(lambda tx: tx.write("DROP TABLE effect"))
+    with closing(Bench(world, tmp_path)) as made:
+        yield made

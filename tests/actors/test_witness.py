@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,11 +71,6 @@ class Scribe:
 
     def close(self) -> None:
         self.told.append("closed")
-
-
-@pytest.fixture
-def bench(world: World, tmp_path: Path) -> Bench:
-    return Bench(world, tmp_path)
 
 
 def watched(bench: Bench, *onlookers: Any) -> Witness:

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from ledger import migrate
-from ledger.embedded import start
 from ops.console.server import SEATS
 from tests.broker.proxy import Proxy
 from tests.console.conftest import Console, started, visiting
 from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import open_gate
+from tests.homes import started_ledger
 from tests.ops.caller import Caller
 from tests.ops.typist import Typist
 
@@ -68,9 +67,8 @@ def test_what_was_done_is_seen_at_once(visitor: Visitor) -> None:
 @pytest.fixture
 def wire(tmp_path: Path) -> Iterator[Proxy]:
     """Between the console and its ledger."""
-    with start(tmp_path / "home", durable=False) as postgres:
-        migrate.require(postgres.url)
-        wire = Proxy(postgres.url, default_port=5432)
+    with started_ledger(tmp_path / "home") as url:
+        wire = Proxy(url, default_port=5432)
         yield wire
         wire.close()
 

@@ -17,7 +17,7 @@ import pytest
 from psycopg import conninfo
 
 from ledger import migrate, roles
-from ledger.embedded import start
+from tests.homes import started_ledger
 from tests.ledger.generations import database
 
 PREFIX = "tested"
@@ -63,9 +63,8 @@ class Roled:
 
 @contextmanager
 def roled(folder: Path) -> Iterator[Roled]:
-    with start(folder, durable=False) as postgres:
-        migrate.require(postgres.url)
-        yield Roled(postgres.url)
+    with started_ledger(folder) as url:
+        yield Roled(url)
 
 
 @contextmanager

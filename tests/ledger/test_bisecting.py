@@ -15,9 +15,7 @@ from ledger.schema import job
 from tests.ledger.bisecting import Farm
 from tests.world import LEASE_S, World
 
-ONE_WORLD = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+ONE_WORLD = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 #: What a half does not have from the whole: it has failed and been announced as often as any new job.

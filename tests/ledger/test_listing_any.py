@@ -98,9 +98,7 @@ conditions = st.recursive(comparisons(), _joined, max_leaves=8)
     st.lists(jobs(), max_size=12, unique_by=lambda job: (job.app, job.key)),
     st.lists(conditions, min_size=1, max_size=5),
 )
-@settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, *HealthCheck]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, *HealthCheck])
 def test_the_ledger_finds_what_the_condition_is_true_of(
     world: World, jobs: Sequence[There], conditions: Sequence[Condition]
 ) -> None:

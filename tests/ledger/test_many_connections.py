@@ -15,10 +15,10 @@ from actors.handlers import handle
 from broker.messages import Execute, Executed, Message, Turn
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
-from ledger import migrate
 from ledger.connection import Ledger
-from ledger.embedded import settings, start
+from ledger.embedded import settings
 from ledger.reads.check import breaches
+from tests.homes import started_ledger
 from tests.world import World
 
 #: A job for each.
@@ -31,9 +31,8 @@ _TAKEN = f"SELECT count(*) FROM transition WHERE target = '{State.RUNNING}' GROU
 def roomy_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A Postgres that lets so many in."""
     monkeypatch.setitem(settings.ALWAYS, "max_connections", str(CONNECTIONS + 50))
-    with start(tmp_path / "home", durable=False) as postgres:
-        migrate.require(postgres.url)
-        yield postgres.url
+    with started_ledger(tmp_path / "home") as url:
+        yield url
 
 
 class Worker:

@@ -72,7 +72,8 @@ DAMAGE = {
     ),
     "a count": ("INSERT INTO tally VALUES ('left', 'ready', 3, 0), ('right', 'waiting', 1, 0)", {COUNTED}),
     "a need for nobody": (
-        "INSERT INTO need (child, gate, parent, condition) SELECT child, gate, 999, condition FROM need LIMIT 1",
+        """INSERT INTO need (child, gate, parent, condition)
+           SELECT child, gate, 999, condition FROM need JOIN job ON job.id = child WHERE app = 'bottom' LIMIT 1""",
         {NAMED, GATES_COUNT},
     ),
     "a wish for nothing": (

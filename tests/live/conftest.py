@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger import migrate
 from ledger.connection import Ledger
-from ledger.embedded import start
 from ledger.emptying import empty
+from tests.homes import started_ledger
 from tests.servers import rabbitmq_url, redis_url
 
 
@@ -32,9 +31,8 @@ def broker_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def live_ledger_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Postgres that keeps what it has promised: these tests are about keeping promises."""
-    with start(tmp_path_factory.mktemp("live"), durable=True) as postgres:
-        migrate.require(postgres.url)
-        yield postgres.url
+    with started_ledger(tmp_path_factory.mktemp("live"), durable=True) as url:
+        yield url
 
 
 @pytest.fixture

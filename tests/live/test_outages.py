@@ -15,10 +15,10 @@ from broker.messages import CONTROL
 from jobs.errors import Unreachable
 from jobs.states import State
 from jobs.submission import Submission, SubmissionState
-from ledger import migrate
 from ledger.connection import Ledger
 from ledger.embedded import start
 from ledger.reads.check import breaches
+from tests.homes import started_ledger
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.network import S_MAX, runs_alone
 from tests.private_servers import SERVERS, PrivateServer
@@ -63,18 +63,17 @@ def test_a_run_whose_queues_are_wiped_finishes_by_itself(
 def test_a_database_that_dies_in_the_middle_delays_and_loses_nothing(rabbitmq: str, folder: Path) -> None:
     broker = connect(rabbitmq)
     home = folder / "home"
-    with start(home) as postgres:
-        migrate.require(postgres.url)
-        ledger = Ledger(postgres.url)
+    with started_ledger(home, durable=True) as url:
+        ledger = Ledger(url)
         client = Client(ledger, broker.publish)
-        with fleet(2, folder, ledger=postgres.url, broker=rabbitmq) as workers:
+        with fleet(2, folder, ledger=url, broker=rabbitmq) as workers:
             _submit(client, keys=200)
             wait_until(lambda: len(workers.lines()) > 100, within_s=60)
             _crash(home)
             with pytest.raises(Unreachable):
                 client.submit(Submission(app="first", key="1"))
             with start(home) as again:
-                assert again.url == postgres.url
+                assert again.url == url
                 _submit(client, "first", keys=250)
                 _all_succeed(ledger, workers, 650)
         ledger.close()

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger import migrate
 from ledger.connection import Ledger
-from ledger.embedded import start
+from tests.homes import started_ledger
 from tests.ops.orders import ORDERS
 from tests.ops.site import Site
 from tests.ops.typist import NO_LEDGER, Typist
@@ -98,11 +97,9 @@ def desk_in(folder: Path) -> Iterator[Typist]:
     typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS="apps.json")
     typist.apps("apps.json", APPS)
     typist.write("noisy.py", NOISY)
-    with start(folder / "home", durable=False) as postgres:
-        migrate.require(postgres.url)
-        with closing(Ledger(postgres.url, connections=1)) as ledger:
-            typist.ledger = ledger
-            yield typist
+    with started_ledger(folder / "home") as url, closing(Ledger(url, connections=1)) as ledger:
+        typist.ledger = ledger
+        yield typist
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ def test_it_is_what_the_schema_says(bill: Any) -> None:
 
 
 def test_every_package_that_is_run_is_in_it_with_its_digests(bill: Any) -> None:
-    running = LOCK.read_text().partition("# For the tests")[0]
+    running = LOCK.read_text().partition("# For `make test`")[0]
     locked = dict(re.findall(r"^([\w.-]+)==([\w.!+-]+)", running, re.MULTILINE))
     assert {each["name"]: each["version"] for each in bill["components"]} == locked
     assert {"msgspec", "dramatiq", "psycopg", "sqlalchemy"} <= locked.keys()
@@ -58,6 +58,6 @@ def test_the_same_lock_makes_the_same_bill(bill: Any) -> None:
 def test_every_package_of_the_lock_is_held_to_the_digests_of_its_files() -> None:
     """The tests' own, too: what ``pip install --require-hashes`` would refuse otherwise, but by name."""
     lock = LOCK.read_text()
-    everything = pins(lock.replace("# For the tests", "# and"))
+    everything = pins(lock.replace("# For `make test`", "# and"))
     assert len(everything) > len(pins(lock)) > 20
     assert [pin.name for pin in everything if not pin.digests] == []

@@ -12,10 +12,9 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 
 from jobs.states import State
-from ledger import migrate
 from ledger.connection import Ledger
-from ledger.embedded import start
 from tests.broker.proxy import Proxy
+from tests.homes import started_ledger
 from tests.ordeal.contenders import Contender
 from tests.ordeal.effects import EFFECTS, done
 from tests.ordeal.faults import Fault, Kind, faults
@@ -93,9 +92,8 @@ def go_through(contender: Contender, course: Course) -> Report:
         stack.callback(proxy.close)
         environment = _environment(contender, course, folder, proxy.url)
         if contender.has_ledger:
-            postgres = stack.enter_context(start(folder / "home"))
-            migrate.require(postgres.url)
-            environment |= {"SLUICE_LEDGER_URL": postgres.url, "SLUICE_BROKER_URL": proxy.url}
+            url = stack.enter_context(started_ledger(folder / "home", durable=True))
+            environment |= {"SLUICE_LEDGER_URL": url, "SLUICE_BROKER_URL": proxy.url}
             environment |= {"SLUICE_LEASE": "5s"}
         crew = Crew(contender.worker_command, environment, folder / "workers.log")
         stack.callback(crew.close)

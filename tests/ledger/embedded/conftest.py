@@ -14,7 +14,7 @@ from tests.ledger.embedded.homes import is_stopped, tell
 @pytest.fixture(scope="package")
 def ground() -> Iterator[Path]:
     """A short path that every user may pass through, removed at the end: each server fills 40 MB."""
-    with tempfile.TemporaryDirectory(prefix="sluice-test-") as folder:
+    with tempfile.TemporaryDirectory(prefix="e") as folder:
         Path(folder).chmod(0o711)
         yield Path(folder)
 

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from actors.settings import process_found, read_settings
 from ledger import migrate
 from ledger.connection import Ledger
-from ledger.embedded import start
 from ledger.reads import vitals
 from ops.console.server import Place
 from ops.desk.desk import Desk
 from ops.doctor import ledger as judge
 from ops.doctor.examination import Examination
 from ops.doctor.finding import Finding, Level
+from tests.homes import started_ledger
 from tests.ops.typist import NO_LEDGER, Typist
 
 HERE = "here"
@@ -27,9 +27,8 @@ HERE = "here"
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of a server that these tests may set as they like."""
-    with start(tmp_path_factory.mktemp("patient"), durable=False) as postgres:
-        migrate.require(postgres.url)
-        yield postgres.url
+    with started_ledger(tmp_path_factory.mktemp("patient")) as url:
+        yield url
 
 
 @pytest.fixture
