@@ -4,7 +4,7 @@ WORKDIR /build
 RUN python -m venv /opt/sluice
 COPY requirements.lock .
 # Everything but what only the tests need: a setting that wants an extra, such as SLUICE_TRACE, finds it.
-RUN sed '/^# For the tests/,$d' requirements.lock >running.lock \
+RUN sed '/^# For `make test`/,$d' requirements.lock >running.lock \
     && /opt/sluice/bin/pip install --no-cache-dir --require-hashes -r running.lock
 COPY . .
 RUN /opt/sluice/bin/pip install --no-cache-dir --no-index --no-deps --no-build-isolation .

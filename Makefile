@@ -1,31 +1,42 @@
-# make demo    a small pipeline on the embedded default, with a live display
-# make test    style, types and every test; sets up what they need
-# make lint    style and types alone
-# make site    the documentation as a site, in site/, to be read without a network
-# make lock    renew requirements.lock from pyproject.toml
-# make sbom    what Sluice runs on, as CycloneDX, in sluice.cdx.json
-# make audit   whether anything of it has a known vulnerability; asks PyPI, so it takes a network
-# make clean   remove what was made here, .venv included (not .sluice: that is somebody's ledger)
+# make demo     a small pipeline on the embedded default, with a live display
+# make test     lint, types and the quick tests, in about three minutes; nothing but Python is needed
+# make check    what CI adds: races, brokers, processes, a browser, the built wheel; ten minutes
+# make night    everything else, in about two hours: all seeds and mutants, crashes, chaos, soak, other servers
+# make lint     lint and types alone
+# make servers  install what `make check` can use (RabbitMQ, Redis, Chromium, …) on a Debian-like machine, as root
+# make site     the documentation as a site, in site/, readable without a network
+# make lock     renew requirements.lock from pyproject.toml
+# make sbom     the packages that Sluice runs on, as CycloneDX, in sluice.cdx.json
+# make audit    look for known vulnerabilities in the locked packages; asks PyPI
+# make clean    remove what was made here, .venv included (not .sluice, which may hold a ledger)
 #
-# All of them need Python 3.11 or newer, called python3 or named by PYTHON=…, and nothing else.
-# The tests run in as many processes as there are cores, four at the most. PYTEST_ARGS="-k walk -x" chooses among them, and adding
-# -n 0 runs them in one. CI=true makes every server they can use required.
+# All of them need Python 3.11 or newer, called python3 or named by PYTHON=…. tests/README.md describes the tiers.
+# Tests run in as many processes as there are cores, at most four. PYTEST_ARGS="-k walk -x" chooses among them;
+# PYTEST_ARGS="-n 0" runs them in one process. A missing server or program skips its tests; CI=true requires all.
 
 PYTHON ?= python3
 bin = .venv/bin
+pytest = $(bin)/python -m pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 demo: .venv/installed
 	@$(bin)/python -m ops.demo
 
-test: .venv/tested
-	@sh ops/setup/services.sh
-	@$(MAKE) --no-print-directory lint
-	@$(bin)/python -m pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
+test: lint
+	@$(pytest) --tier test $(PYTEST_ARGS)
+
+check: .venv/complete
+	@$(pytest) --tier check $(PYTEST_ARGS)
+
+night: .venv/complete
+	@PYTEST_ARGS="$(PYTEST_ARGS)" sh ops/setup/night.sh
 
 lint: .venv/tested
 	@$(bin)/ruff check --quiet .
 	@$(bin)/ruff format --quiet --check . || { echo "make lint: run .venv/bin/ruff format ." >&2; exit 1; }
 	@$(bin)/mypy --no-error-summary
+
+servers: .venv/installed
+	@sh ops/setup/services.sh
 
 site: .venv/installed
 	@$(bin)/python -m ops.site
@@ -43,7 +54,7 @@ clean:
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site sluice.cdx.json *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv: .venv/tested
+.venv: .venv/complete
 
 # Each stamp is younger than what it was installed from, or the environment is brought up to date.
 .venv/installed: requirements.lock pyproject.toml ops/setup/venv.sh
@@ -54,4 +65,8 @@ clean:
 	@sh ops/setup/venv.sh testing
 	@touch $@
 
-.PHONY: demo test lint site lock sbom audit clean .venv
+.venv/complete: .venv/tested
+	@sh ops/setup/venv.sh complete
+	@touch $@
+
+.PHONY: demo test check night lint servers site lock sbom audit clean .venv

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 LOCK: Final = Path(__file__).parents[1] / "requirements.lock"
 #: Behind this line of the lock stands what the tests need.
-_TESTS: Final = "# For the tests"
+_TESTS: Final = "# For `make test`"
 _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
 _DIGEST = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 _REQUIRED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -25,7 +25,7 @@ def require() -> None:
     if library() is not None:
         return
     if os.environ.get("CI") == "true":
-        pytest.fail("faketime is missing; install it: `make test` does so", pytrace=False)
+        pytest.fail("faketime is missing; install it: `make servers` does so", pytrace=False)
     pytest.skip("install faketime: without it no clock can be turned")
 
 

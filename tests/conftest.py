@@ -1,50 +1,96 @@
-"""The servers that tests run on: an embedded Postgres always, others where they can be had."""
+"""Tiers, the clean-up after a run, and the servers that tests run on."""
 
 import os
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
 
 import psycopg
 import pytest
 from hypothesis import settings
 
-from ledger import migrate
-from ledger.embedded import start
-from tests.world import World
+from ledger.scratch import scratch_ledger
+from tests import leftovers
+from tests.homes import started_ledger
+from tests.tiers import TIERS, tier
+from tests.world import KeptLedger, World
 
 GIVEN = os.environ.get("SLUICE_TEST_LEDGER_URL", "")
 
-# How long an example takes is a matter of the machine, and of whoever else works on it.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# How long an example takes depends on the machine, so no example has a deadline.
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=400)
+settings.load_profile("quick")
+
+_OPENED = pytest.StashKey[ExitStack]()
+_RUN = pytest.StashKey[leftovers.Run]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=TIERS, help="collect only the tests of this tier (tests/tiers.py)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_OPENED] = ExitStack()
+    config.stash[_RUN] = config.stash[_OPENED].enter_context(leftovers.run_without_leftovers())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[_OPENED].close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """A run that leaves a process behind has failed."""
+    yield
+    if session.config.stash[_RUN].is_outermost and (left := leftovers.survivors()):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        sys.stderr.write("\n".join(["", "These processes have outlived the tests:", *left, ""]))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of other tiers are not even imported: what they need may not be installed."""
+    wanted = config.getoption("--tier")
+    if wanted and collection_path.name.startswith("test_") and tier(collection_path) != wanted:
+        return True
+    return None
 
 
 @pytest.fixture(scope="session")
 def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """One embedded Postgres for the whole session, without fsync."""
-    with start(tmp_path_factory.mktemp("embedded"), durable=False) as postgres:
-        migrate.require(postgres.url)
-        with psycopg.connect(postgres.url, autocommit=True) as connection:
+    with started_ledger(tmp_path_factory.mktemp("embedded")) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET deadlock_timeout = '50ms'")
             connection.execute("SELECT pg_reload_conf()")
-        yield postgres.url
+        yield url
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Whatever runs on the ledger runs on the embedded one, and on SLUICE_TEST_LEDGER_URL's where that is set."""
+    """What runs on the ledger runs on the embedded one, and on that of SLUICE_TEST_LEDGER_URL if it is set."""
     if "ledger_url" in metafunc.fixturenames:
         kinds = ["embedded", *(["given"] if GIVEN else [])]
         metafunc.parametrize("ledger_url", kinds, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
-def ledger_url(request: pytest.FixtureRequest, embedded_url: str) -> str:
+def ledger_url(request: pytest.FixtureRequest, embedded_url: str) -> Iterator[str]:
+    """On the given server a database of this process's own, which goes with it."""
     if request.param == "embedded":
-        return embedded_url
-    migrate.require(GIVEN)
-    return GIVEN
+        yield embedded_url
+    else:
+        with scratch_ledger(GIVEN) as url:
+            yield url
+
+
+@pytest.fixture(scope="session")
+def kept_ledger(ledger_url: str) -> Iterator[KeptLedger]:
+    with closing(KeptLedger(ledger_url, connections=2)) as ledger:
+        yield ledger
 
 
 @pytest.fixture
-def world(ledger_url: str) -> Iterator[World]:
-    with World(ledger_url) as made:
+def world(ledger_url: str, kept_ledger: KeptLedger) -> Iterator[World]:
+    with World(ledger_url, kept_ledger) as made:
         yield made

@@ -252,10 +252,10 @@ class Container:
 
 
 def _in_docker(kind: Kind, port: int) -> Body | None:
-    return Container(kind, port) if _docker_listens() else None
+    return Container(kind, port) if docker_listens() else None
 
 
-def _docker_listens() -> bool:
+def docker_listens() -> bool:
     """Asked here because Docker's own client, refused, leaves its socket open and the test fails of that.
 
     A Docker on another machine would not do: its loopback is not ours.

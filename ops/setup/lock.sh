@@ -4,8 +4,8 @@
 # pip-compile runs in a throw-away environment and is given plain requirement lines, so that neither
 # the project's own metadata is built nor an index, an option or a folder of this machine is written
 # into the lock. It runs on the oldest Python that we support; a newer one may leave out back-ports.
-# What the extras add that are in the image stands behind what every Sluice runs on, and what the tests add last:
-# whoever wants less stops reading there. Other extras bring what only their user can choose, and are in no lock.
+# The sections are in the order: what every Sluice runs on, the extras of the image, `make test`, `make check` and
+# `make night`. To install less, cut the file at a section's heading. Other extras are left to their users' choice.
 set -eu
 
 PIP_TOOLS=7.6.2
@@ -33,7 +33,9 @@ optional = document["project"]["optional-dependencies"]
 extras = [*optional["docs"], *optional["trace"]]
 Path(sys.argv[1], "running.in").write_text("\n".join(running))
 Path(sys.argv[1], "extras.in").write_text("\n".join([*running, *extras]))
-Path(sys.argv[1], "all.in").write_text("\n".join([*running, *extras, *optional["test"]]))
+tests = [*running, *extras, *optional["test"]]
+Path(sys.argv[1], "tests.in").write_text("\n".join(tests))
+Path(sys.argv[1], "all.in").write_text("\n".join([*tests, *optional["test-full"]]))
 PYTHON
 
 "$python" -m venv "$folder/venv"
@@ -47,7 +49,7 @@ compile() {
 # `rm requirements.lock && make lock` takes the newest of everything.
 if [ -f requirements.lock ]; then cp requirements.lock "$folder/all.txt"; fi
 compile --generate-hashes --output-file "$folder/all.txt" "$folder/all.in"
-for part in running extras; do
+for part in running extras tests; do
     compile --constraint "$folder/all.txt" --output-file "$folder/$part.txt" "$folder/$part.in"
 done
 
@@ -69,7 +71,7 @@ def packages(name):
     return {block.partition("==")[0]: block for block in blocks}
 
 
-everything, running, extras = packages("all.txt"), packages("running.txt"), packages("extras.txt")
+running, extras, tests, everything = map(packages, ("running.txt", "extras.txt", "tests.txt", "all.txt"))
 timeout = everything["async-timeout"]
 everything["async-timeout"] = re.sub(r"(==\S+).*", r'\1 ; python_full_version < "3.11.3" \\', timeout, count=1)
 parts = [
@@ -77,8 +79,10 @@ parts = [
     *(everything[name] for name in sorted(running)),
     "# For the extras.",
     *(everything[name] for name in sorted(extras.keys() - running.keys())),
-    "# For the tests alone.",
-    *(everything[name] for name in sorted(everything.keys() - extras.keys())),
+    "# For `make test`.",
+    *(everything[name] for name in sorted(tests.keys() - extras.keys())),
+    "# For `make check` and `make night`.",
+    *(everything[name] for name in sorted(everything.keys() - tests.keys())),
 ]
 Path("requirements.lock").write_text("\n".join(parts) + "\n")
 PYTHON

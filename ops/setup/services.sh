@@ -1,11 +1,11 @@
 #!/bin/sh
-# Gets what the live tests talk to: RabbitMQ, Redis, Node with npm, rsync, openssl, zsh, fish, bubblewrap, Chromium, and
-# what turns a process's clock. Called by `make test`.
+# Installs what `make check` and `make night` can use: RabbitMQ, Redis, Node with npm, rsync, openssl, zsh, fish,
+# bubblewrap, Chromium, and faketime, which sets a process's clock. Called by `make servers`.
 #
-# Nothing is done for a server whose test URL is given, that answers on loopback, or whose program is
-# installed (the tests start a private one themselves). What is missing then is installed where this is
-# a Debian-like machine and we are root; elsewhere one line each says how to get it. That is an error
-# only under CI=true: the tests that need them are skipped otherwise.
+# Nothing is done for a server whose test URL is set, that answers on loopback, or whose program is installed (the
+# tests start a private one themselves). The missing packages are installed if this is a Debian-like machine and the
+# user is root. Otherwise one line for each says how to get it: an error under CI=true, and the tests that need it are
+# skipped if not.
 set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where RabbitMQ is, which not every user's PATH has
@@ -45,7 +45,7 @@ explain() {
     rsync | openssl | zsh | fish | faketime) what="the program $1" how="or get it from where $1 is made" ;;
     *) what="Node's program ${1%js}" how="or get it from nodejs.org" ;;
     esac
-    echo "make test: $what is missing; $fate. Install the package $1, $how." >&2
+    echo "make servers: $what is missing; $fate. Install the package $1, $how." >&2
 }
 
 if ! debian_root; then
@@ -70,11 +70,11 @@ trap 'exit 130' INT TERM
 run() {
     "$@" >"$log" 2>&1 && return
     cat "$log" >&2
-    echo "make test: this failed: $*" >&2
+    echo "make servers: this failed: $*" >&2
     exit 1
 }
 
-echo "make test: installing$missing with apt-get; no system service is started."
+echo "make servers: installing$missing with apt-get; no system service is started."
 if [ ! -e "$policy" ]; then
     # Debian asks this file before a package starts its service; 101 forbids it. It goes when we do.
     own_policy=yes

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes .venv, or brings it up to date: what requirements.lock pins, and Sluice itself, in place.
-# Called by `make` with `running` for what Sluice needs, or `testing` for the whole lock. It writes
-# nothing outside this checkout, and fetches nothing that is not pinned.
+# Called by `make` with `running` for what Sluice needs, `testing` for `make test`, `complete` for the whole lock. It
+# writes nothing outside this checkout, and fetches nothing that is not pinned.
 set -eu
 
 PYTHON=${PYTHON:-python3}
@@ -35,12 +35,24 @@ install() {
     stop "the packages could not be installed; pip's own words stand above."
 }
 
-if [ "$1" = running ]; then
+# The packages of requirements.lock up to a section's heading.
+install_up_to() {
+    sed "/^# For $1/,\$d" requirements.lock >.venv/part.lock
+    install --require-hashes --requirement .venv/part.lock
+}
+
+case $1 in
+running)
     echo "make .venv: installing what Sluice runs on …"
-    sed '/^# For the extras/,$d' requirements.lock >.venv/running.lock
-    install --require-hashes --requirement .venv/running.lock
+    install_up_to "the extras"
     install --no-deps --no-index --no-build-isolation --editable .
-else
-    echo "make .venv: installing what its tests need …"
+    ;;
+testing)
+    echo "make .venv: installing what make test needs …"
+    install_up_to "\`make check"
+    ;;
+complete)
+    echo "make .venv: installing what make check and make night need …"
     install --require-hashes --requirement requirements.lock
-fi
+    ;;
+esac

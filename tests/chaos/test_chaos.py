@@ -153,7 +153,7 @@ def _required(name: str, found: object) -> None:
     if found:
         return
     if os.environ.get("CI") == "true":
-        pytest.fail(f"{name} is missing; install it: `make test` does so", pytrace=False)
+        pytest.fail(f"{name} is missing; install it: `make servers` does so", pytrace=False)
     pytest.skip(f"install {name}: without it nothing like this can be done to anybody")
 
 

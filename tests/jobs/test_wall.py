@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wall import instant_of, wall_of
@@ -40,14 +40,12 @@ def test_the_instant_of_a_wall_time(wall: str, zone: str, instant: str) -> None:
     assert found.tzinfo is UTC
 
 
-@settings(deadline=None)
 @given(st.sampled_from(ZONES), INSTANTS, st.timedeltas(timedelta(0), timedelta(days=2)))
 def test_a_later_wall_time_never_has_an_earlier_instant(zone: str, when: datetime, more: timedelta) -> None:
     wall = when.replace(tzinfo=None)
     assert instant_of(wall, ZoneInfo(zone)) <= instant_of(wall + more, ZoneInfo(zone))
 
 
-@settings(deadline=None)
 @given(st.sampled_from(ZONES), INSTANTS)
 def test_what_clocks_show_has_this_instant_or_that_of_the_first_time(zone: str, instant: datetime) -> None:
     found = instant_of(wall_of(instant, ZoneInfo(zone)), ZoneInfo(zone))

@@ -8,7 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from jobs.catalogue import load
@@ -20,7 +20,6 @@ from tests.planner.drawn_definitions import Words, drawn_apps
 Spot = tuple[Any, Any]
 
 
-@settings(max_examples=100, deadline=None)
 @given(drawn_apps(), st.randoms(use_true_random=False), VALUES, st.integers(1, 3))
 def test_every_fault_of_a_changed_definition_names_its_source_and_an_app(
     drawn: dict[str, Words], dice: random.Random, value: Any, times: int

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.catalogue import parse_policy
@@ -41,7 +41,6 @@ SOUND: dict[str, Any] = {"job_id": "{x}_{y}", "autofill_values": {"x": [1, 2], "
 APPS = st.fixed_dictionaries({}, optional=dict.fromkeys(WORDS, VALUES)) | VALUES
 
 
-@settings(max_examples=300, deadline=None)
 @given(APPS, APPS)
 def test_nonsense_becomes_faults(a: Any, b: Any) -> None:
     both = {"sound": SOUND, "a": a, "b": {**SOUND, **b} if isinstance(b, dict) else b}
@@ -49,7 +48,6 @@ def test_nonsense_becomes_faults(a: Any, b: Any) -> None:
         catalogue_of(both)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from(WORDS), VALUES, max_size=4))
 def test_nonsense_in_a_policy_is_a_bad_request(changes: dict[str, Any]) -> None:
     with suppress(BadRequest):
@@ -77,7 +75,6 @@ READING = st.fixed_dictionaries(
 FILLING = st.fixed_dictionaries({"partition": PARTITION, "table_dependencies": st.lists(READING, max_size=3)})
 
 
-@settings(max_examples=200, deadline=None)
 @given(FILLING, FILLING)
 def test_nonsense_in_partitions_becomes_faults(a: Any, b: Any) -> None:
     with suppress(DefinitionError):

@@ -5,7 +5,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.catalogue import load
@@ -76,7 +76,6 @@ def test_an_app_at_fault_is_no_fault_of_its_schedule() -> None:
     assert [app for app, _ in faults_of({**document, "broken": {"job_id": "date"}})] == ["broken"]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys([*WORDS, "id", "x"], VALUES)) | VALUES, VALUES)
 def test_nonsense_becomes_faults(words: Any, id_: Any) -> None:
     for document in ({"s": words}, [{"id": id_, **words}] if isinstance(words, dict) else words):

@@ -1,0 +1,1 @@
+"""Sluice as its users install it."""
