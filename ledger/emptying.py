@@ -2,7 +2,7 @@
 
 from ledger.connection import Tx
 
-_TABLES = (
+TABLES = (
     *(
         "submission",
         "job",
@@ -24,14 +24,14 @@ _TABLES = (
 _COUNT_ANEW = "UPDATE tally_place SET counted = 0, settled = 0, mark = 0, mark_xid = 0, at = '-infinity'"
 #: To cut tables off takes ten times as long as to sweep them, unless much lies in them, dead or alive.
 _SWEPT_BYTES_MAX = 2 * 1024 * 1024
-_CUT_OFF = f"TRUNCATE {', '.join(_TABLES)} RESTART IDENTITY"
+_CUT_OFF = f"TRUNCATE {', '.join(TABLES)} RESTART IDENTITY"
 _EMPTY = f"""
 DO $$ BEGIN
-    IF (SELECT sum(pg_relation_size(name::regclass)) FROM unnest('{{{",".join(_TABLES)}}}'::text[]) AS each (name))
+    IF (SELECT sum(pg_relation_size(name::regclass)) FROM unnest('{{{",".join(TABLES)}}}'::text[]) AS each (name))
        > {_SWEPT_BYTES_MAX} THEN
         {_CUT_OFF};
     ELSE
-        {" ".join(f"DELETE FROM {name};" for name in _TABLES)}
+        {" ".join(f"DELETE FROM {name};" for name in TABLES)}
         PERFORM setval(quote_ident(sequencename)::regclass, 1, false) FROM pg_sequences
         WHERE schemaname = current_schema();
     END IF;

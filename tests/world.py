@@ -5,11 +5,11 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import msgspec
 
@@ -69,6 +69,8 @@ class World:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
         self.url = url
         self._is_kept = ledger is not None
+        #: Numbers for ids. They are the same in each world, so that two worlds with the same course are the same.
+        self._ids = count(1)
         self.ledger = ledger or KeptLedger(url, connections=2)
         self.ledger.time = lambda: self.now
         self.ledger.transact(empty)
@@ -107,7 +109,7 @@ class World:
 
     def submit(self, app: str, key: str | None = "1", *, id: str | None = None, **words: Any) -> str:
         """Submit by message and have it planned; the submission's id."""
-        id_ = id or str(uuid4())
+        id_ = id or str(self._id())
         request = {"app": app, **({"key": key} if key is not None else {}), **words}
         self.queue.append(Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(request))))
         self.deliver()
@@ -156,11 +158,14 @@ class World:
 
     def hire(self) -> UUID:
         """A new worker with a lease of its own."""
-        worker = uuid4()
+        worker = self._id()
         self.ledger.transact(
             lambda tx: workers.join(tx, worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S)
         )
         return worker
+
+    def _id(self) -> UUID:
+        return UUID(int=next(self._ids))
 
     def beat(self, worker: UUID, claims: Sequence[Claim] = ()) -> set[Claim]:
         return self.ledger.transact(lambda tx: workers.beat(tx, worker, list(claims), lease_s=LEASE_S))

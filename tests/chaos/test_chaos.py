@@ -1,6 +1,7 @@
 """A short run of everything at once; and that it was one: each thing was done, to somebody who was at work.
 
-For how long is ``SLUICE_CHAOS_SECONDS``. ``python -m tests.chaos`` runs for longer, and with other seeds.
+For how long is ``SLUICE_CHAOS_SECONDS``. ``python -m tests.chaos`` runs for longer, with other seeds, and on Redis, as
+``make night`` does.
 """
 
 import os
@@ -29,21 +30,20 @@ from tests.chaos.record import Record, read
 from tests.chaos.run import Options, Result, run
 from tests.chaos.wires import Urls
 from tests.chaos.workload import SHAPES, Workload
-from tests.private_servers import PATH, SERVERS
+from tests.private_servers import PATH
 
 SECONDS = float(os.environ.get("SLUICE_CHAOS_SECONDS", "20"))
 #: The shortest run in which each kind of act has its time.
 SECONDS_MIN = 5.0
-_PROGRAMS = {"rabbit": "rabbitmq-server", "redis": "redis-server"}
 
 
-@pytest.fixture(scope="module", params=[*SERVERS])
-def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     """A run that is over, and its record."""
-    _required(_PROGRAMS[request.param], shutil.which(_PROGRAMS[request.param], path=PATH))
+    _required("rabbitmq-server", shutil.which("rabbitmq-server", path=PATH))
     clocks.require()
-    folder = tmp_path_factory.mktemp(request.param)
-    options = Options(seconds=max(SECONDS, SECONDS_MIN), seed=1, broker=request.param, keep=folder)
+    folder = tmp_path_factory.mktemp("rabbit")
+    options = Options(seconds=max(SECONDS, SECONDS_MIN), seed=1, broker="rabbit", keep=folder)
     return run(options), folder
 
 

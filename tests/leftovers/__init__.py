@@ -44,6 +44,7 @@ def run_without_leftovers() -> Iterator[Run]:
     before = {name: os.environ.get(name) for name in (MARK, FOLDER, "TMPDIR")}
     # A short path: the sockets of servers lie below it, and theirs may have 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="sl-"))
+    folder.chmod(0o711)  # Some servers run as other users.
     (folder / reaper.UNDO).mkdir()
     os.environ |= {MARK: uuid4().hex, FOLDER: str(folder), "TMPDIR": str(folder)}
     tempfile.tempdir = None  # What it was read from has changed.
