@@ -1,5 +1,6 @@
 """Two transactions at once: one stops before its n-th statement while the other runs until it ends or waits."""
 
+import atexit
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,9 +34,7 @@ _CONTENTS = " UNION ALL ".join(
     for table in TABLES
     if not table.startswith(("tally", "happening"))
 )
-_LOCK_WAITED_FOR = (
-    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-)
+_WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 #: Longer than Postgres takes to notice a deadlock.
 WAIT_S = 10.0
 
@@ -289,11 +288,13 @@ def _until_ended_or_waiting(url: str, thread: threading.Thread) -> None:
     """Only one other transaction is open, so a lock that is waited for is the second one's."""
     deadline = time.monotonic() + WAIT_S
     while thread.is_alive() and time.monotonic() < deadline:
-        if _eye(url).execute(_LOCK_WAITED_FOR).fetchone():
+        if _eye(url).execute(_WAITING).fetchone():
             return
         thread.join(0.002)
 
 
 @cache
 def _eye(url: str) -> psycopg.Connection[Any]:
-    return psycopg.connect(url, autocommit=True)
+    connection = psycopg.connect(url, autocommit=True)
+    atexit.register(connection.close)
+    return connection

@@ -1,4 +1,8 @@
-"""Every pair of verbs that can meet, stopped at every statement: the ledger agrees with itself, nothing is stuck."""
+"""Every pair of verbs that can meet, stopped at every statement: the ledger agrees with itself, nothing is stuck.
+
+If the child is not planned yet, the second verb is stopped; if it is, the first. ``test_races_the_other_way.py`` has
+the other two cases.
+"""
 
 from itertools import combinations_with_replacement
 
@@ -8,19 +12,20 @@ from ledger import counts, planning
 from tests.ledger.encounters import ENCOUNTERS, judge_and_plan
 from tests.ledger.meeting import Pair, Verb, meet_at_each_statement
 
+PAIRS = pytest.mark.parametrize(
+    ("verbs", "pair"),
+    [(verbs, pair) for verbs, pairs in ENCOUNTERS.items() for pair in pairs],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+
 
 def test_every_two_verbs_meet_and_each_meets_itself() -> None:
     assert set(ENCOUNTERS) == set(combinations_with_replacement(Verb, 2))
     assert all(ENCOUNTERS.values())
 
 
-@pytest.mark.parametrize("planned", [True, False], ids=["child-planned", "child-unknown"])
-@pytest.mark.parametrize(
-    ("verbs", "pair"),
-    [(verbs, pair) for verbs, pairs in ENCOUNTERS.items() for pair in pairs],
-    ids=lambda value: value.__name__ if callable(value) else "",
-)
-@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+@pytest.mark.parametrize(("planned", "swapped"), [(True, False), (False, True)], ids=str)
+@PAIRS
 def test_two_verbs_meet_at_every_statement(
     embedded_url: str, verbs: tuple[Verb, Verb], pair: Pair, planned: bool, swapped: bool
 ) -> None:

@@ -20,7 +20,6 @@ from ledger.embedded import start
 from ledger.reads.check import breaches
 from tests.homes import started_ledger
 from tests.live.fleet import Fleet, fleet, wait_until
-from tests.network import S_MAX, runs_alone
 from tests.private_servers import SERVERS, PrivateServer
 
 APPS = ("first", "second", "third")
@@ -141,12 +140,6 @@ def test_workers_that_are_started_while_the_broker_is_away_work_when_it_is_back(
             assert client.wait(id_, timeout_s=90).state is SubmissionState.SUCCEEDED
             wait_until(lambda: workers.log().count("ready for action") == 2, within_s=60)
             assert workers.terminate() == [0, 0]
-
-
-@pytest.mark.timeout(S_MAX + 60)
-@pytest.mark.parametrize("broker", SERVERS)
-def test_a_network_that_leads_nowhere_for_a_while_delays_and_loses_nothing(broker: str, folder: Path) -> None:
-    runs_alone("tests.live.parted", broker, str(folder))
 
 
 def _crash(home: Path) -> None:

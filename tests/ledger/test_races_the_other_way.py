@@ -1,0 +1,14 @@
+"""The pairs of ``test_races.py`` with the other verb stopped."""
+
+import pytest
+
+from tests.ledger.meeting import Pair, Verb, meet_at_each_statement
+from tests.ledger.test_races import PAIRS
+
+
+@pytest.mark.parametrize(("planned", "swapped"), [(True, True), (False, False)], ids=str)
+@PAIRS
+def test_two_verbs_meet_at_every_statement(
+    embedded_url: str, verbs: tuple[Verb, Verb], pair: Pair, planned: bool, swapped: bool
+) -> None:
+    meet_at_each_statement(embedded_url, pair, verbs, planned=planned, swapped=swapped)
