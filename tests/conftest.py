@@ -42,9 +42,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
-    """A run that leaves a process behind has failed."""
+    """A run that comes to its end and leaves a process behind has failed."""
     yield
-    if session.config.stash[_RUN].is_outermost and (left := leftovers.survivors()):
+    if not session.config.stash[_RUN].is_outermost or session.exitstatus == pytest.ExitCode.INTERRUPTED:
+        return
+    if left := leftovers.survivors():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         sys.stderr.write("\n".join(["", "These processes have outlived the tests:", *left, ""]))
 

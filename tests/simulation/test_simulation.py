@@ -1,4 +1,4 @@
-"""The simulation as a test: invariants under 120 seeds, exact replay, and four broken guards that it must notice.
+"""The simulation as a test: invariants under 80 seeds, exact replay, and four broken guards that it must notice.
 
 ``test_many_seeds.py`` goes on to a thousand seeds, ``test_mutants.py`` breaks every other guard.
 """
@@ -14,7 +14,7 @@ from tests.simulation.run import THEMES, simulate
 from tests.simulation.seeds import run_on
 
 #: Where each theme ends; ``test_many_seeds.py`` goes on from there.
-SEEDS = {"anything": 120, "sagas": 16, "trips": 16}
+SEEDS = {"anything": 80, "sagas": 12, "trips": 12}
 #: So many tests share them, which may run side by side.
 SHARES = 4
 #: One guard for each of four kinds of fault; ``test_mutants.py`` breaks the others.
