@@ -52,11 +52,12 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files of other tiers are not even imported: what they need may not be installed."""
+    """Files of other tiers, and folders with nothing else, are not even imported: what they need may be missing."""
     wanted = config.getoption("--tier")
-    if wanted and collection_path.name.startswith("test_") and tier(collection_path) != wanted:
-        return True
-    return None
+    if not wanted:
+        return None
+    files = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
+    return None if any(tier(path) == wanted for path in files) else True
 
 
 @pytest.fixture(scope="session")
