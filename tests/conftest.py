@@ -27,6 +27,10 @@ _OPENED = pytest.StashKey[ExitStack]()
 _RUN = pytest.StashKey[leftovers.Run]()
 
 
+#: Megabytes that a test process may have taken at its peak: twice the usual peak of the largest tier.
+PEAK_MB_MAX = 400
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--tier", choices=TIERS, help="collect only the tests of this tier (tests/tiers.py)")
 
@@ -42,7 +46,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
-    """A run that comes to its end and leaves a process behind has failed."""
+    """Fail a run that was not interrupted and leaves a process behind."""
     yield
     if not session.config.stash[_RUN].is_outermost or session.exitstatus == pytest.ExitCode.INTERRUPTED:
         return
@@ -58,6 +62,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     files = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
     return None if any(tier(path) == wanted for path in files) else True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bounded_memory() -> Iterator[None]:
+    """Fail the last test of a process that took too much memory. It is measured on Linux alone."""
+    yield
+    status = Path("/proc/self/status")
+    peak_kb = int(status.read_text().partition("VmHWM:")[2].split()[0]) if status.exists() else 0
+    assert peak_kb < PEAK_MB_MAX * 1024, f"this test process took {peak_kb // 1024} MB at its peak"
 
 
 @pytest.fixture(scope="session")

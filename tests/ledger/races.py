@@ -28,7 +28,7 @@ T = TypeVar("T")
 #: One of two concurrent transactions. It returns the messages that it would send, or another result.
 Act = Callable[[Ledger], Any]
 
-#: The rows of all tables, as a digest of each, but for those that count statements and their transactions.
+#: A digest of the rows of each table, except tables that count statements and transactions.
 _CONTENTS = " UNION ALL ".join(
     f"SELECT '{table}', md5(string_agg(each::text, chr(10) ORDER BY each::text)) FROM {table} AS each"
     for table in TABLES
@@ -266,9 +266,9 @@ def meet_and_finish(
 
 
 def is_new(seen: set[object], world: World, *results: object) -> bool:
-    """Whether no race before had these results and left the ledger like this, so that how it goes on is not known yet.
+    """Return whether no earlier race had these results and left the ledger with the same rows.
 
-    Most places to stop at come to one of two or three ends, and to go on from one takes half of the time.
+    Most stops lead to one of two or three outcomes, and continuing from an outcome takes half of the time.
     """
     rows = world.ledger.transact(lambda tx: tx.rows(_CONTENTS))
     end = (*map(tuple, rows), *map(repr, results))

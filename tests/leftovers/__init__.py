@@ -1,4 +1,4 @@
-"""Nothing outlives a test run: a *reaper* process removes what is left of it, however the run ends.
+"""Clean-up after a test run: a *reaper* process removes its remains, however the run ends.
 
 The run has a mark in its environment, which every program that it starts inherits (a fork of the run's own process does
 not), and one folder for all temporary files. The reaper waits for the run to end. Then it kills the processes with that
@@ -47,7 +47,7 @@ def run_without_leftovers() -> Iterator[Run]:
     folder.chmod(0o711)  # Some servers run as other users.
     (folder / reaper.UNDO).mkdir()
     os.environ |= {MARK: uuid4().hex, FOLDER: str(folder), "TMPDIR": str(folder)}
-    tempfile.tempdir = None  # What it was read from has changed.
+    tempfile.tempdir = None  # It caches TMPDIR.
     process = _start_reaper(folder)
     try:
         with _interrupted_by_signals(folder):
@@ -62,7 +62,7 @@ def run_without_leftovers() -> Iterator[Run]:
 
 @contextmanager
 def undone_by(*command: str) -> Iterator[None]:
-    """Run this command at the end of the block; the reaper does if this process does not come to it."""
+    """Run this command at the end of the block; the reaper runs it if this process dies before."""
     undo = [*command]
     entry = Path(os.environ[FOLDER], reaper.UNDO, uuid4().hex) if FOLDER in os.environ else None
     if entry is not None:
@@ -76,12 +76,12 @@ def undone_by(*command: str) -> Iterator[None]:
 
 
 def survivors(*, within_s: float = 10.0) -> list[str]:
-    """What processes of this run are still there besides this one and its reaper, after a while to end in."""
+    """Return the processes of this run besides this one and its reaper that have not ended after a while."""
     return reaper.survivors(os.environ[MARK], {os.getpid()}, within_s)
 
 
 def _start_reaper(folder: Path) -> subprocess.Popen[bytes]:
-    """It hears no signal that is meant for this process's group, and inherits no stream that a caller waits for."""
+    """In a session of its own, so that Ctrl-C does not reach it, and without streams that a caller may wait for."""
     return subprocess.Popen(
         [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid()), os.environ[MARK], str(folder)],
         stdin=subprocess.DEVNULL,
@@ -93,7 +93,7 @@ def _start_reaper(folder: Path) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def _interrupted_by_signals(folder: Path) -> Iterator[None]:
-    """The first SIGINT, SIGTERM or SIGHUP interrupts the run; the reaper then counts how long it takes to end."""
+    """Interrupt the run at SIGINT, SIGTERM or SIGHUP; the reaper then measures how long it takes to end."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         (folder / reaper.ENDING).touch()

@@ -2,7 +2,7 @@
 
     python reaper.py PID MARK FOLDER
 
-It waits until its parent PID has ended, or says that it is over, and removes what is left of the run.
+It waits until its parent PID ends or the file OVER appears, then removes the remains of the run.
 """
 
 import json
@@ -21,7 +21,7 @@ from pathlib import Path
 OVER, ENDING, UNDO = "over", "ending", "undo"
 #: Seconds for an interrupted run to tear down its fixtures in: twice what pytest-xdist gives its workers.
 _ENDING_S = 20.0
-#: Seconds between two looks for the end of the run: what it leaves may stay for so long.
+#: Seconds between two checks whether the run has ended.
 _POLL_S = 0.1
 #: Seconds for Postgres to remove its shared memory before it is killed as well.
 _GRACE_S = 5.0
@@ -43,7 +43,7 @@ def main(parent: int, mark: str, folder: Path) -> None:
 
 
 def survivors(mark: str, spared: Iterable[int], within_s: float) -> list[str]:
-    """The command lines of the processes of this run that are left after a while to end in."""
+    """Return the command lines of the processes of this run that have not ended within this time."""
     deadline = time.monotonic() + within_s
     while found := [pid for pid in _marked(mark, spared) if Path(__file__).name not in _command(pid)]:
         if time.monotonic() > deadline:
@@ -53,7 +53,7 @@ def survivors(mark: str, spared: Iterable[int], within_s: float) -> list[str]:
 
 
 def _end(mark: str, spared: Iterable[int]) -> None:
-    """SIGQUIT has Postgres shut down at once and in order; all others are killed, and it too in the end."""
+    """Kill all marked processes. Postgres gets SIGQUIT first, with which it removes its shared memory."""
     deadline = time.monotonic() + _GRACE_S
     while found := [*_marked(mark, spared)]:
         for pid in found:

@@ -73,7 +73,7 @@ def _interruptible() -> Iterator[None]:
 
 @contextmanager
 def _own_logging() -> Iterator[None]:
-    """Log handlers of the test run are set aside, and those of the command removed."""
+    """Set the log handlers of the test run aside, and remove those of the command afterwards."""
     loggers = [
         logging.getLogger(),
         *map(logging.getLogger, ("pika", "sluice.job", "alembic.runtime.plugins")),
@@ -95,7 +95,7 @@ def _own_logging() -> Iterator[None]:
 
 @contextmanager
 def _streams(given: str) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Descriptors 0 to 2 and their Python objects; files hold what is written, also by child processes."""
+    """Replace descriptors 0 to 2 and their Python objects by files, so that output of child processes is caught too."""
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         source.write(given.encode())
         source.seek(0)

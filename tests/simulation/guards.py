@@ -1,4 +1,4 @@
-"""The guards of plans, claims, judging and grooming, and those of sagas; each can be broken for a test."""
+"""Every guard that a test can break, by the effect of breaking it; those of sagas are in ``guards_of_sagas.py``."""
 
 import pytest
 

@@ -10,7 +10,7 @@ from tests.simulation.seeds import run_on
 
 _MANY = int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000"))
 SEEDS = {"anything": _MANY, "sagas": _MANY // 4, "trips": _MANY // 4}
-#: So many tests share them, which may run side by side.
+#: Number of tests that share the seeds, so that they can run side by side.
 SHARES = 10
 
 

@@ -1,11 +1,11 @@
-"""A minute's worth of simulation for ``make test``: thirty seeds, and a few of sagas."""
+"""A short simulation for ``make test``: 24 seeds, and a few of sagas."""
 
 import pytest
 
 from tests.simulation.ground import Ground
 from tests.simulation.seeds import run_on
 
-#: How many seeds of each theme; ``test_simulation.py`` goes on from there.
+#: Number of seeds of each theme. ``test_simulation.py`` has the next ones.
 SEEDS = {"anything": 24, "sagas": 4, "trips": 4}
 
 

@@ -1,6 +1,6 @@
 """The simulation as a test: invariants under 80 seeds, exact replay, and four broken guards that it must notice.
 
-``test_many_seeds.py`` goes on to a thousand seeds, ``test_mutants.py`` breaks every other guard.
+``test_many_seeds.py`` has a thousand seeds, ``test_mutants.py`` breaks every other guard.
 """
 
 import pytest
@@ -13,9 +13,9 @@ from tests.simulation.guards import assert_noticed
 from tests.simulation.run import THEMES, simulate
 from tests.simulation.seeds import run_on
 
-#: Where each theme ends; ``test_many_seeds.py`` goes on from there.
+#: The seed after the last of each theme. ``test_many_seeds.py`` has the next ones.
 SEEDS = {"anything": 80, "sagas": 12, "trips": 12}
-#: So many tests share them, which may run side by side.
+#: Number of tests that share the seeds, so that they can run side by side.
 SHARES = 4
 #: One guard for each of four kinds of fault; ``test_mutants.py`` breaks the others.
 GUARDS = (
