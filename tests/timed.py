@@ -10,7 +10,7 @@ from jobs.catalogue import Catalogue, load
 from jobs.firing import FiringOutcome, Standing
 from ledger import schedules
 from ledger.reads.schedules import Fired, recent
-from tests.world import KeptLedger, World
+from tests.world import World
 
 #: ``chunked`` may not be asked for twice at once; of ``needy`` the planner knows one key alone.
 APPS: dict[str, Any] = {
@@ -25,8 +25,8 @@ HOURLY = {"app": "a", "key": "{due:%Y%m%d%H%M%S}", "cron": "0 * * * *"}
 class Timed(World):
     """It begins at noon, on the first day of 2026."""
 
-    def __init__(self, url: str, folder: Path, ledger: KeptLedger) -> None:
-        super().__init__(url, ledger)
+    def __init__(self, url: str, folder: Path) -> None:
+        super().__init__(url)
         self.source = folder / "apps.json"
         self.now = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -11,12 +11,12 @@ from tests.actors.bench import Bench
 from tests.actors.crew import Crew
 from tests.actors.unending import Site
 from tests.timed import Timed
-from tests.world import KeptLedger, World
+from tests.world import World
 
 
 @pytest.fixture
-def timed(ledger_url: str, kept_ledger: KeptLedger, tmp_path: Path) -> Iterator[Timed]:
-    with Timed(ledger_url, tmp_path, kept_ledger) as made:
+def timed(ledger_url: str, tmp_path: Path) -> Iterator[Timed]:
+    with Timed(ledger_url, tmp_path) as made:
         yield made
 
 

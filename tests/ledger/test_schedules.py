@@ -17,7 +17,6 @@ from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from tests.ledger.races import race
 from tests.timed import Timed
-from tests.world import KeptLedger
 
 ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
 STANDING = Standing(
@@ -28,8 +27,8 @@ STATEMENTS_MAX = 20
 
 
 @pytest.fixture
-def timed(ledger_url: str, kept_ledger: KeptLedger, tmp_path: Path) -> Iterator[Timed]:
-    with Timed(ledger_url, tmp_path, kept_ledger) as made:
+def timed(ledger_url: str, tmp_path: Path) -> Iterator[Timed]:
+    with Timed(ledger_url, tmp_path) as made:
         yield made
 
 

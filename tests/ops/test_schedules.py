@@ -12,7 +12,6 @@ from actors import by_hand
 from ledger.reads.idle import idle
 from ops.cli.main import main
 from tests.timed import Timed
-from tests.world import KeptLedger
 
 DST = {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "key": "{due-1d:%Y%m%d}"}
 #: Long ago, so that no due time of these is near the real one.
@@ -48,14 +47,13 @@ class Desk:
 @pytest.fixture
 def desk(
     ledger_url: str,
-    kept_ledger: KeptLedger,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Desk]:
     monkeypatch.setenv("SLUICE_LEDGER_URL", ledger_url)
     monkeypatch.setenv("SLUICE_APPS", str(tmp_path / "apps.json"))
-    with Timed(ledger_url, tmp_path, kept_ledger) as timed:
+    with Timed(ledger_url, tmp_path) as timed:
         yield Desk(timed, capfd)
 
 
