@@ -24,10 +24,8 @@ from tests.chaos import tales
 from tests.chaos.checker import Rule
 from tests.chaos.rules import claims, jobs, order, sagas, submissions
 from tests.chaos.tales import Tale
-from tests.simulation import test_sagas, test_simulation
+from tests.simulation.guards import GUARDS
 from tests.simulation.mutants import Break, code, sql
-
-_SIMULATED = {**test_simulation.MUTANTS, **test_sagas.MUTANTS}
 
 
 class Broken(Struct, frozen=True, kw_only=True):
@@ -44,7 +42,7 @@ class Broken(Struct, frozen=True, kw_only=True):
 
 def _also_simulated(name: str, rule: Rule, tale: Tale, *in_chaos: Rule) -> dict[str, Broken]:
     """One that the simulation shows as well, by the same name."""
-    return {name: Broken(apply=_SIMULATED[name].apply, rule=rule, tale=tale, in_chaos=in_chaos)}
+    return {name: Broken(apply=GUARDS[name].apply, rule=rule, tale=tale, in_chaos=in_chaos)}
 
 
 def _unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
