@@ -1,7 +1,7 @@
 """A short run of everything at once; and that it was one: each thing was done, to somebody who was at work.
 
-For how long is ``SLUICE_CHAOS_SECONDS``. ``python -m tests.chaos`` runs for longer, with other seeds, and on Redis, as
-``make night`` does.
+``SLUICE_CHAOS_SECONDS`` sets its length and ``SLUICE_CHAOS_BROKER`` the broker: RabbitMQ in ``make check``, Redis in
+``make night``. ``python -m tests.chaos`` runs for longer, and with other seeds.
 """
 
 import os
@@ -33,6 +33,8 @@ from tests.chaos.workload import SHAPES, Workload
 from tests.private_servers import PATH
 
 SECONDS = float(os.environ.get("SLUICE_CHAOS_SECONDS", "20"))
+BROKER = os.environ.get("SLUICE_CHAOS_BROKER", "rabbit")
+_PROGRAMS = {"rabbit": "rabbitmq-server", "redis": "redis-server"}
 #: The shortest run in which each kind of act has its time.
 SECONDS_MIN = 5.0
 
@@ -40,10 +42,10 @@ SECONDS_MIN = 5.0
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     """A run that is over, and its record."""
-    _required("rabbitmq-server", shutil.which("rabbitmq-server", path=PATH))
+    _required(_PROGRAMS[BROKER], shutil.which(_PROGRAMS[BROKER], path=PATH))
     clocks.require()
-    folder = tmp_path_factory.mktemp("rabbit")
-    options = Options(seconds=max(SECONDS, SECONDS_MIN), seed=1, broker="rabbit", keep=folder)
+    folder = tmp_path_factory.mktemp(BROKER)
+    options = Options(seconds=max(SECONDS, SECONDS_MIN), seed=1, broker=BROKER, keep=folder)
     return run(options), folder
 
 
