@@ -1,10 +1,13 @@
-"""Files and functions that somebody can read. The aim is 200 and 25 lines; these are the ends of patience."""
+"""Upper bounds for the length of files and functions.
+
+A file holds one subject, which may take 600 lines; splitting it further would only add hops between files.
+"""
 
 import ast
 
 from tests.style.sources import Offence, Source
 
-FILE_LINES_MAX = 300
+FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 45
 
 
