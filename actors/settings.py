@@ -15,7 +15,7 @@ from actors import secret_files
 from actors.code_version import commit_of
 from actors.found import PREFIX, Found
 from broker.keyring import NO_KEYS, Keyring, parse_keys
-from jobs.durations import parse_duration_s
+from jobs.durations import duration_s
 from jobs.fence import Fence, Level
 from jobs.places import Crash, read_crash
 from jobs.programs import Rules
@@ -98,8 +98,8 @@ def settings_of(
         home=take("HOME", Path, defaults.home, ".sluice"),
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
         tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
-        grace_s=take("GRACE", parse_duration_s, defaults.grace_s, "20s"),
-        start_within_s=take("START_WITHIN", parse_duration_s, defaults.start_within_s, "10m"),
+        grace_s=take("GRACE", duration_s, defaults.grace_s, "20s"),
+        start_within_s=take("START_WITHIN", duration_s, defaults.start_within_s, "10m"),
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
         traceparent=traceparent,
         lineage=_lineage(found),
@@ -219,7 +219,7 @@ def _http_url(text: str) -> str | None:
 
 
 def _positive_s(text: str) -> float:
-    seconds = parse_duration_s(text)
+    seconds = duration_s(text)
     if seconds <= 0:
         raise ValueError(f"{text!r} is not longer than nothing")
     return seconds

@@ -3,6 +3,8 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+#: Ten years, in seconds.
+DURATION_S_MAX = 10 * 366 * 86_400.0
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 #: A day without dashes is no number of seconds, though it looks like one.
 _DAY = re.compile(r"(?:19|20)\d{6}")
@@ -17,6 +19,31 @@ def parse_duration_s(value: str | float) -> float:
     if not 0 <= seconds < float("inf"):
         raise ValueError(_complaint(value))
     return seconds
+
+
+def read_duration_s(value: object) -> float:
+    """Seconds from a definition or an answer, at most ten years. ValueError explains what fits.
+
+    A longer delay would lead past the last time that the ledger can store.
+    """
+    if not isinstance(value, str | int | float):
+        raise ValueError(f'{value!r} is not a duration; write "10m" or a number of seconds')
+    seconds = parse_duration_s(value)
+    if seconds > DURATION_S_MAX:
+        raise ValueError(f"{value!r} is more than ten years")
+    return seconds
+
+
+def duration_s(text: str) -> float:
+    """Seconds from a setting or an option of a command, which must have a unit. ValueError explains what fits.
+
+    ``90`` could be 90 seconds or 90 days, so a bare number is refused.
+    """
+    try:
+        float(text)
+    except ValueError:
+        return parse_duration_s(text)
+    raise ValueError(f'{text!r} has no unit; write "{text}s", "{text}m", "{text}h" or "{text}d"')
 
 
 def parse_instant(value: str | float) -> datetime:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from jobs.breaker import PAUSE_S, PAUSE_S_MAX, Breaker
 from jobs.catalogue.faults import At, Words, read_mapping
-from jobs.catalogue.policy import COUNT_MAX, read_duration_s
+from jobs.catalogue.policy import COUNT_MAX
+from jobs.durations import read_duration_s
 
 _FORM = '{"fails": 20, "pause": "30s", "pause_max": "10m"}'
 

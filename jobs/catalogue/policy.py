@@ -10,12 +10,11 @@ from jobs.backoff import Retry
 from jobs.catalogue.concurrency import read_concurrency
 from jobs.catalogue.debug import read_debug
 from jobs.catalogue.faults import Words, one_of, read_fields, read_mapping, truth, unknown
-from jobs.durations import parse_duration_s, parse_instant
+from jobs.durations import parse_instant, read_duration_s
 from jobs.errors import BadRequest
 from jobs.sizes import parse_size_bytes
 
 COUNT_MAX = 2**31 - 1
-DURATION_S_MAX = 10 * 366 * 86_400.0
 
 
 def parse_policy(changes: Mapping[str, object]) -> dict[str, Any]:
@@ -60,16 +59,6 @@ def _timeout_s(value: object) -> float | None:
     if timeout_s == 0:
         raise ValueError("a timeout of zero ends every job before it starts")
     return timeout_s
-
-
-def read_duration_s(value: object) -> float:
-    """A duration of no more than ten years; ValueError says what fits."""
-    if not isinstance(value, str | int | float):
-        raise ValueError(f'{value!r} is not a duration; write "10m" or a number of seconds')
-    seconds = parse_duration_s(value)
-    if seconds > DURATION_S_MAX:
-        raise ValueError(f"{value!r} is more than ten years")
-    return seconds
 
 
 def _offset_s(value: object) -> float:

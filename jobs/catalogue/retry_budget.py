@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from jobs.catalogue.faults import At, Words, read_mapping
-from jobs.catalogue.policy import COUNT_MAX, read_duration_s
+from jobs.catalogue.policy import COUNT_MAX
+from jobs.durations import read_duration_s
 from jobs.retry_budget import RetryBudget
 
 _FORM = '{"retries": 100, "per": "1m"}'

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 from jobs.api import Definition
 from jobs.catalogue.faults import Words, nearest, one_of
-from jobs.catalogue.policy import read_duration_s
 from jobs.cron import Cron
+from jobs.durations import read_duration_s
 from jobs.json_value import as_json
 from jobs.ref import JobName
 from jobs.schedule import Asked, CatchUp, Every

@@ -4,7 +4,7 @@ import argparse
 from contextlib import suppress
 from functools import partial
 
-from jobs.durations import parse_duration_s
+from jobs.durations import duration_s
 from jobs.errors import BadSetting
 from ops.autoscale.crew import Crew
 from ops.autoscale.deciding import Terms
@@ -92,6 +92,6 @@ def _positive(text: str) -> int:
 
 def _seconds(text: str) -> float:
     try:
-        return parse_duration_s(text)
+        return duration_s(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

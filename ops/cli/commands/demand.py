@@ -2,7 +2,7 @@
 
 import argparse
 
-from jobs.durations import parse_duration_s
+from jobs.durations import duration_s
 from jobs.errors import BadRequest
 from jobs.states import State
 from ledger.reads.demand import HORIZON_S, Demand
@@ -53,6 +53,6 @@ def _row(each: Demand) -> tuple[object, ...]:
 
 def _horizon(text: str) -> float:
     try:
-        return parse_duration_s(text)
+        return duration_s(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

@@ -4,7 +4,7 @@ import argparse
 import re
 from pathlib import Path
 
-from jobs.durations import parse_duration_s
+from jobs.durations import duration_s
 from jobs.errors import BadRequest
 from ops.cli.command import Options
 from ops.cli.desk import CommandDesk
@@ -100,7 +100,7 @@ def _image(text: str) -> str:
 
 def _grace_s(text: str) -> int:
     try:
-        return round(parse_duration_s(text))
+        return round(duration_s(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
