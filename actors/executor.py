@@ -30,6 +30,7 @@ from ledger import (
     happenings,
     paces,
     recording,
+    rounds,
     submissions,
     watching,
     wishes,
@@ -93,6 +94,11 @@ def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[
     told = ledger.transact(work)
     reached(Place.RECORD_COMMITTED)
     return told
+
+
+def complete(ledger: Ledger, right: Claim, *, output: str, error: str | None) -> None:
+    """Add to a round that committed its own success what the run did after the commit."""
+    ledger.transact(lambda tx: rounds.complete_committed(tx, right, output=output, error=error))
 
 
 class Appetite(Struct, frozen=True):

@@ -3,7 +3,9 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Event
+from typing import TypeVar
 from uuid import UUID
 
 import msgspec
@@ -31,11 +33,14 @@ from jobs.outcome import Ending, Outcome
 from jobs.places import Place, reached
 from jobs.ref import Claim
 from jobs.runners import Runner, runner_for
+from jobs.runners.call import account
 from jobs.runners.stores import Stores
 from jobs.sagas.journal import Journal
 from jobs.subject import about
 from ledger.claims import Claimed
 from ledger.connection import Ledger
+
+_T = TypeVar("_T")
 
 _LOG = logging.getLogger("sluice.executor")
 
@@ -162,6 +167,8 @@ class Running:
                     outcome = self._run(catalogue, job, stops[job.right], scene)
                     reached(Place.RUN_ENDED)
                     scene.outcome = outcome
+                    if outcome and has_failed(outcome):
+                        _LOG.error("%s failed in round %d: %s", job.name, job.round, outcome.error)
                 self._holdings.release([job.right])
                 if outcome is None:
                     self._send([Executed(jobs=(job.id,))])
@@ -194,7 +201,7 @@ class Running:
         self._settle(self._catalogue(), outcomes)
 
     def _run(self, catalogue: Catalogue, job: Claimed, stop: Event, scene: Scene) -> Outcome | None:
-        """What came of it; None where the run committed its own success."""
+        """Run one job; None if the run committed its own success."""
         if stop.is_set() or self._holdings.draining:
             return _NOT_STARTED
         transacting = Transacting(self._ledger, job.right)
@@ -204,30 +211,67 @@ class Running:
             assignment = scene.begins(assign(self._versions.of(catalogue, job.name), job))
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
-            if journal and assignment.app.saga is None:
-                raise BadRequest(f"{job.name.app} is no saga any more.")
-            runner = self._runner_of(assignment.app)
-            outcome = runner.run(
-                assignment,
-                # Whoever goes on with a flight begins where it stands, so it leaves before the grace time is over.
-                stop=self._holdings.leave_of(job.right) if journal else stop,
-                report=_unheard,
-                transaction=transacting.open,
-                attachment=Attaching(self._ledger, job, stop, self._send),
-                acknowledge=self._acknowledge(assignment, job, stop),
-                journal=journal,
-            )
+            outcome = self._run_assigned(assignment, job, stop, transacting, journal)
         except NotHere as error:
             return Outcome(ending=Ending.NOT_HERE, error=error.what)
         except SluiceError as error:
             return _not_taken_up(journal, f"{error.what} {error.advice}".strip())
+        except Exception as error:
+            # A claim without an outcome would be run again after each lease, without end.
+            _LOG.exception(
+                "%s could not be run in round %d, because of a defect of Sluice", job.name, job.round
+            )
+            outcome = _not_taken_up(journal, f"Sluice could not run it: {account(error)}")
         took_s = time.monotonic() - began
         if outcome.ending is not Ending.GOES_ON:
             self._paces.note(job.app, took_s)
         if transacting.committed:
             self._send(transacting.messages)
+            self._complete(job, transacting.output, outcome)
             return None
         return msgspec.structs.replace(outcome, took_s=took_s)
+
+    def _run_assigned(
+        self,
+        assignment: Assignment,
+        job: Claimed,
+        stop: Event,
+        transacting: Transacting,
+        journal: Journaling | None,
+    ) -> Outcome:
+        if journal and assignment.app.saga is None:
+            raise BadRequest(f"{job.name.app} is no saga any more.")
+        return self._runner_of(assignment.app).run(
+            assignment,
+            # Whoever goes on with a flight begins where it stands, so it leaves before the grace time is over.
+            stop=self._holdings.leave_of(job.right) if journal else stop,
+            report=_unheard,
+            transaction=transacting.open,
+            attachment=Attaching(self._ledger, job, stop, self._send),
+            acknowledge=self._acknowledge(assignment, job, stop),
+            journal=journal,
+        )
+
+    def _complete(self, job: Claimed, committed: str, outcome: Outcome) -> None:
+        """Report what a run did after it had committed its success: an error, or more output than ``committed``."""
+        error = outcome.error if has_failed(outcome) else None
+        if error is not None:
+            _LOG.error(
+                "%s failed after its transaction was committed; it stays succeeded: %s", job.name, error
+            )
+        if error is not None or outcome.output != committed:
+            complete = partial(executor.complete, self._ledger, job.right, output=outcome.output, error=error)
+            self._repeat(complete, f"what {job.name} did after its transaction waits")
+
+    def _repeat(self, write: Callable[[], _T], waits: str) -> _T | None:
+        """Write to the ledger, again and again while it is unreachable; None if the process has to end before."""
+        while True:
+            try:
+                return write()
+            except Unreachable as error:
+                _LOG.warning("%s for the ledger: %s", waits, error)
+                if self._ending.wait(OFFER_AGAIN_S):
+                    return None
 
     def _runner_of(self, app: App) -> Runner:
         """One is made for each definition of an app, and kept for as long as its jobs come."""
@@ -249,15 +293,12 @@ class Running:
         """Those that are ours to run next."""
         if not outcomes:
             return []
-        news = self._paces.news()
-        while True:
-            try:
-                settled = executor.settle(self._ledger, catalogue, outcomes, appetite, paces_s=news)
-                break
-            except Unreachable as error:
-                _LOG.warning("the outcomes of %d jobs wait for the ledger: %s", len(outcomes), error)
-                if self._ending.wait(OFFER_AGAIN_S):
-                    return []
+        settle = partial(
+            executor.settle, self._ledger, catalogue, outcomes, appetite, paces_s=self._paces.news()
+        )
+        settled = self._repeat(settle, f"the outcomes of {len(outcomes)} jobs wait")
+        if settled is None:
+            return []
         for claim in self._holdings.note_gone(settled.refused):
             subject = about(self._holdings.subject_of(claim))
             _LOG.warning(

@@ -1,6 +1,6 @@
 """``job.transaction()``: the user's writes and the job's success commit together, or neither does."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from actors.announce import announce
@@ -19,24 +19,32 @@ class ClaimLost(SluiceError):
 
 
 class Transacting:
-    """One run's transactions. ``committed`` says that the job's success stands, whatever the run does now;
-    ``messages`` are then for those that have its slot."""
+    """The transaction of one run.
+
+    ``committed``: the job has succeeded, whatever the run does from now on. ``output`` is then what was stored with
+    the success, and ``messages`` are to be sent.
+    """
 
     def __init__(self, ledger: Ledger, right: Claim) -> None:
         self.committed = False
+        self.output = ""
         self.messages: Sequence[Message] = []
         self._ledger = ledger
         self._right = right
 
     @contextmanager
-    def open(self) -> Iterator[UserConnection]:
-        """A connection to the ledger's own database. Leaving the block without an error ends the job in success."""
+    def open(self, output: Callable[[], str]) -> Iterator[UserConnection]:
+        """A connection to the ledger's own database. Leaving the block without an error ends the job in success.
+
+        ``output`` returns what the run has printed so far.
+        """
         if self.committed:
-            raise SluiceError("This job's transaction has been committed; a job has one.")
+            raise SluiceError("A job has one transaction, and this job's has been committed.")
         with self._ledger.transaction() as tx:
             yield tx.connection
             tx.hurry()
-            if recording.record(tx, {self._right: Outcome(ending=Ending.DONE)}).refused:
+            self.output = output()
+            if recording.record(tx, {self._right: Outcome(ending=Ending.DONE, output=self.output)}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
             self.messages = announce(tx, [], By.EXECUTOR)
             reached(Place.USER_WRITTEN)

@@ -16,7 +16,8 @@ class Lost(StrEnum):
 class Round(Struct, frozen=True):
     """One claim of the job. A round that was handed back has several. ``digest`` is of the definition that ran,
     ``code`` the version of the users' code that its worker had. The blobs have the whole of what ``output`` and
-    ``stderr`` have the ends of, which are so many bytes, read or not. ``log`` is what the runner had to say."""
+    ``stderr`` have the ends of, which are so many bytes, read or not. ``log`` is what the runner had to say.
+    ``error_after_commit`` is what failed after the run had committed its own success (``job.transaction()``)."""
 
     round: int
     claim: int
@@ -34,6 +35,7 @@ class Round(Struct, frozen=True):
     output_blob: str | None = None
     stderr_blob: str | None = None
     log: str | None = None
+    error_after_commit: str | None = None
     output_bytes: int = 0
     stderr_bytes: int = 0
 

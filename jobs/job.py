@@ -20,8 +20,9 @@ from jobs.submission import JSON
 
 #: Receives how much is done, and of how much. It must not raise: user code would be blamed.
 Report = Callable[[int, int | None], None]
-#: Opens a transaction in the ledger's database that commits with this job's success.
-Transaction = Callable[[], AbstractContextManager[Any]]
+#: Opens a transaction in the ledger's database that commits with this job's success. The argument returns the output
+#: of the run so far, which is stored with the success.
+Transaction = Callable[[Callable[[], str]], AbstractContextManager[Any]]
 #: Receives a partition that is finished for good, whatever becomes of the rest of the run.
 Acknowledge = Callable[[str], None]
 
@@ -97,7 +98,7 @@ class Job:
         report: Report,
         log: logging.Logger,
         cancelled: Callable[[], bool],
-        transaction: Transaction | None = None,
+        transaction: Callable[[], AbstractContextManager[Any]] | None = None,
         acknowledge: Acknowledge | None = None,
     ) -> None:
         self.log = log
@@ -209,7 +210,11 @@ class Job:
         self._acknowledge(partition)
 
     def transaction(self) -> AbstractContextManager[Any]:
-        """A connection to the ledger's database; what it writes commits together with this job's success."""
+        """A psycopg connection to the ledger's database; its writes commit together with this job's success.
+
+        The end of the block ends the job. A run has one such block: a second one, and any other exception after the
+        first, is reported as the round's ``error_after_commit``, and the job stays succeeded.
+        """
         if self._transaction is None:
             raise self._refusal(
                 "transaction()", "It needs a function that runs in the worker: isolate: false."

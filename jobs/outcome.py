@@ -34,6 +34,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     where its journal says that it began to.
 
     ``took_s`` is what the work itself took by the worker's clock. It is for estimates: nothing is decided by it.
+
+    After an error, ``final`` fails the job although tries are left, and ``retry_after_s`` overrides the delay of the
+    app's ``retry``.
     """
 
     ending: Ending
@@ -47,6 +50,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     output_blob: str | None = None
     stderr_blob: str | None = None
     log: str = ""
+    final: bool = False
+    retry_after_s: float | None = None
 
 
 def keep(text: str) -> str:

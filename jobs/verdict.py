@@ -12,6 +12,8 @@ from jobs.states import Verb
 class Case(Struct, frozen=True, kw_only=True):
     """A job in state ``executed``. Its times are the ledger's; nothing here depends on when it is judged.
 
+    ``final`` and ``retry_after_s`` are what the run itself requested (see ``Outcome``).
+
     ``unbounded`` work was to go on until it is stopped: ``failing`` of its rounds have ended since the last healthy
     one, and this one went on for ``ran_s``. A saga is ``flying``: its error says that all of
     it has been undone, and ``turn_back`` why, where nothing had failed.
@@ -27,6 +29,8 @@ class Case(Struct, frozen=True, kw_only=True):
     max_fails: int
     end_before: datetime | None
     retry: Retry
+    final: bool = False
+    retry_after_s: float | None = None
     is_chunk: bool = False
     unbounded: bool = False
     failing: int = 0

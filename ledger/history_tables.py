@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     DateTime,
@@ -42,6 +43,9 @@ round_ = Table(
     Column("output_blob", Text, comment="the name of the blob that has the whole of it"),
     Column("stderr_blob", Text, comment="likewise"),
     Column("log", Text, comment="what its runner had to say, line by line"),
+    Column("final", Boolean, comment="the run requested that the job fails without another round"),
+    Column("retry_after_s", Double, comment="the delay before the next round, if the run requested one"),
+    Column("error_after_commit", Text, comment="what failed after the run had committed its own success"),
     # Of the many rounds that have none these know nothing.
     Index("round_output_blob", "output_blob", postgresql_where=text("output_blob IS NOT NULL")),
     Index("round_stderr_blob", "stderr_blob", postgresql_where=text("stderr_blob IS NOT NULL")),

@@ -26,7 +26,7 @@ _CASES = f"""
 SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,
        job.end_before, coalesce(job.retry, '{{}}') AS retry, job.work_ids IS NOT NULL AS is_chunk,
        job.place IS NOT NULL AS is_step, job.undoes IS NOT NULL AS is_compensation,
-       job.unbounded, job.failing,
+       job.unbounded, job.failing, coalesce(round.final, false) AS final, round.retry_after_s,
        extract(epoch FROM round.executed_at - round.running_at)::float8 AS ran_s, job.flying, job.turn_back
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
 WHERE job.id = ANY(%(jobs)s) AND {guard(SUCCEED)}

@@ -4,7 +4,7 @@ it brings is refused."""
 from collections.abc import Mapping
 
 from jobs.history import Lost
-from jobs.outcome import Outcome
+from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.states import State
 from ledger.breaker_news import telling
@@ -19,14 +19,20 @@ WITH closed AS (
 )
 {telling("SELECT * FROM closed")}
 """
+_COMPLETE_COMMITTED = f"""
+UPDATE round SET output = %(output)s, error_after_commit = %(error)s
+WHERE job = %(job)s AND claim = %(claim)s AND ending = '{Ending.DONE}'
+"""
 #: What a worker tells of its claims that have ended, as ``of_rounds`` sends it.
 ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
             %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
-            %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[])
-     AS given (id, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob)"""
+            %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[], %(finals)s::bool[],
+            %(retries_after_s)s::float8[])
+     AS given (id, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob, final,
+               retry_after_s)"""
 _OF_ROUNDS = (
     *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
-    *("logs", "output_blobs", "stderr_blobs"),
+    *("logs", "output_blobs", "stderr_blobs", "finals", "retries_after_s"),
 )
 
 
@@ -36,7 +42,8 @@ def close_rounds(given: str = ENDED) -> str:
     UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
                      exit_code = given.exit_code, error = given.error, stderr = given.stderr,
                      output = concat(round.output, given.output), log = given.log,
-                     output_blob = given.output_blob, stderr_blob = given.stderr_blob
+                     output_blob = given.output_blob, stderr_blob = given.stderr_blob,
+                     final = given.final, retry_after_s = given.retry_after_s
     FROM {given} WHERE round.job = given.id AND round.claim = given.claim AND round.ending IS NULL
     RETURNING round.job, round.ending, round.error
     """
@@ -46,6 +53,11 @@ def close_and_tell() -> str:
     """The same, and the breakers of their apps are told."""
     ended = "SELECT job.app, closed.ending, closed.error, job.turn_back FROM closed JOIN job ON job.id = closed.job"
     return f"WITH closed AS ({close_rounds()}) {telling(ended)}"
+
+
+def complete_committed(tx: Tx, claim: Claim, *, output: str, error: str | None) -> None:
+    """Add to a round that committed its own success what the run did after the commit."""
+    tx.write(_COMPLETE_COMMITTED, job=claim.job, claim=claim.number, output=output, error=error)
 
 
 def cut_short(tx: Tx, jobs: list[int], ending: Lost | State) -> None:
@@ -68,6 +80,8 @@ def of_rounds(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
             outcome.log or None,
             outcome.output_blob,
             outcome.stderr_blob,
+            outcome.final or None,
+            outcome.retry_after_s,
         )
         for right, outcome in outcomes.items()
     ]

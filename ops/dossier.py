@@ -84,6 +84,7 @@ def round_document(each: Round) -> dict[str, Any]:
         "output_bytes": each.output_bytes,
         "stderr_bytes": each.stderr_bytes,
         "error": each.error,
+        "error_after_commit": each.error_after_commit,
         "log": each.log,
     }
 

@@ -15,9 +15,12 @@ def judge(case: Case) -> Verdict:
     if (end := _end(case)) is not None:
         return Verdict(id=case.id, verb=end)
     fails = _in_a_row(case) if case.unbounded else case.fails + 1
-    if fails > case.max_fails:
+    if case.final or fails > case.max_fails:
         return Verdict(id=case.id, verb=FAIL)
-    wait = timedelta(seconds=case.retry.wait_s(fails, seed=f"{case.app}/{case.key}"))
+    wait_s = case.retry_after_s
+    if wait_s is None:
+        wait_s = case.retry.wait_s(fails, seed=f"{case.app}/{case.key}")
+    wait = timedelta(seconds=wait_s)
     return Verdict(id=case.id, verb=RETRY, not_before=case.executed_at + wait, failing=fails)
 
 

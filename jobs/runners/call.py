@@ -1,4 +1,4 @@
-"""How a user's function is called, and what becomes of whatever it does. No exception of its leaves here."""
+"""Call a user's function and turn whatever it does into an outcome. None of its exceptions leaves this module."""
 
 import inspect
 import traceback
@@ -7,16 +7,19 @@ from itertools import takewhile
 from types import TracebackType
 from typing import Any
 
+from msgspec.structs import replace
+
 from jobs.errors import BadRequest
 from jobs.job import Job
 from jobs.outcome import Ending, Outcome
 from jobs.runners.ending import failed
+from jobs.sagas.answers import Fatal, Retry, Success, answer_in
 
 #: The modules between the worker and user code: ours, and what imports a module or runs a coroutine for us.
 _LEADING = ("jobs.runners.", "jobs.sagas.", "jobs.catalogue.", "asyncio.", "importlib", "_frozen_importlib")
 _Parameter = inspect.Parameter
 
-#: Takes what a function returned; the reason where that means that the job is not done.
+#: Processes the returned value; the reason if it means that the job has failed. May raise ``Fatal`` or ``Retry``.
 Finish = Callable[[object], str | None]
 
 
@@ -70,7 +73,8 @@ class Call:
 def perform(call: Call, job: Job, finish: Finish | None = None) -> Outcome:
     """Call the function to its end. ``output`` is left to the runner.
 
-    What it returned is for ``finish``; without one it is awaited where it has to be, and dropped.
+    ``finish`` processes the returned value. Default: await it if it is awaitable, and act on an answer (``Fatal``,
+    ``Retry``).
     """
     try:
         first, named = call.arguments(job)
@@ -78,6 +82,10 @@ def perform(call: Call, job: Job, finish: Finish | None = None) -> Outcome:
         return failed(fault.what)
     try:
         complaint = (finish or _finish)(call.function(*first, **named))
+    except Fatal as error:
+        return replace(failed(account(error)), final=True)
+    except Retry as error:
+        return replace(failed(account(error)), retry_after_s=error.after_s)
     except BaseException as error:
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
         return failed(account(error))
@@ -111,14 +119,18 @@ def settled(result: object) -> object:
 
 
 def _finish(result: object) -> str | None:
-    """Run what an ``async def`` returned; or say why what was returned means that nothing ran."""
-    if inspect.isawaitable(result):
-        settled(result)
-    elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+    """Await the value of an ``async def`` and act on an answer; the reason if the value means that nothing ran."""
+    result = settled(result)
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
         return (
             "The function is a generator (it has a yield), so its body did not run. Make it a plain function."
         )
-    return None
+    answer = answer_in(result)
+    if isinstance(answer, Fatal | Retry):
+        raise answer
+    if answer is None or isinstance(answer, Success):
+        return None
+    return f"The function returned {type(answer).__name__}, which only a step of a saga may return."
 
 
 async def _awaited(result: Awaitable[object]) -> object:

@@ -25,7 +25,7 @@ def main() -> None:
     errand = _read(errand_fd)
     voice = _Voice(events_fd)
     outcome = _run(errand, voice)
-    voice.say(Ended(outcome.ending, outcome.error))
+    voice.say(Ended(outcome.ending, outcome.error, outcome.final, outcome.retry_after_s))
     sys.exit(0 if outcome.ending is Ending.DONE else 1)
 
 

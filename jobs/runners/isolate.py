@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from jobs.job import Acknowledge, Assignment, Report, Transaction
 from jobs.outcome import Ending, Outcome
@@ -158,7 +159,8 @@ def _outcome(exit_: Exit, ended: Ended | None, assignment: Assignment) -> Outcom
     if exit_.halt is Halt.TIMED_OUT or exit_.halt is Halt.STOPPED:
         return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
     if ended is not None:
-        return of_exit(exit_, ended.ending, ended.error)
+        outcome = of_exit(exit_, ended.ending, ended.error)
+        return replace(outcome, final=ended.final, retry_after_s=ended.retry_after_s)
     limits = assignment.policy.limits
     error = violent_end(exit_, limits) or f"exited with {exit_.status.code} before its function had ended"
     return of_exit(exit_, Ending.ERROR, error)

@@ -8,6 +8,7 @@ other threads print too; ``job.log`` is the job's output. ``isolate: true`` lift
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -50,7 +51,7 @@ class PythonRunner:
             report=report,
             log=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
             cancelled=lambda: limits.reached() is not None,
-            transaction=transaction,
+            transaction=transaction and partial(transaction, output.text),
             acknowledge=acknowledge,
         )
         outcome = perform(self._call, job)

@@ -45,6 +45,8 @@ class Ended(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"):
 
     ending: Ending
     error: str | None
+    final: bool = False
+    retry_after_s: float | None = None
 
 
 Event = Progress | Said | Acknowledged | Ended

@@ -1,11 +1,12 @@
-"""What a step may answer. The class serves as well as an instance of it, and nothing stands for ``Success``.
+"""Answers of a saga's step, two of which any function may give.
 
-``Retry`` and ``Fatal`` may also be raised, so that what a step calls, however deep, can say it.
+A step returns the class or an instance. Nothing returned means ``Success``. ``Retry`` and ``Fatal`` may also be raised,
+by a step or by a plain function.
 """
 
 from typing import ClassVar, Literal
 
-from jobs.durations import parse_duration_s
+from jobs.durations import read_duration_s
 from jobs.json_value import as_json
 
 EVENT_CHARS_MAX = 200
@@ -24,17 +25,24 @@ class Success(Answer):
 
 
 class Retry(Answer, Exception):
-    """It did not work this time; the step's retry rule says whether it is tried again, and when."""
+    """The attempt failed and may be repeated, if the app or the step has tries left.
+
+    ``after`` (seconds, or ``"5m"``) is the delay before the next attempt. Default: the delay of the retry rule.
+    """
 
     word: ClassVar[str] = "retry"
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", after: float | str | None = None) -> None:
         super().__init__(text)
         self.text = text
+        self.after_s = None if after is None else read_duration_s(after)
 
 
 class Fatal(Answer, Exception):
-    """It does not work. A do that says so is undone, with all before it; an undo that does is a dismal failure."""
+    """The job fails now, whatever tries are left.
+
+    In a saga, a do that answers this is undone with all steps before it; an undo that does is a dismal failure.
+    """
 
     word: ClassVar[str] = "fatal"
 
@@ -69,7 +77,7 @@ class Wait(Answer):
         if otherwise not in {"undo", "go_on"}:
             raise ValueError(f"{otherwise!r} is neither undo nor go_on")
         self.event = event
-        self.timeout_s = None if timeout is None else parse_duration_s(timeout)
+        self.timeout_s = None if timeout is None else read_duration_s(timeout)
         self.otherwise = otherwise
 
 
@@ -82,14 +90,19 @@ class Stop(Answer):
 ANSWERS: tuple[type[Answer], ...] = (Success, Retry, Fatal, Rerun, Wait, Stop)
 
 
-def read_answer(returned: object) -> Answer:
-    """What a step returned; TypeError where that is none of the six."""
-    if returned is None:
-        return Success()
-    if isinstance(returned, ANSWERS):
-        return returned
+def answer_in(returned: object) -> Answer | None:
+    """Return the answer that a value is, or that a class stands for; None for any other value."""
     if isinstance(returned, type) and issubclass(returned, ANSWERS):
         return returned()
+    return returned if isinstance(returned, ANSWERS) else None
+
+
+def read_answer(returned: object) -> Answer:
+    """Return the answer of a step. TypeError if the value is not one."""
+    if returned is None:
+        return Success()
+    if (answer := answer_in(returned)) is not None:
+        return answer
     words = ", ".join(each.__name__ for each in ANSWERS)
     raise TypeError(
         f"it returned {returned!r:.200}, which is no answer; there are {words}, and nothing for Success"

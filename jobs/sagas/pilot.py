@@ -129,7 +129,7 @@ class Pilot:
             if self._tower.stops:
                 return HANDED_BACK
             failure = failure or self._means.blame(answer)
-            pause_s = tries.pause_s(failure)
+            pause_s = tries.pause_s(failure, answer.after_s)
             if isinstance(pause_s, Failure):
                 return pause_s
             self._flight.log.info("%s is tried again in %g s: %s", step.name, pause_s, failure)

@@ -16,13 +16,16 @@ class Tries:
         self._pauses = rule.begin(means.clock_s())
         self._done = 0
 
-    def pause_s(self, failure: Failure) -> float | Failure:
-        """How long to wait after a try that came to this; the failure of the step where it is given up."""
+    def pause_s(self, failure: Failure, after_s: float | None = None) -> float | Failure:
+        """Return the delay before the next attempt, or the step's failure if no attempt is left.
+
+        ``after_s`` overrides the delay of the rule, not the number of attempts.
+        """
         self._done += 1
         try:
             pause_s = self._pauses.next_s(self._means.clock_s(), self._means.chance())
             if pause_s is not None:
-                return parse_duration_s(pause_s)
+                return parse_duration_s(pause_s if after_s is None else after_s)
         except BaseException as error:
             # A rule may be user code too.
             return self._means.blame(error)

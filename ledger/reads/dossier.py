@@ -33,14 +33,16 @@ SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, roun
        CASE WHEN round.nth <= coalesce(%(texts)s::bigint, round.nth) THEN round.output END AS output,
        CASE WHEN round.nth <= coalesce(%(texts)s::bigint, round.nth) THEN round.stderr END AS stderr,
        coalesce(octet_length(round.output), 0) AS output_bytes, coalesce(octet_length(round.stderr), 0) AS stderr_bytes,
-       round.digest, worker.code, round.output_blob, round.stderr_blob, round.log
+       round.digest, worker.code, round.output_blob, round.stderr_blob, round.log,
+       round.error_after_commit
 FROM (SELECT *, row_number() OVER (ORDER BY claim DESC) AS nth FROM round
       WHERE job = %(job)s ORDER BY claim DESC LIMIT %(limit)s::bigint) round
 LEFT JOIN worker ON worker.id = round.worker ORDER BY round.claim
 """
 _ROUND = """
 SELECT round.round, round.claim, round.worker::text, round.running_at, round.executed_at, round.ending, round.took_s,
-       round.exit_code, round.error, round.output, round.stderr, round.output_blob, round.stderr_blob
+       round.exit_code, round.error, round.output, round.stderr, round.output_blob, round.stderr_blob,
+       round.error_after_commit
 FROM round JOIN job ON job.id = round.job
 WHERE job.app = %(app)s AND job.key = %(key)s AND round.claim = %(claim)s
 """

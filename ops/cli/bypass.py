@@ -206,7 +206,7 @@ def _unkept(partition: str) -> None:
     """What is made here is not there for anybody."""
 
 
-def _no_transaction() -> NoReturn:
+def _no_transaction(_: object) -> NoReturn:
     raise BadRequest(
         "job.transaction() needs the ledger, and --bypass runs without one.", advice="Leave it out."
     )

@@ -48,6 +48,7 @@ class RoundDocument(Document, frozen=True, kw_only=True):
     output_bytes: int
     stderr_bytes: int
     error: str | None
+    error_after_commit: str | None
     log: str | None
 
 

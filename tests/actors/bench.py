@@ -9,11 +9,14 @@ from actors.running import Running
 from actors.settings import Settings
 from broker.messages import Execute, Message, Turn
 from jobs.catalogue import load
+from jobs.history import Round
+from jobs.ref import JobName
 from ledger import workers
+from ledger.reads.dossier import dossier
 from tests.world import LEASE_S, World
 
 SOURCE = """
-from jobs import app
+from jobs import Fatal, Retry, app
 
 @app(job_id="{x}")
 def transfer(job):
@@ -31,6 +34,35 @@ def broken(job):
     with job.transaction() as connection:
         connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
         raise RuntimeError("after the write")
+
+@app(job_id="{x}")
+def talks(job):
+    job.log.info("before")
+    with job.transaction() as connection:
+        job.log.info("inside")
+        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
+    job.log.info("after")
+
+@app(job_id="{x}")
+def breaks_afterwards(job):
+    with job.transaction() as connection:
+        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
+    job.log.info("sending the receipt")
+    raise ConnectionError("SMTP is down")
+
+@app(job_id="{x}")
+def opens_two(job):
+    for _ in range(2):
+        with job.transaction() as connection:
+            connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
+
+@app(job_id="{x}", max_fails=5)
+def stolen():
+    raise Fatal("this card is stolen")
+
+@app(job_id="{x}", max_fails=5, retry={"rule": "fixed", "seconds": 10})
+def busy():
+    raise Retry("the till is busy", after="5m")
 
 @app(job_id="{x}")
 async def later(job):
@@ -90,6 +122,19 @@ class Bench:
         turns = tuple(Turn(self.world.known(job).id, self.world.round(job)) for job in jobs)
         self.running.execute(Execute(app=app, jobs=turns), delivery)
         return delivery
+
+    def judge(self) -> None:
+        """Deliver what was sent, so that the outcomes are judged."""
+        self.world.queue.extend(self.sent)
+        self.sent.clear()
+        self.world.deliver()
+
+    def round_of(self, job: str) -> Round:
+        """The last round of a job."""
+        app, _, key = job.partition("/")
+        found = self.world.ledger.transact(lambda tx: dossier(tx, JobName(app, key or "1")))
+        assert found is not None
+        return found.rounds[-1]
 
     def effects(self) -> int:
         return int(self.world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM effect"))[0])

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -12,7 +13,9 @@ from actors.running import Running
 from actors.settings import Settings
 from broker.messages import Execute
 from jobs.ref import Claim
+from jobs.runners.python import PythonRunner
 from jobs.states import State
+from jobs.subject import Subject, subject_of
 from tests.actors.bench import Bench
 from tests.broker.conftest import until
 from tests.world import catalogue_of
@@ -81,6 +84,92 @@ def test_users_writes_and_the_jobs_success_commit_together(bench: Bench) -> None
     assert bench.effects() == 1
     assert bench.world.state("transfer") is State.EXECUTED
     assert bench.world.history("transfer").count("executed") == 1
+
+
+def test_the_output_of_a_job_survives_its_transaction(bench: Bench) -> None:
+    bench.run("talks")
+    done = bench.round_of("talks")
+    assert [line.split()[-1] for line in (done.output or "").splitlines()] == ["before", "inside", "after"]
+    assert (done.ending, done.error, done.error_after_commit) == ("done", None, None)
+
+
+@pytest.mark.parametrize(
+    ("app", "error"),
+    [
+        ("breaks_afterwards", "ConnectionError: SMTP is down"),
+        ("opens_two", "A job has one transaction, and this job's has been committed."),
+    ],
+)
+def test_an_exception_after_the_commit_is_logged_and_kept_with_the_round(
+    bench: Bench, caplog: pytest.LogCaptureFixture, app: str, error: str
+) -> None:
+    bench.run(app)
+    bench.judge()
+    assert bench.effects() == 1
+    assert bench.world.state(app) is State.SUCCEEDED
+    done = bench.round_of(app)
+    assert (done.ending, done.error) == ("done", None)
+    assert error in (done.error_after_commit or "")
+    (logged,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert logged.getMessage().startswith(f"{app}/1 failed after its transaction was committed")
+    assert error in logged.getMessage()
+
+
+def test_what_is_logged_after_the_commit_is_kept_though_the_job_fails_then(bench: Bench) -> None:
+    bench.run("breaks_afterwards")
+    assert "sending the receipt" in (bench.round_of("breaks_afterwards").output or "")
+
+
+def test_a_fatal_error_of_a_function_ends_the_job_whatever_tries_are_left(bench: Bench) -> None:
+    bench.run("stolen")
+    bench.judge()
+    assert bench.world.state("stolen") is State.FAILED
+    assert bench.world.history("stolen").count("running") == 1
+    assert "this card is stolen" in (bench.round_of("stolen").error or "")
+
+
+def test_a_function_can_request_the_delay_before_its_next_round(bench: Bench) -> None:
+    bench.run("busy")
+    bench.judge()
+    world = bench.world
+    assert world.state("busy") is State.WAITING
+    world.tick(after_s=299)
+    assert world.state("busy") is State.WAITING
+    world.tick(after_s=2)
+    assert world.state("busy") is State.READY
+
+
+def test_an_exception_of_a_runner_fails_the_round(
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an outcome the job would be claimed again after each lease, without end."""
+
+    def broken(*_: object, **__: object) -> NoReturn:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(PythonRunner, "run", broken)
+    bench.run("later")
+    bench.judge()
+    assert bench.world.state("later") is State.FAILED
+    assert "RecursionError: too deep" in (bench.round_of("later").error or "")
+    logged = [record.getMessage() for record in caplog.records if record.exc_info]
+    assert logged == ["later/1 could not be run in round 0, because of a defect of Sluice"]
+
+
+def test_a_jobs_exception_is_in_the_workers_log_once_with_its_traceback_and_its_job(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    subjects: list[Subject | None] = []
+    caplog.handler.addFilter(
+        lambda record: record.levelname != "ERROR" or not subjects.append(subject_of(record))
+    )
+    bench.run("broken")
+    bench.judge()
+    (logged,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    lines = logged.getMessage().splitlines()
+    assert lines[0] == "broken/1 failed in round 0: RuntimeError: after the write"
+    assert any(line.endswith(", in broken") for line in lines)
+    assert subjects == [Subject(app="broken", key="1", round=0, claim=1)]
 
 
 def test_a_run_that_was_overtaken_leaves_no_writes(bench: Bench) -> None:

@@ -60,3 +60,10 @@ def test_a_round_is_not_healthy_for_having_a_rule_without_pauses() -> None:
 def test_of_other_work_every_fail_counts() -> None:
     assert _judged(unbounded=False, fails=1, max_fails=1, failing=0, ran_s=99_999).verb is FAIL
     assert _wait_s(_judged(unbounded=False, fails=3, ran_s=99_999)) == 8
+
+
+def test_a_round_may_request_its_own_delay_and_that_there_is_no_other() -> None:
+    words = {"unbounded": False, "fails": 0, "max_fails": 3}
+    assert _wait_s(_judged(Retry(delay_s=10), retry_after_s=300, **words)) == 300
+    assert _judged(retry_after_s=300, **{**words, "fails": 3}).verb is FAIL
+    assert _judged(final=True, **words).verb is FAIL

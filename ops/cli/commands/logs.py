@@ -147,6 +147,9 @@ def _show(desk: CommandDesk, each: Round) -> None:
             output.say(Verbatim(text.rstrip("\n"), style))
     if each.error:
         output.say(Verbatim(each.error.rstrip("\n"), "red"))
+    if each.error_after_commit:
+        output.say(Line("After its transaction was committed:", "red"))
+        output.say(Verbatim(each.error_after_commit.rstrip("\n"), "red"))
 
 
 def _pour(desk: CommandDesk, blob: str, text: str, style: str) -> None:

@@ -144,7 +144,7 @@ def _part(headings: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iter
 
 
 def _round(each: Round) -> tuple[object, ...]:
-    error = first_line(each.error)
+    error = first_line(each.error or each.error_after_commit)
     code = f" {each.exit_code}" if each.exit_code is not None else ""
     took = span(_took_s(each))
     return each.round, each.worker, precise(each.running_at), took, f"{each.ending or ''}{code}", error

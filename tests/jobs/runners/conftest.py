@@ -44,12 +44,12 @@ def worker_log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind() -> Iterator[None]:
-    """After each test: no child process, zombie or not, and no open descriptor that was not there before."""
+    """After each test: no child process, zombie or not, and no open descriptor that did not exist before it."""
     own = psutil.Process()
-    before = own.num_fds()
+    children, descriptors = set(own.children(recursive=True)), own.num_fds()
     yield
-    assert own.children(recursive=True) == []
-    assert own.num_fds() <= before
+    assert set(own.children(recursive=True)) - children == set()
+    assert own.num_fds() <= descriptors
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from jobs.runners import isolate, process
 from jobs.runners.limits import Limits
 from jobs.runners.wire import LINE_BYTES_MAX
 from jobs.template import Template
-from tests.jobs.runners.runner_bench import Bench, alive, eventually, isolated_app, pids_in
+from tests.jobs.runners.runner_bench import Bench, alive, error_of, eventually, isolated_app, pids_in
 
 
 def test_a_function_runs_to_its_end(bench: Bench) -> None:
@@ -283,3 +283,10 @@ def test_no_place_for_the_errand_is_an_error(bench: Bench, monkeypatch: pytest.M
     outcome = bench.isolate("nothing")
     assert outcome.ending is Ending.ERROR
     assert "could not be started" in str(outcome.error)
+
+
+def test_fatal_and_retry_reach_the_worker(bench: Bench) -> None:
+    fatal, retry = bench.isolate("stolen"), bench.isolate("busy")
+    assert "Fatal: this card is stolen" in error_of(fatal)
+    assert "Retry: the till is busy" in error_of(retry)
+    assert [(each.final, each.retry_after_s) for each in (fatal, retry)] == [(True, None), (False, 300.0)]

@@ -6,13 +6,14 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jobs import Fatal, Rerun, Retry, Stop, Success, Wait
 from jobs.errors import BadRequest
 from jobs.job import Job
 from jobs.outcome import KEPT_BYTES, Ending
@@ -220,16 +221,17 @@ def test_a_transaction_is_the_workers(bench: Bench) -> None:
     steps: list[str] = []
 
     @contextmanager
-    def transaction() -> Iterator[str]:
+    def transaction(output: Callable[[], str]) -> Iterator[str]:
         yield "a connection"
-        steps.append("committed")
+        steps.append(f"committed with {output().split()[-1]}")
 
     def function(job: Job) -> None:
+        job.log.info("printed")
         with job.transaction() as connection:
             steps.append(connection)
 
     assert bench.run(bench.assign(python_app(function)), transaction=transaction).ending is Ending.DONE
-    assert steps == ["a connection", "committed"]
+    assert steps == ["a connection", "committed with printed"]
 
 
 def test_a_transaction_that_nobody_offers_is_refused_clearly(bench: Bench) -> None:
@@ -258,3 +260,50 @@ def test_one_runner_serves_many_threads(bench: Bench) -> None:
     run = functools.partial(runner.run, stop=bench.stop, report=lambda *_: None)
     runs = [bench.meanwhile(functools.partial(run, it)) for it in assignments]
     assert [run.result().output.split()[-1] for run in runs] == [str(number) for number in range(50)]
+
+
+@pytest.mark.parametrize("returned", [False, True])
+@pytest.mark.parametrize(
+    ("answer", "final", "retry_after_s"),
+    [
+        (Fatal("this card is stolen"), True, None),
+        (Fatal, True, None),
+        (Retry("the till is busy"), False, None),
+        (Retry("the till is busy", after="5m"), False, 300.0),
+        (Retry, False, None),
+    ],
+)
+def test_fatal_and_retry_fail_the_round_raised_or_returned(
+    bench: Bench, answer: Fatal | Retry, final: bool, retry_after_s: float | None, returned: bool
+) -> None:
+    def function() -> object:
+        if returned:
+            return answer
+        raise answer
+
+    outcome = bench.call(function)
+    assert getattr(answer, "text", "") in error_of(outcome)
+    assert (outcome.final, outcome.retry_after_s) == (final, retry_after_s)
+
+
+def test_an_answer_that_a_coroutine_returns_counts(bench: Bench) -> None:
+    async def function() -> object:
+        return Fatal("this card is stolen")
+
+    assert bench.call(function).final
+
+
+def test_of_the_answers_of_a_step_a_function_may_return_no_other_than_success(bench: Bench) -> None:
+    assert bench.call(Success).ending is Ending.DONE
+    assert bench.call(lambda: Success).ending is Ending.DONE
+    for answer in (Wait("paid"), Wait, Stop, Rerun):
+        name = getattr(answer, "__name__", type(answer).__name__)
+        assert error_of(bench.call(lambda it=answer: it)) == (
+            f"The function returned {name}, which only a step of a saga may return."
+        )
+
+
+def test_the_delay_of_a_retry_is_bounded() -> None:
+    """A time past the ledger's calendar would fail every judgement of the batch."""
+    with pytest.raises(ValueError, match="more than ten years"):
+        Retry("later", after="4000d")

@@ -14,9 +14,19 @@ import threading
 import time
 from pathlib import Path
 
+from jobs import Fatal, Retry
+
 
 def nothing():
     pass
+
+
+def stolen():
+    raise Fatal("this card is stolen")
+
+
+def busy():
+    return Retry("the till is busy", after="5m")
 
 
 def show_everything(job, date):

@@ -137,6 +137,14 @@ def test_to_be_tried_again_may_be_answered_or_raised(answer: Any) -> None:
     assert air.calls == ["do a"] * 3
 
 
+def test_the_delay_of_an_answer_overrides_that_of_the_rule_and_not_its_number_of_tries() -> None:
+    air = _air(
+        retry.fixed(seconds=2, times=2), do_a=[Retry("busy", after="1m"), Retry("busy"), Retry(after=5)]
+    )
+    assert air.fly().how is Landed.UNDONE
+    assert air.now_s == 62
+
+
 def test_anything_else_that_is_raised_is_not_tried_again() -> None:
     air = _air(retry.fixed(0, 3), do_a=[Raised(ConnectionError("reset"))])
     assert air.fly().how is Landed.UNDONE

@@ -58,10 +58,12 @@ function round(job, each, known, is_last) {
             ),
         ),
         each.error && part("error", each.error, "bad"),
+        each.error_after_commit && part("error after its transaction was committed", each.error_after_commit, "bad"),
         output(job, each, "output", known),
         output(job, each, "stderr", known),
         each.log && part("log", each.log),
         !each.error &&
+            !each.error_after_commit &&
             !each.output_bytes &&
             !each.stderr_bytes &&
             !each.log &&
