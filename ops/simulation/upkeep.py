@@ -30,6 +30,7 @@ class Upkeep:
         self._as_of = as_of
         self._tick_at: datetime | None = self._agenda.now
         self._asked_until: datetime | None = None
+        self._ask_from = self._agenda.now
 
     def step(self, limit: datetime) -> bool:
         """Let the next thing happen, unless nothing does by then: then time has come so far, and nothing has."""
@@ -42,7 +43,9 @@ class Upkeep:
             return self._go_on(next_at, limit)
         self._agenda.skip_to(tick_at)
         self._beat()
-        self._tick_at = None
+        # The tick may be lost, so the next second checks again what is due.
+        self._tick_at = self._asked_until = None
+        self._ask_from = tick_at + TICK
         self._installation.send([Tick(), *([Look()] if self._installation.catalogue.schedules else [])])
         return True
 
@@ -64,7 +67,7 @@ class Upkeep:
 
     def _next_tick(self, until: datetime) -> datetime | None:
         """When it is time to look, if that is by then."""
-        if self._tick_at is not None:
+        if self._tick_at is not None or until < self._ask_from:
             return self._tick_at
         ends = [end for end in self._installation.leases_end if end > self._agenda.now]
         until = min(until, *(end + TICK for end in ends)) if ends else until
@@ -76,7 +79,9 @@ class Upkeep:
         return self._tick_at
 
     def _first_due(self, until: datetime) -> datetime | None:
-        early, span = self._agenda.now, TICK
+        if self._is_overdue():
+            return max(self._agenda.now, self._ask_from)
+        early, span = max(self._agenda.now, self._ask_from - TICK), TICK
         while not self._is_due(late := min(early + span, until)):
             if late >= until:
                 return None
@@ -92,6 +97,16 @@ class Upkeep:
             return self._ledger.transact(_due)
         finally:
             self._as_of(None)
+
+    def _is_overdue(self) -> bool:
+        """Return whether a worker is lost whose jobs nobody has taken back yet, because the tick was lost.
+
+        The ledger knows for the present alone: it does not foresee the heartbeats of workers that live.
+        """
+        if all(end > self._agenda.now for end in self._installation.leases_end):
+            return False
+        self._beat()
+        return Chore.TAKE_LOST in self._ledger.transact(grooming.due)
 
     def _beat(self) -> None:
         """That is no event of which anything could follow."""

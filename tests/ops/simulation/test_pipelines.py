@@ -30,6 +30,19 @@ BY_SHOP: dict[str, Any] = {
         "bash_cmd": "echo of {date}",
     },
 }
+TWO_STEPS = """
+from jobs import Step, saga
+
+class First(Step):
+    def do(self, flight): ...
+    def undo(self, flight): ...
+
+class Second(First): ...
+
+@saga(job_id="{n}")
+def two(flight):
+    return [First(), Second()]
+"""
 BAD_NIGHT = Faults(
     lose=0.3,
     double=0.2,
@@ -66,6 +79,16 @@ def test_hours_pass_in_no_time_and_each_job_runs_once(pipeline: Pipelines, sourc
     assert [state for _, state in run.transitions("report", "2026-11-20")] == [
         *("waiting", "ready", "running", "executed", "succeeded")
     ]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 8])
+def test_a_lost_tick_is_followed_by_another(pipeline: Pipelines, tmp_path: Path, seed: int) -> None:
+    """With these seeds the tick is lost that would take a saga back from a worker that died."""
+    (tmp_path / "two.py").write_text(TWO_STEPS)
+    run = pipeline(str(tmp_path / "two.py"), faults=Faults(lose=0.2, crash_between=0.2), seed=seed)
+    run.submit("two", "1")
+    run.until_quiet()
+    assert run.state("two", "1") == "succeeded"
 
 
 def test_what_is_tried_again_waits_as_long_as_its_rule_says(pipeline: Pipelines, source: Any) -> None:
