@@ -74,7 +74,7 @@ class ProgramRunner:
             )
             command = self._stores.sandbox.around(command, writes=(str(folder),))
             exit_ = run_group(command, limits, echo=assignment.echo, whole=assignment.policy.keep_output)
-        outcome = of_command(exit_, assignment)
+        outcome = _with_stderr(of_command(exit_, assignment))
         return keep_whole(outcome, exit_, assignment, self._stores.blobs, log.warning)
 
 
@@ -122,6 +122,14 @@ class _Order:
         if any("\0" in argument for argument in arguments):
             raise BadRequest("input: it has a NUL, which no argument can have.")
         return cls(texts, tuple(arguments))
+
+
+def _with_stderr(outcome: Outcome) -> Outcome:
+    """Add to the error everything that was written to stderr, unless the reason quotes all of it already."""
+    written = outcome.stderr.strip()
+    if not written or (outcome.error or "").endswith(f": {written}"):
+        return outcome
+    return replace(outcome, error=f"{outcome.error}\n{outcome.stderr}" if outcome.error else outcome.stderr)
 
 
 def _given(stated: Mapping[str, str], claimed: Claimed) -> dict[str, str]:

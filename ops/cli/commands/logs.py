@@ -145,8 +145,9 @@ def _show(desk: CommandDesk, each: Round) -> None:
             _pour(desk, blob, text or "", style)
         elif text:
             output.say(Verbatim(text.rstrip("\n"), style))
-    if each.error:
-        output.say(Verbatim(each.error.rstrip("\n"), "red"))
+    # The error of a program repeats its stderr, which is shown above.
+    if error := (each.error or "").removesuffix(each.stderr or "").rstrip("\n"):
+        output.say(Verbatim(error, "red"))
     if each.error_after_commit:
         output.say(Line("After its transaction was committed:", "red"))
         output.say(Verbatim(each.error_after_commit.rstrip("\n"), "red"))

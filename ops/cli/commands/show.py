@@ -8,6 +8,7 @@ import msgspec
 from jobs.calendar import Calendar
 from jobs.history import Round
 from jobs.masking import masked_kwargs, masked_value
+from jobs.outcome import Ending
 from jobs.pooling import spoken
 from jobs.states import State
 from jobs.work_ids import ids_of, short_text_of
@@ -144,7 +145,8 @@ def _part(headings: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iter
 
 
 def _round(each: Round) -> tuple[object, ...]:
-    error = first_line(each.error or each.error_after_commit)
+    has_failed = each.ending != Ending.DONE
+    error = first_line(each.error if has_failed else each.error_after_commit)
     code = f" {each.exit_code}" if each.exit_code is not None else ""
     took = span(_took_s(each))
     return each.round, each.worker, precise(each.running_at), took, f"{each.ending or ''}{code}", error

@@ -39,7 +39,6 @@ def test_a_program_is_given_the_words_of_its_input(programs: Programs) -> None:
         ("either", "echo fine", None),
         ("either", "echo boom >&2", "wrote to stderr: boom"),
         ("stderr", "echo boom >&2", "wrote to stderr: boom"),
-        ("exit", "echo boom >&2", None),
         ("either", "exit 3", "exited with 3"),
         ("exit", "exit 3", "exited with 3"),
         ("stderr", "exit 3", None),
@@ -53,6 +52,24 @@ def test_what_counts_as_a_failure(programs: Programs, fail_on: Any, text: str, e
     assert (outcome.ending, outcome.error) == (Ending.ERROR if error else Ending.DONE, error)
     assert outcome.exit_code == (None if "kill" in text else 3 if "exit 3" in text else 0)
     assert outcome.stderr.strip() == ("boom" if "boom" in text else "")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "text", "error"),
+    [
+        ("exit", "echo boom >&2", "boom\n"),
+        ("exit", "echo one >&2; echo boom >&2; exit 3", "exited with 3: boom\none\nboom\n"),
+        ("either", "echo one >&2; echo boom >&2", "wrote to stderr: boom\none\nboom\n"),
+        ("stderr", "echo one >&2; echo boom >&2", "wrote to stderr: boom\none\nboom\n"),
+        ("exit", "echo one >&2; kill -9 $$", "killed by signal 9 (SIGKILL)\none\n"),
+    ],
+)
+def test_the_error_holds_everything_that_was_written_to_stderr(
+    programs: Programs, fail_on: Any, text: str, error: str
+) -> None:
+    outcome = programs.run(text, policy=Policy(fail_on=fail_on))
+    assert outcome.error == error
+    assert (outcome.ending is Ending.DONE) == (text == "echo boom >&2")
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ function round(job, each, known, is_last) {
                 each.worker && [" on ", h("span.mono", {}, each.worker)],
             ),
         ),
-        each.error && part("error", each.error, "bad"),
+        // A program that succeeded may have written to stderr, which is shown as such.
+        each.error && each.ending !== "done" && part("error", each.error, "bad"),
         each.error_after_commit && part("error after its transaction was committed", each.error_after_commit, "bad"),
         output(job, each, "output", known),
         output(job, each, "stderr", known),
