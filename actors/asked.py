@@ -6,7 +6,8 @@ import msgspec
 
 from jobs.catalogue import parse_policy
 from jobs.errors import BadRequest
-from jobs.submission import NUL, Submission
+from jobs.request_limits import unfit
+from jobs.submission import Submission
 
 #: Of a submission that says of itself that it undoes another.
 NOT_ASKED_FOR = "compensates: a saga that fails is undone by itself; nobody asks for that."
@@ -17,6 +18,10 @@ def sound(submission: Submission) -> Submission:
     parse_policy(submission.policy)
     if submission.compensates is not None:
         raise BadRequest(NOT_ASKED_FOR)
-    if NUL in msgspec.json.encode(submission):
-        raise BadRequest("The submission holds a NUL character, which no ledger keeps.")
+    try:
+        reason = unfit(msgspec.json.encode(submission))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        reason = f"It cannot be written as JSON: {error}."
+    if reason:
+        raise BadRequest(f"The submission is refused. {reason}", where=submission.app)
     return submission if submission.id else msgspec.structs.replace(submission, id=str(uuid4()))

@@ -64,11 +64,13 @@ class Client:
         return Client(self._ledger.beside(also), self._publish, self._definitions)
 
     def submit(self, submission: Submission) -> str:
-        """Take it in, and return its id. Submitting one id again changes nothing."""
+        """Take it in, and return its id. To submit the same again under one id changes nothing, unless it was refused:
+        then it is planned again. Conflict if the id belongs to a submission that asks for something else."""
         return self.submit_many([submission])[0]
 
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
-        """BadRequest for words that no planner would understand; none of them is taken in then."""
+        """BadRequest for words that no planner would understand, and Conflict for an id of another submission; none of
+        them is taken in then."""
         with sending([sound(submission) for submission in wanted], within=self._within) as named:
             self._ledger.transact(lambda tx: _receive(tx, named))
             reached(Place.CLIENT_COMMITTED)

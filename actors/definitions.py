@@ -95,6 +95,7 @@ class Definitions:
             default_job_id=settings.default_job_id,
             delimiter=settings.key_delimiter,
             fetch=fetch,
+            unknown_app_grace_s=settings.unknown_app_grace_s,
         )
 
     def _complain(self, faults: frozenset[Fault]) -> None:

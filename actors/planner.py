@@ -3,14 +3,11 @@
 Every handler takes a ledger, the catalogue and a message, and returns messages; it is safe to run again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeGuard
 
-import msgspec
-
+from actors.admission import TAKEN, admit, is_free
 from actors.announce import announce, tell
-from actors.asked import NOT_ASKED_FOR
 from actors.bubble import may_push, push_children
 from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
 from actors.compensating import plan_compensation
@@ -22,8 +19,8 @@ from jobs.errors import BadMessage
 from jobs.places import Place, reached
 from jobs.ref import JobName
 from jobs.retry_budget import RetryBudget
-from jobs.submission import COMPENSATION, NUL, Submission
-from ledger import counts, judging, splitting, submissions, unplanned
+from jobs.submission import Submission
+from ledger import counts, judging, requests, splitting, submissions, unplanned
 from ledger.connection import Ledger, Tx
 from planner.chunk_keys import is_by_chunk
 from planner.confs import is_by_partition
@@ -31,11 +28,15 @@ from planner.judge import judge
 
 #: So many submissions are planned in one transaction.
 BATCH = 200
+#: Seconds until a submission for an unknown app is looked at again: 2, about as often as definitions are.
+UNKNOWN_APP_RETRY_S = 2.0
+#: Why it waits. After the grace it is refused with the names that are similar.
+UNKNOWN_APP = "Its app is not defined yet."
 
 
 def submit(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Sequence[Message]:
     """Where it is likely to be planned in a moment, that is left for a message, so that several may share it."""
-    admitted = _take_in(ledger, [(message.id, message.submission)])
+    admitted = admit(ledger, [(message.id, message.submission)])
     planning = Plan(submissions=tuple(row.require_id() for row in admitted))
     if all(_is_small(catalogue, row) for row in admitted):
         return [planning] if admitted else []
@@ -45,7 +46,7 @@ def submit(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Sequence[Me
 def submit_many(ledger: Ledger, catalogue: Catalogue, message: SubmitMany) -> Sequence[Message]:
     """A row without an id of its own gets one from the message's, so that a repeated message is no news."""
     rows = [(f"{message.id}/{place}", row) for place, row in enumerate(message.submissions)]
-    admitted = _take_in(ledger, rows)
+    admitted = admit(ledger, rows)
     return plan(ledger, catalogue, Plan(submissions=tuple(row.require_id() for row in admitted)))
 
 
@@ -140,63 +141,6 @@ def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Messag
     return messages
 
 
-def _take_in(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submission]:
-    """Admit or refuse each row by itself; those that are admitted."""
-    taken: list[Submission] = []
-    reasons: dict[str, str] = {}
-    for id_, raw in rows:
-        submission, reason = _read(id_, raw)
-        taken.append(submission)
-        if reason:
-            reasons[submission.require_id()] = reason
-
-    def work(tx: Tx) -> None:
-        submissions.receive(tx, taken, reasons)
-        reached(Place.SUBMIT_WRITTEN)
-
-    ledger.transact(work)
-    reached(Place.SUBMIT_COMMITTED)
-    return [row for row in taken if row.require_id() not in reasons]
-
-
-def _read(id_: str, raw: msgspec.Raw) -> tuple[Submission, str]:
-    """The submission and "", or a stand-in that keeps what could be read of it, and why it is refused."""
-    if not _is_free(id_):
-        return _stand_in(f"{id_}/refused", raw), _TAKEN
-    if NUL in bytes(raw):
-        return _stand_in(id_, raw), "The submission holds a NUL character, which no ledger keeps."
-    try:
-        submission = msgspec.json.decode(raw, type=Submission)
-    except msgspec.MsgspecError as error:
-        return _stand_in(id_, raw), f"The submission cannot be read: {error}"
-    if submission.compensates is not None:
-        return _stand_in(id_, raw), NOT_ASKED_FOR
-    return (submission if submission.id else msgspec.structs.replace(submission, id=id_)), ""
-
-
-def _stand_in(id_: str, raw: msgspec.Raw) -> Submission:
-    try:
-        words = msgspec.json.decode(raw, type=dict[str, object])
-    except msgspec.MsgspecError:
-        words = {}
-    app, own_id = words.get("app"), words.get("id")
-    return Submission(
-        app=app if _can_be_kept(app) else "?",
-        id=own_id if _can_be_kept(own_id) and 0 < len(own_id) <= 200 and _is_free(own_id) else id_,
-    )
-
-
-def _is_free(id_: str) -> bool:
-    """Whether it is not one that the ledger gives to what undoes a saga."""
-    return not id_.endswith(COMPENSATION)
-
-
-def _can_be_kept(word: object) -> TypeGuard[str]:
-    return isinstance(word, str) and "\x00" not in word
-
-
-_TAKEN = f"An id that ends in {COMPENSATION} is of what undoes another submission."
-
 #: A submission as it stands in the ledger, and as it was read.
 _Read = tuple[unplanned.Received, Submission]
 #: Plans one submission in a transaction of its own.
@@ -208,15 +152,14 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
 
     Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
     that undo others for ``actors.compensating``; where they have only piled up they wait for their own message. One
-    for an app that is not there may have come with the news of it, and these definitions may be a moment old: it stays
-    as it was received, and the groomer has it planned again.
+    for an app that these definitions do not have is tried again until the grace for it is over.
     """
     refuse = partial(unplanned.refuse, tx)
-    wanted = [
-        (each, read)
-        for each in unplanned.hold_piled_up(tx, ids, most=BATCH)
-        if (read := _reread(each, refuse)) and (_is_known(catalogue, read) or not each.recent)
-    ]
+    held = unplanned.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
+    reread = [(each, read) for each in held if (read := _reread(each, refuse))]
+    early = {each.number for each, read in reread if each.recent and not _is_known(catalogue, read)}
+    unplanned.set_aside(tx, [*early], for_s=UNKNOWN_APP_RETRY_S, reason=UNKNOWN_APP)
+    wanted = [(each, read) for each, read in reread if each.number not in early]
     undoing = [(each, read) for each, read in wanted if read.compensates is not None]
     forward = [(each, read) for each, read in wanted if read.compensates is None]
     by_chunk = [(each, read) for each, read in forward if _is_by_chunk(catalogue, read)]
@@ -259,12 +202,9 @@ def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
 
 def _reread(received: unplanned.Received, refuse: Refuse) -> Submission | None:
     """The submission as it was taken in; one that came by SQL may turn out not to be one."""
-    try:
-        submission = msgspec.convert(received.request, Submission)
-    except msgspec.ValidationError as error:
-        refuse(received.number, f"The submission cannot be read: {error}")
-        return None
-    if submission.compensates is None and not _is_free(received.id):
-        refuse(received.number, _TAKEN)
-        return None
-    return submission
+    submission, reason = requests.read(received.body)
+    if submission and submission.compensates is None and not is_free(received.id):
+        reason = TAKEN
+    if reason:
+        refuse(received.number, reason)
+    return None if reason else submission

@@ -14,8 +14,8 @@ from broker.messages import Look, Message, Plan
 from jobs.catalogue import Catalogue
 from jobs.firing import Standing
 from jobs.places import Place, reached
-from jobs.submission import Submission
-from ledger import schedules, submissions
+from jobs.submission import Refusal, Submission
+from ledger import refusals, schedules, submissions
 from ledger.connection import Ledger, Tx
 from scheduler.overlap import overlap_of
 from scheduler.policy import Settled, settle
@@ -60,11 +60,20 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
     ended = [job for each in settled if _asked(each, fired) for job in _cancel(tx, each.replaced)]
     messages = tell(ended)
     if asked:
-        submissions.receive(tx, asked)
+        _submit(tx, asked)
         messages.append(Plan(submissions=tuple(wanted.require_id() for wanted in asked)))
     messages += announce(tx, [])
     reached(Place.LOOK_WRITTEN)
     return any(each.more for each in settled) or len(ids) == BATCH, messages
+
+
+def _submit(tx: Tx, asked: Sequence[Submission]) -> None:
+    """One whose id somebody has used for something else is refused alone, because the other due times are not at
+    fault."""
+    conflicts = [asked[place] for place in submissions.admit(tx, asked).conflicts]
+    refusals.note(
+        tx, [Refusal(each.require_id(), each.app, submissions.conflict(each).what) for each in conflicts]
+    )
 
 
 def _settle(tx: Tx, catalogue: Catalogue, ids: list[str]) -> tuple[list[Settled], dict[str, Standing]]:

@@ -20,6 +20,7 @@ from jobs.fence import Fence, Level
 from jobs.places import Crash, read_crash
 from jobs.programs import Rules
 from jobs.sizes import parse_size_bytes
+from jobs.submission import UNKNOWN_APP_GRACE_S
 
 #: What ``broker.connect`` takes without being told, spelled again: to import it from there is to import every driver.
 _NAMESPACE = "dramatiq"
@@ -49,6 +50,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     tick_s: float = 1.0
     grace_s: float = 20.0
     start_within_s: float = 20.0
+    unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S
     log: str = "text"
     trace: bool = False
     traceparent: str | None = None
@@ -103,6 +105,7 @@ def settings_of(
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
         traceparent=traceparent,
         lineage=_lineage(found),
+        unknown_app_grace_s=take("UNKNOWN_APP_GRACE", parse_duration_s, defaults.unknown_app_grace_s, "5m"),
         log=take("LOG", _one_of("text", "json"), defaults.log, "json"),
         key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
         default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),

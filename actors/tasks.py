@@ -20,7 +20,7 @@ from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest
 from jobs.identifiers import Whole
 from jobs.states import State
-from jobs.submission import JSON, KEYS_MAX, Submission
+from jobs.submission import JSON, Submission, divided
 from ledger import collecting
 from ledger.collecting import COLLECTED, Counts, Finished
 from ledger.connection import Ledger, Tx
@@ -201,9 +201,8 @@ class Tasks:
         parcels = []
         for (id_, _), alike in groupby(tasks, key=_likeness):
             run = list(alike)
-            for start in range(0, len(run), KEYS_MAX):
-                keys = tuple(self._key(task) for task in run[start : start + KEYS_MAX])
-                parcels.append(Parcel(submission=self._submission(run[0], id_, keys), keys=keys))
+            for keys in divided([self._key(task) for task in run]):
+                parcels.append(Parcel(submission=self._submission(run[0], id_, keys), keys=tuple(keys)))
         return parcels
 
     def _submission(self, task: NewTask, id_: str | None, keys: Sequence[str | None]) -> Submission:

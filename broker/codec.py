@@ -18,12 +18,10 @@ from msgspec.structs import replace
 from broker.keyring import NO_KEYS, Keyring
 from broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
 from jobs.errors import BadMessage
-from jobs.submission import NUL
+from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
 
 #: A larger body is refused before it is parsed. A submission of 100,000 keys fits.
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
-#: As long as a submission's id may be; RabbitMQ, Redis and the ledger all take this much.
-ID_LENGTH_MAX = 200
 
 _KINDS: dict[str, type[Message]] = {kind.actor: kind for kind in MESSAGES}
 
@@ -53,6 +51,8 @@ class JsonEncoder(Encoder):
             data = self._keys.open(data)
         except BadMessage as error:
             raise DecodeError(error.what, b"", error) from None
+        if is_deeper(data, MESSAGE_DEPTH_MAX):
+            raise DecodeError(f"it nests deeper than {MESSAGE_DEPTH_MAX} levels", b"", None)
         try:
             data.decode()  # Raw fields would carry broken UTF-8 further in.
             fields = _ENVELOPE.decode(data)
@@ -151,6 +151,8 @@ def _read(kind: type[Message], envelope: Envelope[Any]) -> Message:
     if kind is SubmitMany:
         many = msgspec.json.decode(fields, type=_Many)
         return SubmitMany(submissions=many.submissions, id=envelope.message_id)
+    if is_deeper(fields, DEPTH_MAX):
+        raise BadMessage(f"its kwargs nest deeper than {DEPTH_MAX} levels")
     if NUL in fields:
         # A submission is refused in the ledger, where its sender looks; nobody looks for these.
         raise BadMessage(f"its kwargs hold a NUL character, which no {kind.actor!r} can name anything by")

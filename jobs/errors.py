@@ -4,7 +4,8 @@
     ├── DefinitionError     the definitions cannot be used; carries every fault that was found
     ├── BadRequest          a submission, key or option that cannot be carried out
     │   ├── UnknownApp
-    │   └── BadKey
+    │   ├── BadKey
+    │   └── Conflict       the id of a submission belongs to another one
     ├── BadSetting          a variable or option has a wrong value
     ├── BadMessage          a message that cannot be understood; it goes to the dead letters
     ├── Unreachable         the ledger or the broker does not answer; trying again may help
@@ -63,6 +64,10 @@ class UnknownApp(BadRequest):
 
 class BadKey(BadRequest):
     """A key that does not fit its app."""
+
+
+class Conflict(BadRequest):
+    """The id of a submission belongs to a submission that asks for something else."""
 
 
 class BadSetting(SluiceError):

@@ -1,19 +1,18 @@
 """What somebody asks for. The same words come by message, command line, Python, HTTP and SQL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from jobs.errors import BadRequest
 from jobs.ref import JobName
+from jobs.request_limits import BYTES_MAX, ID_LENGTH_MAX
 
 #: What msgspec decodes JSON to; it is checked where it is used.
 JSON = Any
-#: How JSON spells a NUL character, which Postgres cannot keep in a text.
-NUL = b"\\u0000"
 
 #: What is run again though it has ended: the jobs asked for, or all that come after them too.
 Rerun = Literal["job", "downstream"]
@@ -23,8 +22,17 @@ SAGA = "saga"
 #: How the id of a submission ends that undoes another: before it stands the id of that.
 COMPENSATION = "/compensation"
 
+#: Seconds for which a submission may name an app that no definition has yet: a minute, in which a rollout reaches all
+#: planners.
+UNKNOWN_APP_GRACE_S = 60.0
 #: A submission names at most this many keys; more belong into several, or into a range.
 KEYS_MAX = 100_000
+
+#: Bytes of keys in one submission, where a list is divided: all but 64 KiB of what it may have.
+_KEYS_BYTES_MAX = BYTES_MAX - 64 * 1024
+#: Bytes of the longest key that is a number, in quotes and with its comma.
+_NUMBER_BYTES = 22
+K = TypeVar("K", bound=str | None)
 
 
 class SubmissionState(StrEnum):
@@ -80,8 +88,8 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             raise ValueError("start and end go together")
         if self.keys is not None and len(self.keys) > KEYS_MAX:
             raise ValueError(f"{len(self.keys)} keys are more than one submission may name ({KEYS_MAX})")
-        if self.id is not None and not 0 < len(self.id) <= 200:
-            raise ValueError("id has 1 to 200 characters")
+        if self.id is not None and not 0 < len(self.id) <= ID_LENGTH_MAX:
+            raise ValueError(f"id has 1 to {ID_LENGTH_MAX} characters")
         if self.compensates is None and self.id is not None and self.id.endswith(COMPENSATION):
             raise ValueError(f"an id that ends in {COMPENSATION} is of what undoes another submission")
 
@@ -116,6 +124,28 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         if self.id is None:
             raise BadRequest("A submission without an id cannot be admitted.", where=self.app)
         return self.id
+
+
+class Refusal(NamedTuple):
+    """A submission that was refused, and why."""
+
+    id: str
+    app: str
+    reason: str
+
+
+def divided(keys: Sequence[K]) -> Iterator[Sequence[K]]:
+    """Yield the keys in their order, in runs that each fit into one submission beside its other words. None is a key
+    that is yet to get a number."""
+    start = size = 0
+    for place, key in enumerate(keys):
+        more = _NUMBER_BYTES if key is None else len(json.encode(key)) + 1
+        if place > start and (size + more > _KEYS_BYTES_MAX or place - start == KEYS_MAX):
+            yield keys[start:place]
+            start, size = place, 0
+        size += more
+    if start < len(keys):
+        yield keys[start:]
 
 
 def narrowed(submission: Submission, name: JobName) -> Submission:

@@ -17,6 +17,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from jobs.address import without_password
 from jobs.errors import BadSetting, Unreachable
 from jobs.places import Place, reached
+from jobs.submission import Refusal
 from ledger.dialling import dialled
 from ledger.driver import Plain, Row, Swift
 
@@ -66,11 +67,16 @@ class Tx(Struct, frozen=True):
 
     ``now`` is None in production, where the database's clock decides. ``pools`` are those in which this transaction
     has set somebody in line or given up a slot: before it ends, others are to be let in (``pools.admit``).
+    ``at_end`` is called as the last of the transaction, ``after_commit`` once it has committed; ``refused`` are the
+    submissions that it refuses (``refusals``).
     """
 
     connection: Plain
     now: datetime | None
     pools: set[str] = field(default_factory=set)
+    refused: list[Refusal] = field(default_factory=list)
+    at_end: set[Callable[["Tx"], None]] = field(default_factory=set)
+    after_commit: set[Callable[["Tx"], None]] = field(default_factory=set)
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         return self.connection.rows(sql, self._sent(params))
@@ -198,10 +204,15 @@ class Ledger:
             before = connection.asked
             try:
                 with connection.begun():
-                    yield self._tx(connection)
+                    tx = self._tx(connection)
+                    yield tx
+                    for act in tx.at_end:
+                        act(tx)
             finally:
                 with self._asking:
                     self._asked += connection.asked - before
+        for act in tx.after_commit:
+            act(tx)
 
     def round_trips(self) -> int:
         """How often this process has sent something and waited for the answer, in transactions that have ended."""

@@ -129,12 +129,13 @@ FROM job WHERE job.id = owed.job AND owed.job IN (
     ORDER BY since LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 RETURNING owed.job
 """
+# By when each is due: those that are put off again and again keep nobody from a turn.
 _UNPLANNED = f"""
 SELECT id FROM submission
 WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
   AND (coalesce(look_at <= {NOW}, received_at < {NOW} - make_interval(secs => {GRACE_S}))
        OR received_at < %(before)s::timestamptz)
-ORDER BY received_at LIMIT %(limit)s
+ORDER BY coalesce(look_at, received_at) LIMIT %(limit)s
 """
 
 

@@ -24,6 +24,8 @@ _ALL = "SELECT what, kind, times FROM happening"
 class What(StrEnum):
     #: A worker told what a claim came to that was not its own any more.
     REFUSED = "refused"
+    #: The planner refused a submission.
+    SUBMISSION_REFUSED = "submission_refused"
     #: The groomer found something that should have been done by a message.
     REPAIRED = "repaired"
     #: A statement was sent to the ledger and its answer waited for.

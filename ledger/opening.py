@@ -9,16 +9,19 @@ the keys that it has.
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.errors import BadRequest
-from jobs.submission import Submission
+from jobs.submission import Submission, SubmissionState
 from ledger import submissions
 from ledger.above import ABOVE
 from ledger.connection import Tx
+from ledger.requests import BODY, read
 
-_STANDING = "SELECT id, request FROM submission WHERE id = ANY(%(ids)s)"
+# The id of a refused one is free.
+_STANDING = f"""
+SELECT id, {BODY} FROM submission WHERE id = ANY(%(ids)s) AND state <> '{SubmissionState.REFUSED}'
+"""
 _HOLD_COUNTER = f"""
 INSERT INTO counter (app, last) VALUES (%(app)s, 0) ON CONFLICT (app) DO UPDATE SET last = counter.last
 RETURNING greatest(last, {ABOVE})
@@ -47,7 +50,8 @@ def open_tasks(tx: Tx, app: str, parcels: Sequence[Parcel]) -> list[tuple[str, .
     given = [key for parcel in new for key in parcel.keys if key is not None]
     numbers = iter(reserve(tx, app, sum(parcel.keys.count(None) for parcel in new), given))
     asked = [_asked(parcel, [next(numbers) if key is None else key for key in parcel.keys]) for parcel in new]
-    taken = submissions.receive(tx, asked)
+    # Two that open the same tasks at once ask for different numbers, which is no conflict.
+    taken = submissions.admit(tx, asked).new
     keys = {each.require_id(): each.named_keys or () for each in asked if each.id in taken}
     # Somebody else may have been quicker with one of them; its numbers are lost then, and nothing more.
     keys |= there if len(taken) == len(new) else standing(tx, parcels)
@@ -55,20 +59,17 @@ def open_tasks(tx: Tx, app: str, parcels: Sequence[Parcel]) -> list[tuple[str, .
 
 
 def standing(tx: Tx, parcels: Sequence[Parcel]) -> Mapping[str, tuple[str, ...]]:
-    """Those of the submissions that the ledger has, by id, and their keys. BadRequest where they are not the same."""
+    """Those of the submissions that the ledger has, by id, and their keys. Conflict where they are not the same."""
     by_id = {parcel.submission.require_id(): parcel for parcel in parcels}
-    found = {
-        id_: convert(request, Submission) for id_, request in tx.rows(_STANDING, ids=list(by_id)) if request
-    }
+    found = {id_: read(body)[0] for id_, body in tx.rows(_STANDING, ids=list(by_id))}
+    keys: dict[str, tuple[str, ...]] = {}
     for id_, submission in found.items():
-        same_app = submission.app == by_id[id_].submission.app
-        if not same_app or len(submission.named_keys or ()) != len(by_id[id_].keys):
-            raise BadRequest(
-                f"Submission {id_} is there already, and asks for something else.",
-                where=submission.app,
-                advice="Give each task that is opened an id of its own, or none.",
-            )
-    return {id_: submission.named_keys or () for id_, submission in found.items()}
+        opened = by_id[id_]
+        keys[id_] = submission.named_keys or () if submission else ()
+        same_app = submission is not None and submission.app == opened.submission.app
+        if not same_app or len(keys[id_]) != len(opened.keys):
+            raise submissions.conflict(opened.submission)
+    return keys
 
 
 def reserve(tx: Tx, app: str, count: int, given: Sequence[str]) -> list[str]:

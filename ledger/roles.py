@@ -30,6 +30,7 @@ from ledger.tallies import SEQUENCE
 HISTORY = ("transition", "audit")
 _SCHEMA = "public"
 _SUBMIT = f"{_SCHEMA}.sluice_submit(jsonb)"
+_CONTENT = f"{_SCHEMA}.sluice_content(jsonb)"
 _PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 #: What a role's statements may take, wait for locks, and idle in a transaction; a process of ours says the last itself.
 #: Whoever migrates may take long, but not keep everybody waiting who waits behind him for a lock.
@@ -74,6 +75,9 @@ def script(prefix: str = "sluice") -> str:
         f"ALTER FUNCTION {_SUBMIT} SECURITY DEFINER SET search_path = {_SCHEMA}, pg_temp;",
         f"REVOKE ALL ON FUNCTION {_SUBMIT} FROM PUBLIC;",
         f"GRANT EXECUTE ON FUNCTION {_SUBMIT} TO {called['control']}, {called['worker']}, {called['submitter']};",
+        f"ALTER FUNCTION {_CONTENT} OWNER TO {called['owner']};",
+        f"REVOKE ALL ON FUNCTION {_CONTENT} FROM PUBLIC;",
+        f"GRANT EXECUTE ON FUNCTION {_CONTENT} TO {called['control']}, {called['worker']};",
         "COMMIT;",
     ]
     return "\n".join(parts) + "\n"

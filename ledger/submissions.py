@@ -7,16 +7,18 @@ however many jobs a submission has. It is the one that was planned last: parents
 who was first to come is first to go, so there is little left to look for when it ends.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from jobs.errors import Conflict
 from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.sagas.turn_back import TurnBack
 from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from jobs.submission import COMPENSATION, SAGA, Submission, SubmissionState
-from ledger import pausing
+from jobs.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState
+from ledger import pausing, refusals
 from ledger.connection import Tx, arrays
 from ledger.driver import Row
 from ledger.rounds import cut_short
@@ -30,13 +32,33 @@ _STOPPABLE = sql_list(*sorted(STOPPABLE))
 #: What does a submission no harm. Whoever wanted a job that was split wants its halves.
 _GOOD = sql_list(State.SUCCEEDED, State.SKIPPED, State.SPLIT)
 
+_GIVEN = """
+unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::text[], %(push)s::bool[], %(reason)s::text[])
+       WITH ORDINALITY AS new (id, app, state, request, push, reason, nth)
+"""
 _RECEIVE = f"""
 INSERT INTO submission (id, app, state, request, push, reason, received_at, ended_at)
-SELECT id, app, state, request::jsonb, push, reason, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END
-FROM unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::text[], %(push)s::bool[],
-            %(reason)s::text[]) AS new (id, app, state, request, push, reason)
+SELECT id, app, state, request::jsonb, push, reason, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END FROM {_GIVEN}
 ON CONFLICT (id) DO NOTHING
 RETURNING id
+"""
+# A submission that was refused before does not wait for anything, so nobody holds its row for long. Of two that renew
+# it at once the second finds it received, and is compared with the first. ``sluice_submit`` does the same.
+_RENEW = f"""
+WITH held AS MATERIALIZED (
+    SELECT number, new.* FROM submission JOIN {_GIVEN} USING (id)
+    WHERE submission.state = '{SubmissionState.REFUSED}' AND new.state = '{SubmissionState.RECEIVED}'
+    ORDER BY number FOR UPDATE OF submission
+)
+UPDATE submission SET
+    app = held.app, state = held.state, request = held.request::jsonb, push = held.push, reason = NULL,
+    sentinel = NULL, look_at = NULL, received_at = {NOW}, planned_at = NULL, paused_at = NULL, ended_at = NULL
+FROM held WHERE submission.number = held.number AND submission.state = '{SubmissionState.REFUSED}'
+RETURNING submission.id
+"""
+_DIFFERING = f"""
+SELECT nth FROM submission JOIN {_GIVEN} USING (id)
+WHERE sluice_content(submission.request) <> sluice_content(new.request::jsonb) ORDER BY nth
 """
 _ACTIVATE = f"""
 UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, sentinel = NULL
@@ -118,21 +140,66 @@ _OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} 
 _REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
 
 
-def receive(tx: Tx, submissions: list[Submission], reasons: dict[str, str] | None = None) -> set[str]:
-    """Take submissions in; those with a reason are refused at once and kept. The ids that were not there before."""
-    reasons = reasons or {}
-    rows = [
-        (
-            submission.require_id(),
-            submission.app,
-            SubmissionState.REFUSED if submission.id in reasons else SubmissionState.RECEIVED,
-            msgspec.json.encode(submission).decode(),
-            submission.push == "all",
-            reasons.get(submission.id or ""),
-        )
-        for submission in submissions
-    ]
-    return set(tx.column(_RECEIVE, **arrays(rows, "id", "app", "state", "request", "push", "reason")))
+#: Id, app, state, request, whether children are pushed, and why it is refused.
+_Row = tuple[str, str, SubmissionState, str, bool, str | None]
+
+
+class Admitted(NamedTuple):
+    """``new`` are the ids that were free, or were those of refused submissions. ``conflicts`` are the submissions, by
+    their place in what was given, whose id belongs to one that asks for something else: they are not in the ledger."""
+
+    new: set[str]
+    conflicts: list[int]
+
+
+def receive(tx: Tx, submissions: Sequence[Submission]) -> set[str]:
+    """Take submissions in; the ids that are new. Conflict if one of the ids belongs to another submission."""
+    admitted = admit(tx, submissions)
+    for place in admitted.conflicts:
+        raise conflict(submissions[place])
+    return admitted.new
+
+
+def conflict(submission: Submission) -> Conflict:
+    """The error of a submission whose id belongs to one that asks for something else."""
+    return Conflict(
+        f"Submission {submission.id} exists and asks for something else.",
+        where=submission.app,
+        advice="Use a new id, or none; the same id is for repeating the same submission.",
+    )
+
+
+def admit(tx: Tx, submissions: Sequence[Submission], reasons: Mapping[str, str] | None = None) -> Admitted:
+    """Take in what has no conflict. A submission with a reason, by its id, is refused and kept.
+
+    Only a repeated id costs more than the one statement. What was committed since that one is visible to the later
+    ones, so of two submitters that use an id at once the second is compared with the first.
+    """
+    rows = [_row(submission, (reasons or {}).get(submission.require_id())) for submission in submissions]
+    first = {row[0]: place for place, row in reversed([*enumerate(rows)])}
+    new = set(tx.column(_RECEIVE, **_given(rows)))
+    if there := [rows[place] for id_, place in first.items() if id_ not in new]:
+        new |= set(tx.column(_RENEW, **_given(there)))
+    repeated = [place for place, row in enumerate(rows) if row[0] not in new or first[row[0]] != place]
+    differing = tx.column(_DIFFERING, **_given([rows[place] for place in repeated])) if repeated else []
+    taken = [row for place, row in enumerate(rows) if place not in repeated]
+    refusals.note(tx, [Refusal(row[0], row[1], row[5]) for row in taken if row[5] is not None])
+    return Admitted(new, [repeated[nth - 1] for nth in differing])
+
+
+def _row(submission: Submission, reason: str | None) -> _Row:
+    return (
+        submission.require_id(),
+        submission.app,
+        SubmissionState.RECEIVED if reason is None else SubmissionState.REFUSED,
+        msgspec.json.encode(submission).decode(),
+        submission.push == "all",
+        reason,
+    )
+
+
+def _given(rows: Sequence[_Row]) -> dict[str, list[object]]:
+    return arrays(rows, "id", "app", "state", "request", "push", "reason")
 
 
 def activate(tx: Tx, numbers: list[int]) -> None:

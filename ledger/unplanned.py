@@ -4,28 +4,26 @@ Who races whom: planners. Each holds what it plans until its transaction ends. W
 has piled up behind that it takes only where nobody else has it in hand.
 """
 
-from collections.abc import Mapping
-
 from msgspec import Struct
 
-from jobs.submission import JSON, SubmissionState
+from jobs.submission import Refusal, SubmissionState
+from ledger import refusals
 from ledger.connection import Tx
+from ledger.requests import BODY
 from ledger.sql import NOW
 
-#: For so long a submission may name an app that a planner's definitions are yet to hear of.
-NEWS_S = 5.0
 #: One that names more than so many is planned when its own turn comes.
 FEW_KEYS = 20
 
+_WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
+_HOLD = f"SELECT number, id {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
 _RECEIVED = f"""
-SELECT number, id, request, received_at > {NOW} - make_interval(secs => {NEWS_S}) AS recent FROM submission
-WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
-"""
-_HOLD = f"""
-{_RECEIVED} AND id = ANY(%(ids)s) AND (%(anyway)s OR coalesce(look_at <= {NOW}, true)) ORDER BY number FOR UPDATE
+SELECT number, id, {BODY} AS body, received_at > {NOW} - make_interval(secs => %(grace_s)s) AS recent {_WAITING}
 """
 _HOLD_PILED_UP = f"""
-WITH named AS MATERIALIZED ({_HOLD}), behind AS MATERIALIZED (
+WITH named AS MATERIALIZED (
+    {_RECEIVED} AND id = ANY(%(ids)s) AND coalesce(look_at <= {NOW}, true) ORDER BY number FOR UPDATE
+), behind AS MATERIALIZED (
     {_RECEIVED} AND id <> ALL(%(ids)s) AND look_at IS NULL AND request -> 'keys' -> {FEW_KEYS} IS NULL
     AND received_at >= (SELECT min(received_at) FROM submission WHERE id = ANY(%(ids)s))
     ORDER BY received_at, number LIMIT %(room)s FOR UPDATE SKIP LOCKED
@@ -33,7 +31,8 @@ WITH named AS MATERIALIZED ({_HOLD}), behind AS MATERIALIZED (
 SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number
 """
 _SET_ASIDE = f"""
-UPDATE submission SET look_at = {NOW} + make_interval(secs => %(seconds)s) WHERE number = ANY(%(numbers)s)
+UPDATE submission SET look_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
+WHERE number = ANY(%(numbers)s)
 """
 _WAIT = f"""
 UPDATE submission SET sentinel = %(job)s, look_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
@@ -42,6 +41,7 @@ WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 _REFUSE = f"""
 UPDATE submission SET state = '{SubmissionState.REFUSED}', reason = %(reason)s, ended_at = {NOW}
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
+RETURNING id, app, reason
 """
 _CALL_OFF = f"""
 UPDATE submission SET state = '{SubmissionState.CANCELLED}', reason = %(reason)s, ended_at = {NOW}
@@ -49,38 +49,45 @@ WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 """
 
 
-class Received(Struct, frozen=True):
-    """A submission that stands in the ledger and waits to be planned. One that came by SQL was read by nobody yet.
-    It is ``named`` where somebody asked for it, and not only for what has piled up."""
+class Held(Struct, frozen=True):
+    """A submission that waits to be planned, locked by this transaction."""
 
     number: int
     id: str
-    request: Mapping[str, JSON]
+
+
+class Received(Held, frozen=True):
+    """``body`` is the request as text (``requests.read``); nobody has read yet what came by SQL. One that is ``recent``
+    came within the grace for unknown apps. It is ``named`` if a message asks for it, and not only what piled up."""
+
+    body: str | None
     recent: bool
     named: bool = True
 
 
-def hold(tx: Tx, ids: list[str]) -> list[Received]:
-    """Those of the submissions that are still to be planned and not paused, kept for this transaction; also those that
-    somebody has set aside, for it is he who asks."""
-    return tx.structs(Received, _HOLD, ids=ids, anyway=True)
+def hold(tx: Tx, ids: list[str]) -> list[Held]:
+    """Lock those of the submissions that are still to be planned and not paused; also those that were set aside,
+    because the planner that did so asks for them."""
+    return tx.structs(Held, _HOLD, ids=ids)
 
 
-def hold_piled_up(tx: Tx, ids: list[str], *, most: int) -> list[Received]:
-    """Those that are named here and not set aside, and with them small ones that came later and were never put off, so
-    many in all."""
-    return tx.structs(Received, _HOLD_PILED_UP, ids=ids, room=max(most - len(ids), 0), anyway=False)
+def hold_piled_up(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[Received]:
+    """Lock those that are named here and not set aside, and with them small ones that came later and were never put
+    off, so many in all."""
+    room = max(most - len(ids), 0)
+    return tx.structs(Received, _HOLD_PILED_UP, ids=ids, room=room, grace_s=grace_s)
 
 
-def set_aside(tx: Tx, numbers: list[int], *, for_s: float) -> None:
-    """Whoever holds them goes on with them outside of this transaction, and nobody else meanwhile."""
+def set_aside(tx: Tx, numbers: list[int], *, for_s: float, reason: str | None = None) -> None:
+    """Have no planner look at them for so long: the one that holds them goes on with them outside of this transaction,
+    or there is a ``reason`` why they cannot be planned yet."""
     if numbers:
-        tx.write(_SET_ASIDE, numbers=numbers, seconds=for_s)
+        tx.write(_SET_ASIDE, numbers=numbers, seconds=for_s, reason=reason)
 
 
 def refuse(tx: Tx, number: int, reason: str) -> None:
-    """Keep it with its reason; nothing of it will run."""
-    tx.write(_REFUSE, number=number, reason=reason)
+    """Keep it with its reason; nothing of it will run. It is counted and logged, and its id may be used again."""
+    refusals.note(tx, [Refusal(*row) for row in tx.rows(_REFUSE, number=number, reason=reason)])
 
 
 def wait(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) -> None:

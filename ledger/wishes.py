@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import msgspec
 from msgspec import Struct
 
 from jobs.gate import MET
@@ -12,6 +11,7 @@ from jobs.ref import JobName
 from jobs.states import State, sql_list
 from jobs.submission import JSON, Submission, SubmissionState, narrowed
 from ledger.connection import Tx, arrays
+from ledger.requests import BODY, read
 from ledger.sql import NOW
 
 #: Whether a submission wants a job yet. One that has ended does where it pushed the job, for a pushed job may
@@ -57,7 +57,7 @@ SELECT NULL AS number, job.id AS job {_OF_PUSHERS} UNION SELECT * FROM watching 
 """
 # Those who asked for a job that waits, or for one that does, and what they asked for it under.
 _ASKERS = f"""
-SELECT submission.number, submission.request, job.app, job.key
+SELECT submission.number, {BODY} AS body, job.app, job.key
 FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
 WHERE job.id = ANY(%(jobs)s) AND wants.wish <> {Wish.PUSHED:d}
   AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
@@ -113,10 +113,12 @@ class Asker(NamedTuple):
 
 
 def askers(tx: Tx, jobs: list[int]) -> list[Asker]:
-    """Who asked for these waiting jobs. Those that were only pushed have nobody who would ask for their parents."""
+    """Who asked for these waiting jobs. Those that were only pushed have nobody who would ask for their parents, and
+    neither does a submission whose request can no longer be read."""
     return [
-        Asker(number, narrowed(msgspec.convert(request, Submission), JobName(app, key)))
-        for number, request, app, key in tx.rows(_ASKERS, jobs=jobs)
+        Asker(number, narrowed(submission, JobName(app, key)))
+        for number, body, app, key in tx.rows(_ASKERS, jobs=jobs)
+        if (submission := read(body)[0])
     ]
 
 

@@ -14,6 +14,7 @@ from jobs.gate import MET
 from jobs.partitioning import TableDependency
 from jobs.schedule import Schedule
 from jobs.states import State
+from jobs.submission import UNKNOWN_APP_GRACE_S
 
 
 class Catalogue(Mapping[str, App]):
@@ -21,7 +22,8 @@ class Catalogue(Mapping[str, App]):
 
     ``schedules`` are by their ids. ``sources`` names all that was loaded, also what holds no schedule. ``externals``
     are the tables that apps read and none fills, and how the partitions of each are counted. ``confs`` are by their
-    names, each with the app that it ends in by mode.
+    names, each with the app that it ends in by mode. For ``unknown_app_grace_s`` seconds a submission may name an app
+    that these definitions do not have yet.
     """
 
     def __init__(
@@ -31,7 +33,10 @@ class Catalogue(Mapping[str, App]):
         schedules: Mapping[str, Schedule],
         sources: Iterable[str],
         confs: Mapping[str, Mapping[str, str]],
+        *,
+        unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
     ) -> None:
+        self.unknown_app_grace_s = unknown_app_grace_s
         self.schedules = dict(schedules)
         self.sources = tuple(sources)
         self.confs = dict(confs)
@@ -60,7 +65,14 @@ class Catalogue(Mapping[str, App]):
     def revised(self, apps: Iterable[App]) -> "Catalogue":
         """The same with these apps in place of those that are called so."""
         revised = {**self._apps, **{app.name: app for app in apps}}
-        return Catalogue(revised, self._alternatives, self.schedules, self.sources, self.confs)
+        return Catalogue(
+            revised,
+            self._alternatives,
+            self.schedules,
+            self.sources,
+            self.confs,
+            unknown_app_grace_s=self.unknown_app_grace_s,
+        )
 
     def __getitem__(self, name: str) -> App:
         return self._apps[name]

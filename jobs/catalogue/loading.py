@@ -22,6 +22,7 @@ from jobs.catalogue.schedules import read_schedules
 from jobs.catalogue.sources import name_of, read_source
 from jobs.catalogue.typed import type_apps
 from jobs.catalogue.words import read_app
+from jobs.submission import UNKNOWN_APP_GRACE_S
 
 #: One job may have, and one definition enumerate, at most so many others.
 LIMIT = 1_000_000
@@ -35,6 +36,7 @@ def load(
     limit: int = LIMIT,
     fetch: Fetch = fetch_nothing,
     instead: Mapping[str, Mapping[str, object]] = {},
+    unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
 ) -> Catalogue:
     """The apps and schedules of all sources as one catalogue; DefinitionError with everything that is wrong with them.
 
@@ -57,7 +59,14 @@ def load(
     schedules = read_schedules(timed, sound, drafts, faults)
     confs = read_confs((each for each in written if isinstance(each, ConfEntry)), drafts)
     faults.raise_any()
-    return Catalogue(with_versions(sound), alternatives, schedules, map(name_of, sources), confs)
+    return Catalogue(
+        with_versions(sound),
+        alternatives,
+        schedules,
+        map(name_of, sources),
+        confs,
+        unknown_app_grace_s=unknown_app_grace_s,
+    )
 
 
 def _revised(entry: Entry, instead: Mapping[str, Mapping[str, object]]) -> Entry:

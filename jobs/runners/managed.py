@@ -21,13 +21,14 @@ from jobs.job import Acknowledge, Assignment, Job, Report
 from jobs.managed import POLL_S, Attachment, Keeper, ManagesJobs, Stage, Status
 from jobs.masking import masked_value
 from jobs.outcome import Ending, Outcome
+from jobs.request_limits import NUL
 from jobs.runners.call import account, settled
 from jobs.runners.ending import failed, of_halt
 from jobs.runners.excerpt import Excerpt, legible
 from jobs.runners.joblog import job_log, worker_log
 from jobs.runners.limits import Halt, Limits
 from jobs.runners.looking import ask, joined, of_failed, poll_s_of
-from jobs.submission import JSON, NUL
+from jobs.submission import JSON
 
 #: Work is told to end so often, if telling it fails.
 CANCEL_TRIES = 3

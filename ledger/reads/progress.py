@@ -6,10 +6,11 @@ from msgspec import Struct
 
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
+from ledger.requests import KEYS
 
 # What was asked for stands in the request, in the words of whoever asked.
-_COLUMNS = """
-number, id, app, state, reason, request->>'key' AS key, coalesce(jsonb_array_length(request->'keys'), 0) AS keys,
+_COLUMNS = f"""
+number, id, app, state, reason, request->>'key' AS key, {KEYS} AS keys,
 received_at, ended_at, paused_at, request->>'start' AS start, request->>'end' AS end,
 request->>'mode' AS mode, request->>'branch' AS branch
 """

@@ -1,14 +1,13 @@
 """What could be run again, and by which code it ran the last time."""
 
-from collections.abc import Mapping
-
 from msgspec import Struct
 
 from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.states import DEAD, State, sql_list
-from jobs.submission import JSON, SAGA, SubmissionState
+from jobs.submission import SAGA, SubmissionState
 from ledger.connection import Tx
+from ledger.requests import BODY
 
 #: What did not come to a good end. What was skipped did, and of what was split the halves are asked.
 _BAD = sql_list(*sorted(DEAD - {State.SKIPPED, State.SPLIT}))
@@ -33,8 +32,8 @@ WHERE job.app = %(app)s AND job.key = %(key)s
 
 
 # What makes partitions is told by its jobs, or where there are none by the words of the request.
-_ASKED = """
-SELECT request, state, request ? 'start' OR EXISTS (
+_ASKED = f"""
+SELECT {BODY} AS body, request ->> 'mode' = '{SAGA}' AS is_saga, state, request ? 'start' OR EXISTS (
     SELECT 1 FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = submission.number AND place IS NOT NULL
 ) AS of_partitions
 FROM submission WHERE id = %(id)s
@@ -42,16 +41,17 @@ FROM submission WHERE id = %(id)s
 
 
 class Asked(Struct, frozen=True):
-    """A submission in the words of whoever sent it; whether it is about partitions."""
+    """A submission, with its request as text (``requests.read``); whether it is about partitions."""
 
-    request: Mapping[str, JSON]
+    body: str | None
+    is_saga: bool | None
     state: SubmissionState
     of_partitions: bool
 
     @property
     def mode(self) -> str | None:
         """That in which the same is asked for again: of a saga, what it does is undone again where it fails."""
-        return SAGA if self.request.get("mode") == SAGA else None
+        return SAGA if self.is_saga else None
 
     @property
     def is_open(self) -> bool:

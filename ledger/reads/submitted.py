@@ -11,15 +11,16 @@ from msgspec import Struct
 
 from jobs.submission import JSON, UNFORTUNATE, SubmissionState
 from ledger.connection import Tx
+from ledger.requests import BODY, KEYS, document
 
 #: One page looks through so many submissions.
 LOOKED_THROUGH_MAX = 20_000
 
 # The index ``submission_unfortunate`` is about these.
 _UNFORTUNATE = ", ".join(f"'{state}'" for state in UNFORTUNATE)
-_COLUMNS = """
+_COLUMNS = f"""
 number, id, app, state, request->>'user' AS user, received_at, planned_at, ended_at, paused_at, reason,
-request->>'key' AS key, coalesce(jsonb_array_length(request->'keys'), 0) AS keys,
+request->>'key' AS key, {KEYS} AS keys,
 request->>'start' AS start, request->>'end' AS end, request->>'mode' AS mode, request->>'branch' AS branch
 """
 _PAGE = f"""
@@ -40,7 +41,7 @@ SELECT count(*), min(number) FROM (
     SELECT number FROM submission WHERE number < %(before)s AND {which} ORDER BY number DESC LIMIT %(look_max)s) looked
 """
 _ONE = f"SELECT {_COLUMNS}, 0 AS looked_through, 0 AS lowest FROM submission WHERE id = %(id)s"
-_REQUEST = "SELECT request FROM submission WHERE id = %(id)s"
+_REQUEST = f"SELECT {BODY} FROM submission WHERE id = %(id)s"
 _MAX = 2**63 - 1
 
 
@@ -107,6 +108,6 @@ def one(tx: Tx, id: str) -> Numbered | None:
 
 
 def request(tx: Tx, id: str) -> Mapping[str, JSON]:
-    """What was asked for, word by word; nothing of one that is not there."""
+    """Return the request as it was sent; empty if there is no such submission, or its request cannot be read."""
     found = tx.column(_REQUEST, id=id)
-    return found[0] if found else {}
+    return document(found[0]) if found else {}

@@ -12,6 +12,7 @@ from jobs.catalogue import Catalogue
 from jobs.durations import instant, past
 from jobs.errors import BadRequest
 from jobs.ref import JobName
+from jobs.request_limits import unfit
 from jobs.selecting import select
 from jobs.submission import JSON, Submission
 from ops.cli.command import Options
@@ -90,6 +91,8 @@ def check(catalogue: Catalogue, submission: Submission) -> None:
 
 
 def mapping(text: str) -> dict[str, JSON]:
+    if reason := unfit(text.encode()):
+        raise argparse.ArgumentTypeError(reason)
     try:
         words: dict[str, JSON] = msgspec.json.decode(text, type=dict[str, JSON])
     except msgspec.MsgspecError as error:

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, unquote
 import msgspec
 
 from jobs.blobs import BlobsUnavailable
-from jobs.errors import BadRequest, DefinitionError, SluiceError, Unreachable
-from jobs.submission import NUL
+from jobs.errors import BadRequest, Conflict, DefinitionError, SluiceError, Unreachable
+from jobs.request_limits import unfit
 from ops.console.exchange import Answer, Request, Unreadable, problem
 from ops.console.files import Files
 from ops.console.gate import Gate, Who
@@ -97,6 +97,8 @@ def _status_of(error: SluiceError, route: Route) -> HTTPStatus:
     match error:
         case Unreadable():
             return HTTPStatus.BAD_REQUEST
+        case Conflict():
+            return HTTPStatus.CONFLICT
         case Unreachable() | BlobsUnavailable() | DefinitionError():
             return HTTPStatus.SERVICE_UNAVAILABLE
         case BadRequest() if route.method == "GET":
@@ -137,8 +139,8 @@ def _one(name: str, texts: Sequence[str]) -> str:
 
 def _read(body: bytes, kind: Any) -> Any:
     """The body; where it may be empty, that stands for no words."""
-    if NUL in body:
-        raise Unreadable("It holds a NUL character, which no ledger keeps.")
+    if reason := unfit(body):
+        raise Unreadable(reason)
     try:
         if kind is Nothing:
             return _no_words(msgspec.json.decode(body or b"{}", type=dict[str, Any]))

@@ -15,7 +15,7 @@ Description = Mapping[str, Any]
 _REF = "#/components/schemas/{name}"
 #: What any call may come to, besides what it is for.
 _BAD, _UNKNOWN_ASKER, _NOT_FOR_YOU, _AWAY, _FULL = 400, 401, 403, 404, 503
-_REFUSED = 422
+_CONFLICT, _REFUSED = 409, 422
 
 
 def described(routes: Sequence[Route]) -> Description:
@@ -131,6 +131,7 @@ def _problems(route: Route) -> Iterator[tuple[int, str]]:
     yield _AWAY, "There is nothing of that name"
     if route.method != "GET":
         yield 415, f"What is asked has to be {JSON_TYPE}"
+        yield _CONFLICT, "The id belongs to a submission that asks for something else"
         yield _REFUSED, "It cannot be done as it stands"
     yield _FULL, "The ledger does not answer, or all places are taken"
 

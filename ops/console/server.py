@@ -13,6 +13,7 @@ from threading import Event, Timer
 from typing import Any, NamedTuple
 
 from jobs.errors import BadSetting
+from jobs.request_limits import BYTES_MAX
 from ops.console.exchange import Answer, Request, problem
 from ops.console.gate import LOOPBACK
 from ops.console.room import Room
@@ -29,7 +30,7 @@ SEATS = 128
 #: A connection that says nothing for so long is given up, and one that takes so long to say all of a request.
 PATIENCE_S = 10.0
 REQUEST_S_MAX = 30.0
-BODY_BYTES_MAX = 1024 * 1024
+BODY_BYTES_MAX = BYTES_MAX
 PORT_MAX = 65535
 
 #: Of every answer. Whatever a user's texts hold, no script but the page's own runs in it, and nothing else frames it.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from jobs.errors import BadRequest
 from jobs.ref import JobName
 from jobs.states import TERMINAL, State
-from jobs.submission import KEYS_MAX, Rerun, Submission
+from jobs.submission import Rerun, Submission, divided
 from ledger.reads import dossier, reruns
 from ledger.reads.pieces import Pieces, pieces
 from ledger.reads.reruns import Ran
@@ -47,9 +47,9 @@ def again(found: Sequence[Ran], rerun: Rerun, mode: str | None = None) -> list[S
         if job.asked:
             keys.setdefault(job.app, []).append(job.key)
     return [
-        Submission(app=app, keys=tuple(of_app[start : start + KEYS_MAX]), rerun=rerun, mode=mode)
+        Submission(app=app, keys=tuple(run), rerun=rerun, mode=mode)
         for app, of_app in keys.items()
-        for start in range(0, len(of_app), KEYS_MAX)
+        for run in divided(of_app)
     ]
 
 

@@ -59,6 +59,12 @@ REFUSED = Family(
     (),
     "Results that came too late: their claim was another's by then, and they were dropped.",
 )
+REFUSED_SUBMISSIONS = Family(
+    "sluice_refused_submissions_total",
+    Kind.COUNTER,
+    (),
+    "Submissions that the planner refused; its log names each with the reason.",
+)
 REPAIRS = Family(
     "sluice_groomer_repairs_total",
     Kind.COUNTER,
@@ -114,6 +120,7 @@ BROKER_DEAD = Family(
 
 FAMILIES = (
     *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, WORKERS, THREADS),
-    *(LEASE_LOSSES, REFUSED, REPAIRS, ROUND_TRIPS, SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED),
+    *(LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
+    *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED),
     *(APP_PAUSED, BREAKER_OPEN, BROKER_UP, BROKER_MESSAGES, BROKER_DEAD),
 )

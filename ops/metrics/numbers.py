@@ -67,6 +67,7 @@ def _of_troubles(tx: Tx) -> dict[Family, Values]:
     return {
         families.LEASE_LOSSES: {_ONE: troubles.lease_losses},
         families.REFUSED: {_ONE: troubles.refused},
+        families.REFUSED_SUBMISSIONS: {_ONE: found.get((What.SUBMISSION_REFUSED, ""), 0)},
         families.REPAIRS: {(kind,): times for kind, times in sorted(kinds.items())},
         families.ROUND_TRIPS: {_ONE: found.get((What.ROUND_TRIP, ""), 0)},
         families.LINEAGE_DROPPED: {_ONE: found.get((What.LINEAGE_DROPPED, ""), 0)},

@@ -18,6 +18,9 @@ curl -s localhost:8484/api/submissions -H 'Content-Type: application/json' \\
      -d '{"app": "report", "key": "2026-11-20"}'
 ```
 
+A submission whose `id` belongs to one that [asks for something else](messages.md#repeat-a-submission) is answered with
+409.
+
 Where there is a token, it goes along as `Authorization: Bearer TOKEN`. *view* may look, *operate* may do. This page is
 made from the table of calls.
 

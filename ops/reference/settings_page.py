@@ -41,6 +41,7 @@ WORDS = {
     "SLUICE_TICK": "how often is looked for what is due or lost",
     "SLUICE_GRACE": "what a job has to end by itself when its worker is told to stop",
     "SLUICE_START_WITHIN": "how long a worker waits for ledger and broker to answer, at first, before it leaves with 3",
+    "SLUICE_UNKNOWN_APP_GRACE": "how long a submission may name an app that no definition has, before it is refused",
     "SLUICE_LOG": "`text` or `json`",
     "SLUICE_KEY_DELIMITER": "what parts the identifiers of a key",
     "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "the key of apps that have none of their own",

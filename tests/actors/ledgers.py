@@ -4,6 +4,8 @@ from collections.abc import Callable
 from threading import Semaphore
 from typing import TypeVar
 
+import msgspec
+
 from ledger.connection import Ledger, Tx
 from ledger.driver import Row
 from ops.simulation.crashing import Crash
@@ -20,7 +22,7 @@ class Counting(Ledger):
         self.statements = 0
 
     def transact(self, work: Callable[[Tx], T]) -> T:
-        return super().transact(lambda tx: work(_Counted(tx.connection, tx.now, tx.pools, by=self)))
+        return super().transact(lambda tx: work(_Counted(**msgspec.structs.asdict(tx), by=self)))
 
 
 class _Counted(Tx, frozen=True, kw_only=True):

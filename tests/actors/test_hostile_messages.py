@@ -25,8 +25,8 @@ from tests.world import World
 
 COUNT = 2000
 CHECK_EVERY = 250
-#: So many looks of the groomer plan or refuse all that names an app which never came.
-TICKS = 5
+#: Ticks of the groomer, five seconds apart: more than the grace for submissions that name an unknown app.
+TICKS = 15
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}
 APPS = {
     "a": WORDS | {"max_fails": 1},

@@ -112,7 +112,7 @@ REFUSED = {
     "no JSON": (b"nonsense", "malformed"),
     "no object": (b"[1]", "Expected `object`"),
     "broken text": (b'{"queue_name":"\xff"}', "utf-8"),
-    "nested too deeply": (DEEP, "recursion"),
+    "nested too deeply": (DEEP, "nests deeper than 256 levels"),
     "no id": (envelope(message_id=None), "message_id"),
     "an empty id": (envelope(message_id=""), "message_id"),
     "a long id": (envelope(message_id="x" * 201), "message_id"),

@@ -68,7 +68,7 @@ class StoppingLedger(KeptLedger):
     @contextmanager
     def begin(self) -> Iterator[Tx]:
         with super().begin() as tx:
-            yield _Stops(tx.connection, tx.now, gate=self._gate)
+            yield _Stops(**msgspec.structs.asdict(tx), gate=self._gate)
 
     def _gate(self) -> None:
         self._left -= 1

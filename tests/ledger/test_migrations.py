@@ -11,6 +11,7 @@ from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger import migrate
 from ledger.tables import metadata
+from tests.ledger.generations import ledger_at
 from tests.world import World
 
 
@@ -64,6 +65,19 @@ def test_what_the_migrations_forbid_is_what_the_schema_does(embedded_url: str) -
 def test_upgrading_twice_changes_nothing(embedded_url: str) -> None:
     assert migrate.upgrade(embedded_url) == migrate.REVISION
     assert migrate.revision(embedded_url) == migrate.REVISION
+
+
+def test_an_upgrade_keeps_what_roles_have_set_for_the_function_that_submits(embedded_url: str) -> None:
+    options = "SELECT prosecdef, proconfig, proacl::text FROM pg_proc WHERE proname = 'sluice_submit'"
+    with ledger_at(embedded_url, "0020") as url, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "ALTER FUNCTION sluice_submit(jsonb) SECURITY DEFINER SET search_path = public, pg_temp"
+        )
+        connection.execute("REVOKE ALL ON FUNCTION sluice_submit(jsonb) FROM PUBLIC")
+        before = connection.execute(options).fetchone()
+        migrate.upgrade(url)
+        assert connection.execute(options).fetchone() == before
+        connection.execute("""SELECT sluice_submit('{"app": "a"}')""")
 
 
 def test_a_submission_by_sql_commits_with_its_callers_transaction(world: World) -> None:

@@ -71,6 +71,7 @@ def test_a_submission_is_taken_in_paused_let_go_and_cancelled(caller: Caller, no
     about = {"id": "november", "app": "report", "key": "2026-11-01"}
     assert notes.one() == ("submit", about, {"submissions": ["november"]})
     done(caller, "/api/submissions", wanted, 202)
+    done(caller, "/api/submissions", wanted | {"key": "2026-11-02"}, 409)
     assert notes.new() == []
     assert done(caller, "/api/submissions/november/pause") == {"paused": "november", "held_back": 0}
     assert notes.one() == ("pause", {"submission": "november"}, {"held_back": 0})

@@ -110,6 +110,11 @@ def is_led_no_more(world: World) -> None:
     world.now += timedelta(seconds=45)
 
 
+def asks_for_what_cannot_be(world: World) -> None:
+    world.apps("a")
+    world.submit("a", "1", kee="2")
+
+
 def hires(world: World) -> None:
     world.hire()
 
@@ -151,6 +156,7 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.THREADS: (hires, ("idle",), 1),
     families.LEASE_LOSSES: (loses_a_worker, (), 1),
     families.REFUSED: (brings_it_late, (), 1),
+    families.REFUSED_SUBMISSIONS: (asks_for_what_cannot_be, (), 1),
     families.REPAIRS: (loses_a_hint, ("announce_ready",), 1),
     families.ROUND_TRIPS: (asks_the_ledger, (), 1),
     families.SCHEDULE_LATE: (is_late_with_a_schedule, (), 90),

@@ -6,8 +6,9 @@ import msgspec
 
 from jobs.errors import BadRequest
 from jobs.ref import JobName
+from jobs.request_limits import NUL, unfit
 from jobs.sagas.answers import check_event
-from jobs.submission import JSON, NUL
+from jobs.submission import JSON
 from ledger.events import Became
 from ledger.reads import dossier, progress
 from ops.cli.command import Options
@@ -86,12 +87,14 @@ def _event(text: str) -> str:
 
 
 def _payload(text: str) -> JSON:
+    if reason := unfit(text.encode()):
+        raise argparse.ArgumentTypeError(reason)
     try:
         payload: JSON = msgspec.json.decode(text)
     except msgspec.MsgspecError as error:
         raise argparse.ArgumentTypeError(
             f'{error}; write JSON, like {{"by": "ana"}}, or "\\"a text\\"" in quotes of its own'
         ) from None
-    if NUL in text.encode() or NUL in msgspec.json.encode(payload):
+    if NUL in msgspec.json.encode(payload):
         raise argparse.ArgumentTypeError("it holds a NUL character, which no ledger keeps")
     return payload

@@ -7,7 +7,6 @@ there stays: the rest is planned anew, and may be cut into other steps.
 import argparse
 from collections.abc import Sequence
 
-from msgspec import convert
 from msgspec.structs import replace
 
 from jobs.errors import BadRequest
@@ -15,6 +14,7 @@ from jobs.states import State
 from jobs.submission import COMPENSATION, Rerun, Submission, SubmissionState
 from ledger.reads import reruns
 from ledger.reads.reruns import Asked, Ran
+from ledger.requests import read
 from ops.cli.command import Options
 from ops.cli.commands.submit import ask
 from ops.cli.desk import CommandDesk
@@ -65,7 +65,10 @@ def _missing(asked: Asked, rerun: Rerun) -> list[Submission]:
             "The submission is about partitions: what is missing of them is made, and no more.",
             advice="To make them anew, and what is made from them, submit them with --rerun downstream.",
         )
-    return [replace(convert(asked.request, Submission), id=None, rerun=None)]
+    submission, reason = read(asked.body)
+    if submission is None:
+        raise BadRequest(reason)
+    return [replace(submission, id=None, rerun=None)]
 
 
 def _ask_all(

@@ -3,7 +3,6 @@
 import argparse
 
 from jobs.submission import Submission, SubmissionState
-from ledger.reads.progress import Status
 from ops.cli.asking import check, submission_of, submission_options
 from ops.cli.command import Options
 from ops.cli.desk import CommandDesk
@@ -27,19 +26,16 @@ def ask(desk: CommandDesk, installation: Installation, submission: Submission, *
     if desk.settings.apps:
         check(desk.catalogue, submission)
     known = installation.client.status(submission.id) if submission.id else None
+    if known is not None and known.state is SubmissionState.REFUSED:
+        # It is submitted again.
+        known = None
     id_ = installation.client.submit(submission)
     if known is not None:
-        _warn(desk, known, submission)
+        desk.output.note(
+            Line(f"Submission {id_} exists ({known.state}); nothing new is submitted.", "yellow")
+        )
     if wait:
         return watch(desk, installation, id_)
     state = known.state if known else SubmissionState.RECEIVED
     desk.output.answer({"submission": id_, "state": state}, Line(id_))
     return DONE
-
-
-def _warn(desk: CommandDesk, known: Status, submission: Submission) -> None:
-    """An id that was used for something else is a mistake of the caller's, and the old one stays."""
-    what = f"Submission {known.id} is there already ({known.state}); nothing is submitted anew."
-    if known.app != submission.app:
-        what += f" It asks for {known.app}, not {submission.app}."
-    desk.output.note(Line(what, "yellow"))

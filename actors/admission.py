@@ -1,0 +1,116 @@
+"""Admitting submissions that come by message: each is admitted or refused by itself, and a refused one is kept.
+
+A message may come twice: what it brought before is neither admitted nor refused, counted or logged again.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from uuid import NAMESPACE_OID, uuid5
+
+import msgspec
+
+from actors.asked import NOT_ASKED_FOR
+from jobs.places import Place, reached
+from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, unfit
+from jobs.submission import COMPENSATION, Submission
+from ledger import submissions
+from ledger.connection import Ledger, Tx
+
+#: The reason of one whose id is such as the ledger gives to what undoes a saga.
+TAKEN = f"An id that ends in {COMPENSATION} is of what undoes another submission."
+
+
+class _Read(NamedTuple):
+    """``name`` is the id that its message gives it. A submission that is refused is a stand-in, with what could be
+    read."""
+
+    name: str
+    submission: Submission
+    reason: str
+
+
+def admit(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submission]:
+    """Admit or refuse each row, which comes with the id it has if it names none; those that are admitted."""
+    read = [_read(_fitting(name), raw) for name, raw in rows]
+
+    def work(tx: Tx) -> set[int]:
+        conflicts = _admit(tx, read)
+        reached(Place.SUBMIT_WRITTEN)
+        return conflicts
+
+    conflicts = ledger.transact(work)
+    reached(Place.SUBMIT_COMMITTED)
+    return [row.submission for place, row in enumerate(read) if not row.reason and place not in conflicts]
+
+
+def is_free(id_: str) -> bool:
+    """Whether it is not one that the ledger gives to what undoes a saga."""
+    return not id_.endswith(COMPENSATION)
+
+
+def _admit(tx: Tx, read: Sequence[_Read]) -> set[int]:
+    """Take in what has no conflict. A row whose id belongs to another submission is refused under the id of its
+    message, or, if that is the same, under one that is made of it."""
+    reasons = {row.submission.require_id(): row.reason for row in read if row.reason}
+    conflicts = submissions.admit(tx, [row.submission for row in read], reasons).conflicts
+    if conflicts:
+        refused = [_refused(read[place]) for place in conflicts]
+        submissions.admit(
+            tx,
+            [row.submission for row in refused],
+            {row.submission.require_id(): row.reason for row in refused},
+        )
+    return set(conflicts)
+
+
+def _refused(row: _Read) -> _Read:
+    id_ = row.submission.require_id()
+    name = row.name if row.name != id_ else _fitting(f"{id_}/conflict")
+    reason = row.reason or submissions.conflict(row.submission).what
+    return _Read(name, msgspec.structs.replace(row.submission, id=name), reason)
+
+
+def _read(name: str, raw: msgspec.Raw) -> _Read:
+    """The submission and "", or a stand-in that keeps what could be read of it, and why it is refused."""
+    if not is_free(name):
+        name = _fitting(f"{name}/refused")
+        return _Read(name, _stand_in(name, raw), TAKEN)
+    if reason := unfit(bytes(raw)):
+        return _Read(name, _stand_in(name, raw), f"The submission is refused. {reason}")
+    try:
+        submission = msgspec.json.decode(raw, type=Submission)
+    except msgspec.MsgspecError as error:
+        return _Read(name, _stand_in(name, raw), f"The submission cannot be read: {error}")
+    if submission.compensates is not None:
+        return _Read(name, _stand_in(name, raw), NOT_ASKED_FOR)
+    return _Read(name, submission if submission.id else msgspec.structs.replace(submission, id=name), "")
+
+
+def _stand_in(name: str, raw: msgspec.Raw) -> Submission:
+    words = _words(raw)
+    app, own_id = _text(words.get("app")), _text(words.get("id"))
+    has_id = 0 < len(own_id) <= ID_LENGTH_MAX and is_free(own_id)
+    return Submission(app=app or "?", id=own_id if has_id else name)
+
+
+def _words(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    try:
+        return (
+            {} if is_deeper(bytes(raw), DEPTH_MAX) else msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        )
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _text(raw: msgspec.Raw | None) -> str:
+    """A text that the ledger can keep; "" for anything else."""
+    try:
+        text = msgspec.json.decode(raw, type=str) if raw is not None else ""
+    except msgspec.MsgspecError:
+        return ""
+    return "" if "\x00" in text else text
+
+
+def _fitting(id_: str) -> str:
+    """The same, or one as good as it: whoever puts an id together may exceed what an id may have."""
+    return id_ if len(id_) <= ID_LENGTH_MAX else str(uuid5(NAMESPACE_OID, id_))

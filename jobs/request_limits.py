@@ -1,0 +1,48 @@
+"""Limits on the JSON that may ask for work: size, nesting, digits of a number, length of an id.
+
+Every entry checks them before it decodes anything: messages, HTTP, the client and the command line by ``unfit``, SQL in
+the function ``sluice_submit``. A decoder recurses, so a text that nests too deeply must never reach one.
+"""
+
+import re
+from itertools import accumulate
+
+#: Bytes of one submission: 1 MiB, which 100,000 keys of seven characters fill. HTTP takes no larger body either.
+BYTES_MAX = 1024 * 1024
+#: Levels of objects and lists inside each other: 64. Decoders fail at about 980, and sooner if their caller is nested.
+DEPTH_MAX = 64
+#: Levels of a whole message. Each of its submissions is read, and refused, by itself, so this only protects decoders.
+MESSAGE_DEPTH_MAX = 4 * DEPTH_MAX
+#: Digits of a number: 308, so that every number is also a finite float. Python reads no integer of 4,300 digits.
+DIGITS_MAX = 308
+#: Characters of a submission's id; RabbitMQ, Redis and the ledger all take this many.
+ID_LENGTH_MAX = 200
+#: How JSON spells a NUL character, which Postgres cannot keep in a text.
+NUL = b"\\u0000"
+
+# A text that is never closed counts as one up to its end. Possessive, so that it is read once.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_DIGITS = re.compile(rb"[0-9]{%d}" % (DIGITS_MAX + 1))
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
+
+
+def unfit(text: bytes) -> str:
+    """Return why a JSON text is refused unread, as a sentence, or "" if it may be decoded."""
+    if len(text) > BYTES_MAX:
+        return f"It has {len(text)} bytes; at most {BYTES_MAX} are accepted."
+    if NUL in text:
+        return "It holds a NUL character, which no ledger keeps."
+    if is_deeper(text, DEPTH_MAX):
+        return f"It nests deeper than {DEPTH_MAX} levels."
+    if _DIGITS.search(text) and _DIGITS.search(_STRING.sub(b"", text)):
+        return f"It holds a number of more than {DIGITS_MAX} digits."
+    return ""
+
+
+def is_deeper(text: bytes, levels: int) -> bool:
+    """Return whether a JSON text nests objects and lists deeper than this, without decoding it."""
+    if text.count(b"[") + text.count(b"{") <= levels:
+        return False
+    steps = _STRING.sub(b"", text).translate(_STEPS, _NO_BRACKETS)
+    return max(accumulate(memoryview(steps).cast("b")), default=0) > levels

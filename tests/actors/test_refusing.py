@@ -1,0 +1,143 @@
+"""What the planner refuses, and when: each refusal is counted with it and logged once after it."""
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from actors import planner
+from broker.messages import Plan, Submit, SubmitMany
+from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX
+from jobs.states import State
+from jobs.submission import Submission, SubmissionState
+from ledger import submissions, unplanned
+from ledger.connection import Tx
+from ledger.happenings import What, happened
+from ledger.reads import progress
+from tests.world import World, catalogue_of
+
+APPS = {"a": {"job_id": "{x}", "bash_cmd": "true"}}
+
+
+def refusals(world: World) -> int:
+    return world.ledger.transact(happened).get((What.SUBMISSION_REFUSED, ""), 0)
+
+
+def test_a_submission_for_an_unknown_app_is_planned_once_the_app_is_defined(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    submission = world.submit("a", "1")
+    assert world.reason(submission) == "Its app is not defined yet."
+    world.tick(after_s=50)
+    assert world.submission(submission) is SubmissionState.RECEIVED
+    world.define(APPS)
+    world.tick(after_s=3)
+    assert (world.submission(submission), world.reason(submission)) == (SubmissionState.ACTIVE, "")
+    assert (refusals(world), caplog.records) == (0, [])
+
+
+def test_it_is_refused_after_the_grace(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.define(APPS)
+    submission = world.submit("aa", "1")
+    world.tick(after_s=59)
+    assert world.submission(submission) is SubmissionState.RECEIVED
+    world.tick(after_s=2)
+    assert world.submission(submission) is SubmissionState.REFUSED
+    assert "no app 'aa' (did you mean a?)" in world.reason(submission)
+    assert refusals(world) == 1
+    (logged,) = caplog.records
+    assert submission in logged.getMessage()
+    assert "no app 'aa'" in logged.getMessage()
+    world.tick(after_s=60)
+    assert (refusals(world), len(caplog.records)) == (1, 1)
+
+
+def test_a_grace_of_nothing_refuses_at_once(world: World) -> None:
+    catalogue = catalogue_of(APPS)
+    catalogue.unknown_app_grace_s = 0.0
+    world.catalogue = catalogue
+    assert world.submission(world.submit("b", "1")) is SubmissionState.REFUSED
+
+
+def test_many_that_wait_for_their_apps_do_not_keep_the_groomer_from_another(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.groomer.LIMIT", 3)
+    world.define(APPS)
+    for number in range(9):
+        world.submit("b", str(number))
+    many = tuple(str(number) for number in range(unplanned.FEW_KEYS + 1))
+    lost = Submission(app="a", keys=many, id="lost")
+    world.ledger.transact(lambda tx: submissions.receive(tx, [lost]))
+    for _ in range(6):
+        world.tick(after_s=2.5)
+    assert world.submission("lost") is SubmissionState.ACTIVE
+
+
+def test_a_refusal_whose_transaction_fails_is_neither_counted_nor_logged(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.define({"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}})
+    refuse = unplanned.refuse
+
+    def refuse_and_die(tx: Tx, number: int, reason: str) -> None:
+        refuse(tx, number, reason)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(unplanned, "refuse", refuse_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        world.submit("a", "none", id="x")
+    assert (refusals(world), caplog.records) == (0, [])
+    monkeypatch.undo()
+    world.queue.append(Plan(submissions=("x",)))
+    world.deliver()
+    assert (refusals(world), len(caplog.records)) == (1, 1)
+
+
+def test_a_reason_cannot_write_lines_of_its_own(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.define(APPS)
+    world.submit("a", "1", id="x\nERROR", policy={"max\nfails": 1})
+    (logged,) = caplog.records
+    assert "\n" not in logged.getMessage()
+
+
+def deep(levels: int) -> bytes:
+    inside = levels - 1
+    return b'{"app": "a", "key": "1", "kwargs": ' + b'{"x": ' * inside + b"1" + b"}" * inside + b"}"
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (deep(DEPTH_MAX + 1), "deeper than 64 levels"),
+        (b'{"app": "a", "key": "1", "kwargs": {"x": 1' + b"0" * 400 + b"}}", "308 digits"),
+        (b'{"app": "a", "key": "1", "kwargs": {"x": "' + b"y" * 1_048_576 + b'"}}', "bytes"),
+        (b'{"app": "a", "key": "1", "id": "' + b"y" * 201 + b'"}', "id has 1 to 200 characters"),
+        (b"[]", "Expected `object`"),
+    ],
+)
+def test_one_row_of_a_message_is_refused_alone(world: World, row: bytes, reason: str) -> None:
+    world.define(APPS)
+    rows = (Raw(b'{"app": "a", "key": "good"}'), Raw(row), Raw(b'{"app": "a", "key": "too"}'))
+    world.queue.append(SubmitMany(submissions=rows, id="m"))
+    world.deliver()
+    assert world.states() == {"a/good": State.READY, "a/too": State.READY}
+    assert reason in world.reason("m/1")
+    assert refusals(world) == 1
+
+
+def test_rows_of_a_message_with_the_longest_id_have_ids_too(world: World) -> None:
+    world.define(APPS)
+    rows = (Raw(b'{"app": "a", "key": "good"}'), Raw(b'{"app": "a", "kee": "1"}'))
+    for _ in range(2):
+        world.queue.append(SubmitMany(submissions=rows, id="m" * ID_LENGTH_MAX))
+        world.deliver()
+    known = world.ledger.transact(lambda tx: progress.recent(tx, 10))
+    assert sorted(each.state for each in known) == [SubmissionState.ACTIVE, SubmissionState.REFUSED]
+
+
+def test_a_submission_that_names_the_longest_id_of_a_compensation_is_refused(world: World) -> None:
+    world.define(APPS)
+    id_ = "m" * (ID_LENGTH_MAX - len("/compensation")) + "/compensation"
+    message = Submit(id=id_, submission=Raw(msgspec.json.encode({"app": "a", "key": "1"})))
+    assert planner.submit(world.ledger, world.catalogue, message) == []
+    assert refusals(world) == 1

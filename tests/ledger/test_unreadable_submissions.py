@@ -1,0 +1,134 @@
+"""A submission that cannot be read is refused alone, whichever way it got into the ledger."""
+
+import json
+
+import psycopg
+import pytest
+from psycopg.errors import InvalidParameterValue
+
+from actors.client import Client
+from jobs.errors import BadRequest
+from jobs.request_limits import BYTES_MAX, DEPTH_MAX
+from jobs.states import State
+from jobs.submission import Submission, SubmissionState
+from ledger.reads import progress, reruns, submitted
+from tests.world import World
+
+
+def deep(levels: int) -> str:
+    """A submission that nests this deep."""
+    inside = levels - 1
+    return '{"app": "a", "key": "1", "kwargs": ' + '{"x": ' * inside + "1" + "}" * inside + "}"
+
+
+LARGE = json.dumps({"app": "a", "key": "1", "kwargs": {"x": "y" * BYTES_MAX}})
+#: What no planner can read, each with a part of the reason.
+POISON = {
+    "a list": ("[]", "Expected `object`"),
+    "a text": ('"x"', "Expected `object`"),
+    "null": ("null", "Expected `object`"),
+    "a huge number": ('{"app": "a", "key": "1", "kwargs": {"x": 1e5000}}', "308 digits"),
+    "many huge numbers": (
+        '{"app": "a", "key": "1", "kwargs": {"x": [' + ",".join(["1e99999"] * 50_000) + "]}}",
+        "308 digits",
+    ),
+    "deep": (deep(2000), f"deeper than {DEPTH_MAX} levels"),
+    "barely too deep": (deep(DEPTH_MAX + 1), f"deeper than {DEPTH_MAX} levels"),
+    "keys that are a number": ('{"app": "a", "keys": 7}', "keys"),
+    "kwargs that are a number": ('{"app": "a", "key": "1", "kwargs": 7}', "kwargs"),
+}
+
+
+def write_past_the_function(world: World, id: str, request: str) -> None:
+    """As a program with rights to the table may, or an older version of the function did."""
+    world.ledger.transact(
+        lambda tx: tx.write(
+            "INSERT INTO submission (id, app, state, request, push, received_at)"
+            " VALUES (%(id)s, 'a', 'received', %(request)s::jsonb, true, %(now)s)",
+            id=id,
+            request=request,
+        )
+    )
+
+
+@pytest.mark.parametrize("what", POISON)
+def test_a_bad_row_is_refused_with_its_reason_and_the_sound_ones_around_it_are_planned(
+    world: World, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    request, reason = POISON[what]
+    world.apps("a")
+    write_past_the_function(world, "before", '{"app": "a", "key": "before", "id": "before"}')
+    write_past_the_function(world, "poison", request)
+    write_past_the_function(world, "after", '{"app": "a", "key": "after", "id": "after"}')
+    world.tick(after_s=5)
+    assert world.ready() == {"a/before", "a/after"}
+    assert world.submission("poison") is SubmissionState.REFUSED
+    assert reason in world.reason("poison")
+    (logged,) = caplog.records
+    assert "'poison'" in logged.getMessage()
+    assert reason in logged.getMessage()
+
+
+def test_people_can_list_and_open_bad_rows(world: World) -> None:
+    for what, (request, _) in POISON.items():
+        write_past_the_function(world, what, request)
+    with world.ledger.begin() as tx:
+        assert {each.id for each in progress.recent(tx, 20)} == set(POISON)
+        for what in POISON:
+            assert submitted.one(tx, what) is not None
+            assert isinstance(submitted.request(tx, what), dict)
+            assert reruns.asked(tx, what) is not None
+
+
+REFUSED_BY_SQL = {
+    **{what: POISON[what][0] for what in ("a list", "a text", "null", "a huge number", "many huge numbers")},
+    **{what: POISON[what][0] for what in ("deep", "barely too deep")},
+    "no request": None,
+    "large": LARGE,
+    "long id": json.dumps({"app": "a", "id": "x" * 201}),
+    "empty id": '{"app": "a", "id": ""}',
+    "id that is a number": '{"app": "a", "id": 7}',
+    "id of a compensation": '{"app": "a", "id": "s/compensation"}',
+}
+
+
+def test_sql_refuses_them_at_once(world: World) -> None:
+    with psycopg.connect(world.url, autocommit=True) as connection:
+        for request in REFUSED_BY_SQL.values():
+            with pytest.raises(InvalidParameterValue, match="is refused"):
+                connection.execute("SELECT sluice_submit(%s::jsonb)", (request,))
+    assert world.ledger.transact(lambda tx: progress.recent(tx, 10)) == []
+
+
+def test_sql_takes_what_is_within_the_limits(world: World) -> None:
+    world.apps("a")
+    world.now = world.now.replace(year=2100)
+    with psycopg.connect(world.url) as connection:
+        for request in (deep(DEPTH_MAX), json.dumps({"app": "a", "key": "2", "id": "x" * 200})):
+            connection.execute("SELECT sluice_submit(%s::jsonb)", (request,))
+    world.tick()
+    assert world.states() == {"a": State.READY, "a/2": State.READY}
+
+
+def nested_kwargs(levels: int) -> dict[str, object]:
+    words: dict[str, object] = {}
+    for _ in range(levels - 1):
+        words = {"x": words}
+    return words
+
+
+UNFIT = {
+    "deep": nested_kwargs(DEPTH_MAX + 1),
+    "very deep": nested_kwargs(5000),
+    "large": {"x": "y" * BYTES_MAX},
+    "a huge number": {"x": 10**400},
+    "no JSON": {"x": object()},
+}
+
+
+def test_a_client_refuses_them_before_the_ledger_is_asked(world: World) -> None:
+    client = Client(world.ledger, lambda _: None)
+    for kwargs in UNFIT.values():
+        with pytest.raises(BadRequest):
+            client.submit(Submission(app="a", key="1", kwargs=kwargs))
+    assert world.ledger.transact(lambda tx: progress.recent(tx, 10)) == []
