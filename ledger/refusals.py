@@ -33,7 +33,10 @@ def _count(tx: Tx) -> None:
 def _log(tx: Tx) -> None:
     for refusal in tx.refused:
         _LOG.warning(
-            "Submission %r for app %r is refused: %s", refusal.id, refusal.app, _one_line(refusal.reason)
+            "Submission %r for app %r is refused: %s",
+            refusal.id,
+            _one_line(refusal.app),
+            _one_line(refusal.reason),
         )
 
 

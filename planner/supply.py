@@ -28,9 +28,9 @@ class Supply:
     """``app`` fills the table; where it is None others do, and each missing partition has a job that stands for its
     landing.
 
-    ``held`` is what was known of all that is ``wanted``. What is ``forced`` is made anew although it is there. Where
-    any partition from one of ``later`` on would do, none is there; of the steps, those of ``or_later`` may be replaced
-    by any later partition.
+    ``held`` is what was known of all that is ``wanted``; ``missing`` is the part of it that exists nowhere and that no
+    job is making. What is ``forced`` is made anew although it is there. Where any partition from one of ``later`` on
+    would do, none is there; of the steps, those of ``or_later`` may be replaced by any later partition.
     """
 
     def __init__(
@@ -55,7 +55,18 @@ class Supply:
         self._held = [each for each in held if each.by is not None]
         self._held_spans = [each.span for each in self._held]
         self._later = later
-        self.steps = steps(without(wanted, sorted([*self.there, *self._held_spans])), size)
+        self._size = size
+        self.missing = without(wanted, sorted([*self.there, *self._held_spans]))
+
+    @cached_property
+    def steps(self) -> list[Span]:
+        """The jobs that make what is missing, by their spans. There may be too many to be made."""
+        return steps(self.missing, self._size)
+
+    @property
+    def jobs(self) -> int:
+        """How many steps there are, without making them."""
+        return jobs_in(self.missing, self._size)
 
     @property
     def satisfied(self) -> list[Span]:

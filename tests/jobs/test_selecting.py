@@ -75,7 +75,7 @@ def test_ids_may_be_named_in_every_spelling(raw: Any, ids: tuple[WorkId, ...]) -
         ([None], "None is no work ID"),
         ([2**63], "does not fit into 64 bits"),
         ([[3, 1]], "ends before it begins"),
-        ([[1, 10**9]], "more than 10,000,000 work IDs"),
+        ([[1, 10**9]], "more than 1,000,000 work IDs"),
         ([""], "'' is no work ID"),
         ([{}], "{} is no work ID"),
     ],

@@ -95,7 +95,7 @@ def test_one_selection_in_several_spellings(raw: Any) -> None:
 
 
 def test_one_submission_is_about_so_many_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="more than 10,000,000 work IDs"):
+    with pytest.raises(ValueError, match="more than 1,000,000 work IDs"):
         parse_work_ids(f"1-{IDS_MAX + 1}")
     monkeypatch.setattr(work_ids, "IDS_MAX", 100)
     assert len(parse_work_ids([[1, 100]])) == 100
