@@ -62,10 +62,10 @@ def plan_by_chunk(
 def _plan(
     tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission, selected: Selected
 ) -> Sequence[Message]:
-    held = unplanned.hold(tx, [id])
-    if not held:
+    held = unplanned.take(tx, id)
+    if held is None:
         return []
-    number = held[0].number
+    number = held.number
     try:
         nodes = nodes_of(catalogue, submission, selected.kwargs)
         freshness.take_turns(tx, {node.app.name for node in nodes})

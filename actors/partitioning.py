@@ -41,10 +41,10 @@ def plan_by_partition(
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> Sequence[Message]:
-    held = unplanned.hold(tx, [id])
-    if not held:
+    held = unplanned.take(tx, id)
+    if held is None:
         return []
-    number = held[0].number
+    number = held.number
     try:
         catalogue = catalogue if submission.branch is None else branch_of(tx, submission.branch)
         submission = meant(catalogue, submission)

@@ -3,7 +3,7 @@
 Every handler takes a ledger, the catalogue and a message, and returns messages; it is safe to run again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from actors.admission import TAKEN, admit, is_free
@@ -151,7 +151,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
 
     Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
-    that undo others for ``actors.compensating``; where they have only piled up they wait for their own message. One
+    that undo others for ``actors.compensating``; where they have only piled up they are left for another message. One
     for an app that these definitions do not have is tried again until the grace for it is over.
     """
     refuse = partial(unplanned.refuse, tx)
@@ -171,9 +171,15 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     walked = [(each.number, read) for each, read in wanted if each.number not in numbers]
     planned, ready = plan_together(tx, catalogue, walked, refuse)
     submissions.settle(tx, planned)
-    messages = announce(tx, ready)
+    messages = [*announce(tx, ready), *_for_later(apart)]
     reached(Place.PLAN_WRITTEN)
     return [(each, read) for each, read in apart if each.named], messages
+
+
+def _for_later(apart: Iterable[_Read]) -> list[Message]:
+    """A message for what this transaction has locked and leaves: the planner of its own message may have skipped it."""
+    left = tuple(each.id for each, _ in apart if not each.named)
+    return [Plan(submissions=left)] if left else []
 
 
 def _plan_apart(catalogue: Catalogue, submission: Submission) -> PlanOne:

@@ -137,6 +137,7 @@ WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
        OR received_at < %(before)s::timestamptz)
 ORDER BY coalesce(look_at, received_at) LIMIT %(limit)s
 """
+_UNPLANNED_IN_NO_HAND = f"{_UNPLANNED} FOR KEY SHARE SKIP LOCKED"
 
 
 class Chore(StrEnum):
@@ -240,8 +241,8 @@ def owed(tx: Tx, limit: int) -> list[int]:
 
 
 def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str]:
-    """Submissions that came by the ledger, or whose planner died, or before: nobody has planned them."""
-    return tx.column(_UNPLANNED, limit=limit, before=before)
+    """Submissions that came by the ledger, or whose planner died, or before: nobody plans them now or has done so."""
+    return tx.column(_UNPLANNED_IN_NO_HAND, limit=limit, before=before)
 
 
 def _take_back(tx: Tx, jobs: list[int], ending: Lost, requeue: str, end: str) -> list[int]:

@@ -1,7 +1,7 @@
 """Submissions that were taken in and wait to be planned: who holds them meanwhile, puts them off or refuses them.
 
-Who races whom: planners. Each holds what it plans until its transaction ends. What it was told of it waits for; what
-has piled up behind that it takes only where nobody else has it in hand.
+Who races whom: planners. Each locks what it plans until its transaction ends, and skips what another has locked, so
+that a large plan keeps nobody waiting. What a planner locks and leaves is named in a message that it sends.
 """
 
 from msgspec import Struct
@@ -17,12 +17,14 @@ FEW_KEYS = 20
 
 _WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
 _HOLD = f"SELECT number, id {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
+_TAKE = f"{_HOLD} SKIP LOCKED"
 _RECEIVED = f"""
 SELECT number, id, {BODY} AS body, received_at > {NOW} - make_interval(secs => %(grace_s)s) AS recent {_WAITING}
 """
 _HOLD_PILED_UP = f"""
 WITH named AS MATERIALIZED (
-    {_RECEIVED} AND id = ANY(%(ids)s) AND coalesce(look_at <= {NOW}, true) ORDER BY number FOR UPDATE
+    {_RECEIVED} AND id = ANY(%(ids)s) AND coalesce(look_at <= {NOW}, true)
+    ORDER BY number FOR UPDATE SKIP LOCKED
 ), behind AS MATERIALIZED (
     {_RECEIVED} AND id <> ALL(%(ids)s) AND look_at IS NULL AND request -> 'keys' -> {FEW_KEYS} IS NULL
     AND received_at >= (SELECT min(received_at) FROM submission WHERE id = ANY(%(ids)s))
@@ -69,6 +71,12 @@ def hold(tx: Tx, ids: list[str]) -> list[Held]:
     """Lock those of the submissions that are still to be planned and not paused; also those that were set aside,
     because the planner that did so asks for them."""
     return tx.structs(Held, _HOLD, ids=ids)
+
+
+def take(tx: Tx, id: str) -> Held | None:
+    """Lock one that is still to be planned and not paused; None also if another planner has locked it."""
+    held = tx.structs(Held, _TAKE, ids=[id])
+    return held[0] if held else None
 
 
 def hold_piled_up(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[Received]:

@@ -1,6 +1,7 @@
 """Submissions that have piled up are planned with the one that a planner was told of, and no two planners plan one."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from actors import planner
 from broker.messages import Message, Plan
 from jobs.states import State
 from jobs.submission import Submission, SubmissionState
-from ledger import submissions, unplanned
+from ledger import grooming, submissions, unplanned
 from ledger.connection import Ledger
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
@@ -157,3 +158,32 @@ def test_two_planners_plan_each_once_between_them(
         assert len(offered) == len(set(offered)) == 2
 
     meet(lambda: Meeting(ledger_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
+
+
+def test_what_another_planner_has_locked_is_skipped_by_planners_and_the_groomer(pile: Pile) -> None:
+    world = pile.world
+    for id in ("held", "free"):
+        pile.receive(id)
+    with closing(Ledger(world.url, clock=lambda: world.now)) as other, other.begin() as tx:
+        assert unplanned.take(tx, "held") is not None
+        with world.ledger.begin() as tx2:
+            assert unplanned.take(tx2, "held") is None
+        world.now += timedelta(seconds=5)
+        assert world.ledger.transact(lambda tx: grooming.unplanned(tx, 10)) == ["free"]
+        pile.plan("held", "free")
+        assert pile.unplanned("held", "free") == ["held"]
+    assert world.ledger.transact(lambda tx: grooming.unplanned(tx, 10)) == ["held"]
+    world.tick()
+    assert pile.unplanned("held") == []
+
+
+def test_what_a_planner_locks_and_leaves_is_named_in_a_message(world: World) -> None:
+    pile = Pile(world)
+    world.define(
+        {"a": {"job_id": "{x}", "bash_cmd": "true"}, "chunks": {"chunk_size": 2, "bash_cmd": "true"}}
+    )
+    pile.receive("named")
+    pile.receive("by chunk", "chunks", key=None, work_ids=(1, 2, 3))
+    world.queue.extend(pile.plan("named"))
+    world.deliver()
+    assert pile.unplanned("named", "by chunk") == []
