@@ -11,8 +11,8 @@ import msgspec
 
 from actors.asked import NOT_ASKED_FOR
 from jobs.places import Place, reached
-from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, unfit
-from jobs.submission import COMPENSATION, Submission
+from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, large_kwargs, unfit
+from jobs.submission import COMPENSATION, Submission, conflict
 from ledger import submissions
 from ledger.connection import Ledger, Tx
 
@@ -30,8 +30,9 @@ class _Read(NamedTuple):
 
 
 def admit(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submission]:
-    """Admit or refuse each row, which comes with the id it has if it names none; those that are admitted."""
-    read = [_read(_fitting(name), raw) for name, raw in rows]
+    """Admit or refuse each row, which comes with the id it has if it names none; those that are admitted. Sound rows
+    come first, so that none with the same id that is at fault takes it from them."""
+    read = sorted((_read(_fitting(name), raw) for name, raw in rows), key=lambda row: bool(row.reason))
 
     def work(tx: Tx) -> set[int]:
         conflicts = _admit(tx, read)
@@ -51,22 +52,23 @@ def is_free(id_: str) -> bool:
 def _admit(tx: Tx, read: Sequence[_Read]) -> set[int]:
     """Take in what has no conflict. A row whose id belongs to another submission is refused under the id of its
     message, or, if that is the same, under one that is made of it."""
-    reasons = {row.submission.require_id(): row.reason for row in read if row.reason}
-    conflicts = submissions.admit(tx, [row.submission for row in read], reasons).conflicts
+    conflicts = _take_in(tx, read)
     if conflicts:
-        refused = [_refused(read[place]) for place in conflicts]
-        submissions.admit(
-            tx,
-            [row.submission for row in refused],
-            {row.submission.require_id(): row.reason for row in refused},
-        )
+        _take_in(tx, [_refused(read[place]) for place in conflicts])
     return set(conflicts)
+
+
+def _take_in(tx: Tx, read: Sequence[_Read]) -> list[int]:
+    admitted = submissions.admit(
+        tx, [row.submission for row in read], [row.reason for row in read], [row.name for row in read]
+    )
+    return admitted.conflicts
 
 
 def _refused(row: _Read) -> _Read:
     id_ = row.submission.require_id()
     name = row.name if row.name != id_ else _fitting(f"{id_}/conflict")
-    reason = row.reason or submissions.conflict(row.submission).what
+    reason = row.reason or conflict(row.submission).what
     return _Read(name, msgspec.structs.replace(row.submission, id=name), reason)
 
 
@@ -81,6 +83,8 @@ def _read(name: str, raw: msgspec.Raw) -> _Read:
         submission = msgspec.json.decode(raw, type=Submission)
     except msgspec.MsgspecError as error:
         return _Read(name, _stand_in(name, raw), f"The submission cannot be read: {error}")
+    if reason := large_kwargs(submission.kwargs):
+        return _Read(name, _stand_in(name, raw), f"The submission is refused. {reason}")
     if submission.compensates is not None:
         return _Read(name, _stand_in(name, raw), NOT_ASKED_FOR)
     return _Read(name, submission if submission.id else msgspec.structs.replace(submission, id=name), "")

@@ -6,7 +6,7 @@ import msgspec
 
 from jobs.catalogue import parse_policy
 from jobs.errors import BadRequest
-from jobs.request_limits import unfit
+from jobs.request_limits import large_kwargs, unfit
 from jobs.submission import Submission
 
 #: Of a submission that says of itself that it undoes another.
@@ -19,7 +19,7 @@ def sound(submission: Submission) -> Submission:
     if submission.compensates is not None:
         raise BadRequest(NOT_ASKED_FOR)
     try:
-        reason = unfit(msgspec.json.encode(submission))
+        reason = unfit(msgspec.json.encode(submission)) or large_kwargs(submission.kwargs)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         reason = f"It cannot be written as JSON: {error}."
     if reason:

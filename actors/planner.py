@@ -18,6 +18,7 @@ from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage
 from jobs.places import Place, reached
 from jobs.ref import JobName
+from jobs.request_limits import large_kwargs
 from jobs.retry_budget import RetryBudget
 from jobs.submission import Submission
 from ledger import counts, judging, requests, splitting, submissions, unplanned
@@ -211,6 +212,8 @@ def _reread(received: unplanned.Received, refuse: Refuse) -> Submission | None:
     submission, reason = requests.read(received.body)
     if submission and submission.compensates is None and not is_free(received.id):
         reason = TAKEN
+    if submission and not reason:
+        reason = large_kwargs(submission.kwargs)
     if reason:
         refuse(received.number, reason)
     return None if reason else submission

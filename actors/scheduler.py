@@ -14,7 +14,7 @@ from broker.messages import Look, Message, Plan
 from jobs.catalogue import Catalogue
 from jobs.firing import Standing
 from jobs.places import Place, reached
-from jobs.submission import Refusal, Submission
+from jobs.submission import Refusal, Submission, conflict
 from ledger import refusals, schedules, submissions
 from ledger.connection import Ledger, Tx
 from scheduler.overlap import overlap_of
@@ -71,9 +71,7 @@ def _submit(tx: Tx, asked: Sequence[Submission]) -> None:
     """One whose id somebody has used for something else is refused alone, because the other due times are not at
     fault."""
     conflicts = [asked[place] for place in submissions.admit(tx, asked).conflicts]
-    refusals.note(
-        tx, [Refusal(each.require_id(), each.app, submissions.conflict(each).what) for each in conflicts]
-    )
+    refusals.note(tx, [Refusal(each.require_id(), each.app, conflict(each).what) for each in conflicts])
 
 
 def _settle(tx: Tx, catalogue: Catalogue, ids: list[str]) -> tuple[list[Settled], dict[str, Standing]]:

@@ -5,10 +5,16 @@ the function ``sluice_submit``. A decoder recurses, so a text that nests too dee
 """
 
 import re
+from collections.abc import Mapping
 from itertools import accumulate
+from typing import Any
+
+from msgspec import json
 
 #: Bytes of one submission: 1 MiB, which 100,000 keys of seven characters fill. HTTP takes no larger body either.
 BYTES_MAX = 1024 * 1024
+#: Bytes of the kwargs of one submission: 64 KiB. Each of its jobs keeps a copy, so 700 kB for 1,000 keys took 936 MB.
+KWARGS_BYTES_MAX = 64 * 1024
 #: Levels of objects and lists inside each other: 64. Decoders fail at about 980, and sooner if their caller is nested.
 DEPTH_MAX = 64
 #: Levels of a whole message. Each of its submissions is read, and refused, by itself, so this only protects decoders.
@@ -38,6 +44,16 @@ def unfit(text: bytes) -> str:
     if _DIGITS.search(text) and _DIGITS.search(_STRING.sub(b"", text)):
         return f"It holds a number of more than {DIGITS_MAX} digits."
     return ""
+
+
+def large_kwargs(kwargs: Mapping[str, Any]) -> str:
+    """Return why the kwargs of a submission are refused, as a sentence, or ""."""
+    size = len(json.encode(kwargs)) if kwargs else 0
+    return (
+        f"Its kwargs have {size} bytes; at most {KWARGS_BYTES_MAX} are accepted."
+        if size > KWARGS_BYTES_MAX
+        else ""
+    )
 
 
 def is_deeper(text: bytes, levels: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from jobs.errors import BadRequest
+from jobs.errors import BadRequest, Conflict
 from jobs.ref import JobName
 from jobs.request_limits import BYTES_MAX, ID_LENGTH_MAX
 
@@ -132,6 +132,15 @@ class Refusal(NamedTuple):
     id: str
     app: str
     reason: str
+
+
+def conflict(submission: Submission) -> Conflict:
+    """The error of a submission whose id belongs to one that asks for something else."""
+    return Conflict(
+        f"Submission {submission.id} exists and asks for something else.",
+        where=submission.app,
+        advice="Use a new id, or none; the same id is for repeating the same submission.",
+    )
 
 
 def divided(keys: Sequence[K]) -> Iterator[Sequence[K]]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.submission import Submission, SubmissionState
+from jobs.submission import Submission, SubmissionState, conflict
 from ledger import submissions
 from ledger.above import ABOVE
 from ledger.connection import Tx
@@ -68,7 +68,7 @@ def standing(tx: Tx, parcels: Sequence[Parcel]) -> Mapping[str, tuple[str, ...]]
         keys[id_] = submission.named_keys or () if submission else ()
         same_app = submission is not None and submission.app == opened.submission.app
         if not same_app or len(keys[id_]) != len(opened.keys):
-            raise submissions.conflict(opened.submission)
+            raise conflict(opened.submission)
     return keys
 
 

@@ -64,6 +64,7 @@ submission = Table(
     _moment("planned_at"),
     _moment("paused_at", comment="what it alone wants is not begun"),
     _moment("ended_at"),
+    Column("message", Text, comment="the id of the message that brought it, if one did"),
     CheckConstraint(f"state IN ({_SUBMISSION_STATES})", name="submission_state"),
     Index(
         "submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")

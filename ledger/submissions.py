@@ -7,17 +7,17 @@ however many jobs a submission has. It is the one that was planned last: parents
 who was first to come is first to go, so there is little left to look for when it ends.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 import msgspec
 
-from jobs.errors import Conflict
 from jobs.plan import Wish
 from jobs.ref import JobName
 from jobs.sagas.turn_back import TurnBack
 from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from jobs.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState
+from jobs.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
 from ledger import pausing, refusals
 from ledger.connection import Tx, arrays
 from ledger.driver import Row
@@ -33,26 +33,30 @@ _STOPPABLE = sql_list(*sorted(STOPPABLE))
 _GOOD = sql_list(State.SUCCEEDED, State.SKIPPED, State.SPLIT)
 
 _GIVEN = """
-unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::text[], %(push)s::bool[], %(reason)s::text[])
-       WITH ORDINALITY AS new (id, app, state, request, push, reason, nth)
+unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::text[], %(push)s::bool[], %(reason)s::text[],
+       %(message)s::text[]) WITH ORDINALITY AS new (id, app, state, request, push, reason, message, nth)
 """
 _RECEIVE = f"""
-INSERT INTO submission (id, app, state, request, push, reason, received_at, ended_at)
-SELECT id, app, state, request::jsonb, push, reason, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END FROM {_GIVEN}
+INSERT INTO submission (id, app, state, request, push, reason, message, received_at, ended_at)
+SELECT id, app, state, request::jsonb, push, reason, message, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END
+FROM {_GIVEN}
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
 # A submission that was refused before does not wait for anything, so nobody holds its row for long. Of two that renew
-# it at once the second finds it received, and is compared with the first. ``sluice_submit`` does the same.
+# it at once the second finds it received, and is compared with the first. ``sluice_submit`` does the same. A message
+# that is delivered again renews nothing.
 _RENEW = f"""
 WITH held AS MATERIALIZED (
     SELECT number, new.* FROM submission JOIN {_GIVEN} USING (id)
     WHERE submission.state = '{SubmissionState.REFUSED}' AND new.state = '{SubmissionState.RECEIVED}'
+      AND coalesce(new.message <> submission.message, true)
     ORDER BY number FOR UPDATE OF submission
 )
 UPDATE submission SET
-    app = held.app, state = held.state, request = held.request::jsonb, push = held.push, reason = NULL,
-    sentinel = NULL, look_at = NULL, received_at = {NOW}, planned_at = NULL, paused_at = NULL, ended_at = NULL
+    app = held.app, state = held.state, request = held.request::jsonb, push = held.push, message = held.message,
+    reason = NULL, sentinel = NULL, look_at = NULL, received_at = {NOW}, planned_at = NULL, paused_at = NULL,
+    ended_at = NULL
 FROM held WHERE submission.number = held.number AND submission.state = '{SubmissionState.REFUSED}'
 RETURNING submission.id
 """
@@ -140,8 +144,8 @@ _OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} 
 _REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
 
 
-#: Id, app, state, request, whether children are pushed, and why it is refused.
-_Row = tuple[str, str, SubmissionState, str, bool, str | None]
+#: Id, app, state, request, whether children are pushed, why it is refused, and the message that brought it.
+_Row = tuple[str, str, SubmissionState, str, bool, str | None, str | None]
 
 
 class Admitted(NamedTuple):
@@ -160,22 +164,16 @@ def receive(tx: Tx, submissions: Sequence[Submission]) -> set[str]:
     return admitted.new
 
 
-def conflict(submission: Submission) -> Conflict:
-    """The error of a submission whose id belongs to one that asks for something else."""
-    return Conflict(
-        f"Submission {submission.id} exists and asks for something else.",
-        where=submission.app,
-        advice="Use a new id, or none; the same id is for repeating the same submission.",
-    )
-
-
-def admit(tx: Tx, submissions: Sequence[Submission], reasons: Mapping[str, str] | None = None) -> Admitted:
-    """Take in what has no conflict. A submission with a reason, by its id, is refused and kept.
+def admit(
+    tx: Tx, submissions: Sequence[Submission], reasons: Sequence[str] = (), messages: Sequence[str] = ()
+) -> Admitted:
+    """Take in what has no conflict. ``reasons`` and ``messages`` go with the submissions: one that has a reason is
+    refused and kept; the id of the message that brought it tells another delivery from another attempt.
 
     Only a repeated id costs more than the one statement. What was committed since that one is visible to the later
     ones, so of two submitters that use an id at once the second is compared with the first.
     """
-    rows = [_row(submission, (reasons or {}).get(submission.require_id())) for submission in submissions]
+    rows = [_row(*each) for each in zip_longest(submissions, reasons, messages)]
     first = {row[0]: place for place, row in reversed([*enumerate(rows)])}
     new = set(tx.column(_RECEIVE, **_given(rows)))
     if there := [rows[place] for id_, place in first.items() if id_ not in new]:
@@ -187,19 +185,20 @@ def admit(tx: Tx, submissions: Sequence[Submission], reasons: Mapping[str, str] 
     return Admitted(new, [repeated[nth - 1] for nth in differing])
 
 
-def _row(submission: Submission, reason: str | None) -> _Row:
+def _row(submission: Submission, reason: str | None, message: str | None) -> _Row:
     return (
         submission.require_id(),
         submission.app,
-        SubmissionState.RECEIVED if reason is None else SubmissionState.REFUSED,
+        SubmissionState.REFUSED if reason else SubmissionState.RECEIVED,
         msgspec.json.encode(submission).decode(),
         submission.push == "all",
-        reason,
+        reason or None,
+        message,
     )
 
 
 def _given(rows: Sequence[_Row]) -> dict[str, list[object]]:
-    return arrays(rows, "id", "app", "state", "request", "push", "reason")
+    return arrays(rows, "id", "app", "state", "request", "push", "reason", "message")
 
 
 def activate(tx: Tx, numbers: list[int]) -> None:

@@ -111,6 +111,7 @@ def deep(levels: int) -> bytes:
         (deep(DEPTH_MAX + 1), "deeper than 64 levels"),
         (b'{"app": "a", "key": "1", "kwargs": {"x": 1' + b"0" * 400 + b"}}", "308 digits"),
         (b'{"app": "a", "key": "1", "kwargs": {"x": "' + b"y" * 1_048_576 + b'"}}', "bytes"),
+        (b'{"app": "a", "key": "1", "kwargs": {"x": "' + b"y" * 65_536 + b'"}}', "kwargs have"),
         (b'{"app": "a", "key": "1", "id": "' + b"y" * 201 + b'"}', "id has 1 to 200 characters"),
         (b"[]", "Expected `object`"),
     ],

@@ -117,6 +117,17 @@ def test_of_two_requests_under_one_id_in_one_message_the_first_counts(world: Wor
     assert world.states() == {"a": State.READY}
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_bad_row_does_not_take_the_id_of_a_sound_one(world: World, is_first: bool) -> None:
+    world.apps("a")
+    rows = [KEYED, KEYED | {"kee": 1}][:: -1 if is_first else 1]
+    world.queue.append(SubmitMany(submissions=tuple(Raw(msgspec.json.encode(row)) for row in rows), id="m"))
+    world.deliver()
+    refused = f"m/{0 if is_first else 1}"
+    assert listed(world) == {"x": SubmissionState.ACTIVE, refused: SubmissionState.REFUSED}
+    assert "kee" in world.reason(refused)
+
+
 def test_a_conflict_takes_nothing_of_the_call_in(world: World) -> None:
     by_client(world, KEYED)
     wanted = [Submission(app="a", key="9", id="new"), Submission(app="a", key="2", id="x")]
@@ -138,12 +149,23 @@ def test_the_id_of_a_refused_submission_may_be_used_again(world: World, again: s
 
 
 def test_the_same_request_may_be_sent_again_once_its_app_is_defined(world: World) -> None:
-    world.submit("a", "1", id="x")
+    by_message(world, KEYED, message="first")
     world.tick(after_s=61)
     assert world.submission("x") is SubmissionState.REFUSED
     world.apps("a")
-    world.submit("a", "1", id="x")
+    by_message(world, KEYED, message="second")
     assert world.submission("x") is SubmissionState.ACTIVE
+
+
+def test_a_message_that_is_delivered_again_does_not_bring_a_refused_submission_back(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.define({"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}})
+    for _ in range(3):
+        by_message(world, KEYED | {"key": "none"}, message="first")
+    assert (world.submission("x"), refusals(world)) == (SubmissionState.REFUSED, 1)
+    by_message(world, KEYED | {"key": "none"}, message="another")
+    assert (world.submission("x"), refusals(world), len(caplog.records)) == (SubmissionState.REFUSED, 2, 2)
 
 
 def test_a_bad_message_that_comes_twice_is_refused_once(

@@ -8,7 +8,7 @@ from psycopg.errors import InvalidParameterValue
 
 from actors.client import Client
 from jobs.errors import BadRequest
-from jobs.request_limits import BYTES_MAX, DEPTH_MAX
+from jobs.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX
 from jobs.states import State
 from jobs.submission import Submission, SubmissionState
 from ledger.reads import progress, reruns, submitted
@@ -22,6 +22,7 @@ def deep(levels: int) -> str:
 
 
 LARGE = json.dumps({"app": "a", "key": "1", "kwargs": {"x": "y" * BYTES_MAX}})
+LARGEST = json.dumps({"app": "a", "key": "3", "kwargs": {"x": "y" * (KWARGS_BYTES_MAX - 10)}})
 #: What no planner can read, each with a part of the reason.
 POISON = {
     "a list": ("[]", "Expected `object`"),
@@ -35,6 +36,7 @@ POISON = {
     "deep": (deep(2000), f"deeper than {DEPTH_MAX} levels"),
     "barely too deep": (deep(DEPTH_MAX + 1), f"deeper than {DEPTH_MAX} levels"),
     "keys that are a number": ('{"app": "a", "keys": 7}', "keys"),
+    "large kwargs": (json.dumps({"app": "a", "key": "1", "kwargs": {"x": "y" * KWARGS_BYTES_MAX}}), "kwargs"),
     "kwargs that are a number": ('{"app": "a", "key": "1", "kwargs": 7}', "kwargs"),
 }
 
@@ -82,7 +84,7 @@ def test_people_can_list_and_open_bad_rows(world: World) -> None:
 
 REFUSED_BY_SQL = {
     **{what: POISON[what][0] for what in ("a list", "a text", "null", "a huge number", "many huge numbers")},
-    **{what: POISON[what][0] for what in ("deep", "barely too deep")},
+    **{what: POISON[what][0] for what in ("deep", "barely too deep", "large kwargs")},
     "no request": None,
     "large": LARGE,
     "long id": json.dumps({"app": "a", "id": "x" * 201}),
@@ -104,10 +106,10 @@ def test_sql_takes_what_is_within_the_limits(world: World) -> None:
     world.apps("a")
     world.now = world.now.replace(year=2100)
     with psycopg.connect(world.url) as connection:
-        for request in (deep(DEPTH_MAX), json.dumps({"app": "a", "key": "2", "id": "x" * 200})):
+        for request in (deep(DEPTH_MAX), LARGEST, json.dumps({"app": "a", "key": "2", "id": "x" * 200})):
             connection.execute("SELECT sluice_submit(%s::jsonb)", (request,))
     world.tick()
-    assert world.states() == {"a": State.READY, "a/2": State.READY}
+    assert world.states() == {"a": State.READY, "a/2": State.READY, "a/3": State.READY}
 
 
 def nested_kwargs(levels: int) -> dict[str, object]:
@@ -120,7 +122,7 @@ def nested_kwargs(levels: int) -> dict[str, object]:
 UNFIT = {
     "deep": nested_kwargs(DEPTH_MAX + 1),
     "very deep": nested_kwargs(5000),
-    "large": {"x": "y" * BYTES_MAX},
+    "large": {"x": "y" * KWARGS_BYTES_MAX},
     "a huge number": {"x": 10**400},
     "no JSON": {"x": object()},
 }

@@ -6,6 +6,10 @@ revision = "0021"
 down_revision = "0020"
 compatible_from = "0013"
 
+_MESSAGE = """
+ALTER TABLE submission ADD COLUMN message TEXT;
+COMMENT ON COLUMN submission.message IS 'the id of the message that brought it, if one did';
+"""
 _CONTENT = """
 -- What a submission asks for, however it is written: without its id, its place in a trace, and words that say nothing.
 CREATE FUNCTION sluice_content(request jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -34,6 +38,7 @@ BEGIN
         WHEN jsonb_path_exists(given, 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")')
             THEN 'it nests deeper than 64 levels'
         WHEN octet_length(given::text) > 1048576 THEN 'it is larger than 1048576 bytes'
+        WHEN octet_length((given -> 'kwargs')::text) > 65536 THEN 'its kwargs are larger than 65536 bytes'
         WHEN jsonb_typeof(given -> 'id') NOT IN ('string', 'null')
             OR NOT length(given ->> 'id') BETWEEN 1 AND 200 THEN 'its id is no text of 1 to 200 characters'
         WHEN given ->> 'id' LIKE '%/compensation'
@@ -53,7 +58,7 @@ BEGIN
     END IF;
     UPDATE submission AS refused SET
         app = coalesce(given ->> 'app', '?'), state = 'received', request = whole,
-        push = coalesce(given ->> 'push', 'all') = 'all', reason = NULL, sentinel = NULL, look_at = NULL,
+        push = coalesce(given ->> 'push', 'all') = 'all', message = NULL, reason = NULL, sentinel = NULL, look_at = NULL,
         received_at = clock_timestamp(), planned_at = NULL, paused_at = NULL, ended_at = NULL
     WHERE refused.id = its_id AND refused.state = 'refused';
     IF NOT FOUND AND EXISTS (SELECT FROM submission AS other
@@ -72,6 +77,7 @@ def upgrade() -> None:
     """Owner and grants of a function outlast its replacement; what `sluice db roles` set besides does not."""
     bind = op.get_bind()
     runs_as_owner, options = bind.exec_driver_sql(_OPTIONS).one()
+    bind.exec_driver_sql(_MESSAGE)
     bind.exec_driver_sql(_CONTENT)
     # The driver would take a percent sign for a parameter.
     bind.exec_driver_sql(_SUBMIT.replace("%", "%%"))
