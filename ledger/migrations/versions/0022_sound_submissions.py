@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0021"
-down_revision = "0020"
+revision = "0022"
+down_revision = "0021"
 compatible_from = "0013"
 
 _MESSAGE = """
