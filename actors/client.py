@@ -16,6 +16,7 @@ from actors.asked import sound
 from actors.landing import land
 from actors.pausing import go_on, hold_back, let_apps_go
 from actors.resuming import say
+from actors.retry import retry
 from actors.sending import sending
 from actors.tasks import Tasks
 from broker.messages import Message, Plan
@@ -89,6 +90,12 @@ class Client:
         if ended is None:
             raise _no_submission("open", submission)
         return ended
+
+    def retry(self, submission: str) -> None:
+        """Run the unsuccessful jobs of a submission again; it succeeds when they do. BadRequest if it does not exist,
+        is still open, was refused, is paused, has succeeded, or is being undone."""
+        retry(self._ledger, submission)
+        self.have_planned([submission])
 
     def cancel_job(self, name: JobName) -> list[int]:
         """Cancel one job, whoever wants it."""

@@ -69,7 +69,7 @@ def _enter(tx: Tx, catalogue: Catalogue, number: int, askers: Mapping[int, int])
     compensating.mark(tx, laid_out.undoing)
     for saga, asker in askers.items():
         if reason := lay_out(catalogue, [each for each in effects if saga in each.sagas]).reason:
-            compensating.note(tx, asker, reason)
+            submissions.note(tx, asker, reason)
     submissions.settle(tx, [*askers.values()])
     return announce(tx, told.ready)
 

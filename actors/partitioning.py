@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
 
+from msgspec.structs import replace
+
 from actors import versions
 from actors.announce import announce
 from actors.branches import branch_of
@@ -45,6 +47,9 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
     if held is None:
         return []
     number = held.number
+    if held.again:
+        submission = replace(submission, rerun=None)
+        wishes.forget_steps(tx, number)
     try:
         catalogue = catalogue if submission.branch is None else branch_of(tx, submission.branch)
         submission = meant(catalogue, submission)

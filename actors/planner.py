@@ -12,6 +12,7 @@ from actors.bubble import may_push, push_children
 from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
 from actors.compensating import plan_compensation
 from actors.partitioning import plan_by_partition
+from actors.retry import plan_retry
 from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from jobs.catalogue import Catalogue
@@ -61,7 +62,7 @@ def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Messag
         reached(Place.PLAN_COMMITTED)
         messages += sent
         for received, submission in apart:
-            messages += _plan_apart(catalogue, submission)(ledger, catalogue, received, submission)
+            messages += _plan_apart(catalogue, received, submission)(ledger, catalogue, received, submission)
     return messages
 
 
@@ -152,8 +153,9 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
 
     Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
-    that undo others for ``actors.compensating``; where they have only piled up they are left for another message. One
-    for an app that these definitions do not have is tried again until the grace for it is over.
+    that undo others for ``actors.compensating``, those that are retried for ``actors.retry``; where they have only
+    piled up they are left for another message. One for an app that these definitions do not have is tried again until
+    the grace for it is over.
     """
     refuse = partial(unplanned.refuse, tx)
     held = unplanned.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
@@ -161,13 +163,15 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     early = {each.number for each, read in reread if each.recent and not _is_known(catalogue, read)}
     unplanned.set_aside(tx, [*early], for_s=UNKNOWN_APP_RETRY_S, reason=UNKNOWN_APP)
     wanted = [(each, read) for each, read in reread if each.number not in early]
-    undoing = [(each, read) for each, read in wanted if read.compensates is not None]
-    forward = [(each, read) for each, read in wanted if read.compensates is None]
+    again = [(each, read) for each, read in wanted if _is_retried(catalogue, each, read)]
+    first = [(each, read) for each, read in wanted if not _is_retried(catalogue, each, read)]
+    undoing = [(each, read) for each, read in first if read.compensates is not None]
+    forward = [(each, read) for each, read in first if read.compensates is None]
     by_chunk = [(each, read) for each, read in forward if _is_by_chunk(catalogue, read)]
     by_partition = [(each, read) for each, read in forward if is_by_partition(catalogue, read)]
     asking = [each.number for each, read in by_chunk if each.named and has_to_ask(read)]
     unplanned.set_aside(tx, asking, for_s=SELECT_S)
-    apart = [*undoing, *by_chunk, *by_partition]
+    apart = [*again, *undoing, *by_chunk, *by_partition]
     numbers = {each.number for each, _ in apart}
     walked = [(each.number, read) for each, read in wanted if each.number not in numbers]
     planned, ready = plan_together(tx, catalogue, walked, refuse)
@@ -183,10 +187,17 @@ def _for_later(apart: Iterable[_Read]) -> list[Message]:
     return [Plan(submissions=left)] if left else []
 
 
-def _plan_apart(catalogue: Catalogue, submission: Submission) -> PlanOne:
+def _plan_apart(catalogue: Catalogue, received: unplanned.Received, submission: Submission) -> PlanOne:
+    if _is_retried(catalogue, received, submission):
+        return plan_retry
     if submission.compensates is not None:
         return plan_compensation
     return plan_by_chunk if _is_by_chunk(catalogue, submission) else plan_by_partition
+
+
+def _is_retried(catalogue: Catalogue, received: unplanned.Received, submission: Submission) -> bool:
+    """Whether jobs of it are run again. One about partitions is planned as at first: what exists is left alone."""
+    return received.again and not is_by_partition(catalogue, submission)
 
 
 def _is_known(catalogue: Catalogue, submission: Submission) -> bool:

@@ -80,13 +80,15 @@ class Rerun(Struct, frozen=True):
     """A submission that wants these jobs run again though they have ended, and their descendants too.
 
     ``stale`` ones are run again for the age of the success they had under this claim: where another run has
-    followed by now, they are left alone.
+    followed by now, they are left alone. ``alone``: only these jobs run again, as far as they have not succeeded;
+    their dead ancestors and descendants do not.
     """
 
     submission: int
     names: tuple[JobName, ...]
     downstream: bool = False
     stale: Mapping[JobName, int] = {}
+    alone: bool = False
 
 
 class Plan(Struct, frozen=True, kw_only=True):

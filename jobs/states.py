@@ -74,6 +74,8 @@ LIVE = frozenset(State) - TERMINAL
 REVIVABLE = TERMINAL - {State.SPLIT}
 #: What a dead parent may have ended as: everything but success.
 DEAD = REVIVABLE - {State.SUCCEEDED}
+#: What a retry of a submission runs again: dead jobs whose end counts against the submission.
+UNSUCCESSFUL = DEAD - {State.SKIPPED}
 #: What has a slot of its pool.
 DISPATCHED = frozenset({State.READY, State.RUNNING})
 #: What a saga's flight may be in that has begun, and has neither ended nor been undone.

@@ -94,7 +94,6 @@ UPDATE job SET undoes = done.id, undoes_claim = done.claim, kwargs = done.kwargs
 FROM unnest(%(undo)s::bigint[], %(done)s::bigint[]) AS given (undo, done) JOIN job done ON done.id = given.done
 WHERE job.id = given.undo
 """
-_NOTE = "UPDATE submission SET reason = %(reason)s WHERE number = %(number)s"
 
 
 class Live(Struct, frozen=True):
@@ -155,8 +154,3 @@ def mark(tx: Tx, undoing: Mapping[int, JobName]) -> None:
     pairs: Sequence[tuple[int, int]] = [(known[name].id, done) for done, name in undoing.items()]
     if pairs:
         tx.write(_MARK, **arrays(pairs, "undo", "done"))
-
-
-def note(tx: Tx, number: int, reason: str) -> None:
-    """Say of the submission what it leaves as it is."""
-    tx.write(_NOTE, number=number, reason=reason)

@@ -39,6 +39,13 @@ ORDER BY id FOR UPDATE
 """
 _HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
+# Jobs that wait, and in each of their gates need a parent that nobody has asked for.
+_WITHOUT_PARENTS = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' AND NOT open AND NOT EXISTS (
+    SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0 AND NOT EXISTS (
+        SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
+        WHERE need.child = gate.child AND need.gate = gate.gate AND parent.state = '{State.EXPECTED}'))
+"""
 # Jobs that were planned with one alternative dead already and another neither dead nor met.
 _TURNED = """
 SELECT child FROM gate WHERE child = ANY(%(jobs)s) GROUP BY child
@@ -107,6 +114,8 @@ def plan(tx: Tx, plan: Plan) -> Told:
     stranded = strand(tx, touched)
     told = counts.tell(tx, [*(ids[name] for name in skipped), *stranded])
     turned = tx.column(_TURNED, jobs=touched) if touched else []
+    if any(rerun.alone for rerun, _ in reruns):
+        turned += tx.column(_WITHOUT_PARENTS, jobs=touched)
     return Told(
         _as_asked(ready, plan, ids) + told.ready,
         sorted({*told.turned, *turned}),
@@ -130,7 +139,10 @@ def _hold(
 
 
 def _still_due(tx: Tx, rerun: Rerun, ids: Mapping[JobName, int]) -> list[int]:
-    """The jobs that it asks for; of those that were too old, whom nobody else has run again by now."""
+    """The jobs that it asks for; of those that were too old, whom nobody else has run again by now; of those that run
+    again alone, the ones that have not succeeded."""
+    if rerun.alone:
+        return reviving.unsuccessful(tx, [ids[name] for name in rerun.names])
     if not rerun.stale:
         return [ids[name] for name in rerun.names]
     return reviving.unchanged(tx, {ids[name]: claim for name, claim in rerun.stale.items()})
@@ -164,9 +176,12 @@ def _revive(
     """
     if not jobs and not reruns:
         return []
+    alone = reviving.rerun_alone(tx, [job for again, named in reruns if again.alone for job in named])
     revived = reviving.want_again(tx, [ids[job.name] for job in jobs])
-    begun, touched = revived.jobs, revived.touched
+    begun, touched = alone.jobs + revived.jobs, alone.touched + revived.touched
     for again, named in reruns:
+        if again.alone:
+            continue
         note = reviving.STALE_INPUT if again.stale else None
         revived = reviving.rerun(tx, named, downstream=again.downstream, note=note)
         wishes.want(tx, [(again.submission, job, Wish.PUSHED) for job in revived.jobs])

@@ -8,7 +8,7 @@ is a new flight, with a journal of its own; but where the last one could not be 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jobs.states import DEAD, REVIVE, TERMINAL, By, State, sql_list
+from jobs.states import DEAD, REVIVE, TERMINAL, UNSUCCESSFUL, By, State, sql_list
 from ledger import counts
 from ledger.connection import Tx
 from ledger.sql import move
@@ -54,6 +54,9 @@ _UNCHANGED = f"""
 SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim) USING (id)
 WHERE job.state = '{State.SUCCEEDED}' AND job.claim = given.claim ORDER BY job.id
 """
+_UNSUCCESSFUL = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(UNSUCCESSFUL))}) ORDER BY id
+"""
 _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
 
 _REVIVE = move(
@@ -98,6 +101,11 @@ def unchanged(tx: Tx, claims: Mapping[int, int]) -> list[int]:
     return tx.column(_UNCHANGED, jobs=list(claims), claims=list(claims.values()))
 
 
+def unsuccessful(tx: Tx, jobs: list[int]) -> list[int]:
+    """Return those of the jobs that have ended without success. The caller holds their rows."""
+    return tx.column(_UNSUCCESSFUL, jobs=jobs)
+
+
 def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> Revived:
     """Run these jobs again, with whatever dead ancestors and descendants they have. The note is on themselves."""
     if not jobs:
@@ -105,6 +113,11 @@ def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None)
     roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
     descendants = _ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS
     return _revive(tx, tx.column(descendants, jobs=roots), named=jobs, note=note)
+
+
+def rerun_alone(tx: Tx, jobs: list[int]) -> Revived:
+    """Run these jobs again, and no others with them."""
+    return _revive(tx, jobs) if jobs else Revived([], [])
 
 
 def begin_anew(tx: Tx, jobs: list[int]) -> list[int]:

@@ -68,6 +68,7 @@ _ACTIVATE = f"""
 UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, sentinel = NULL
 WHERE number = ANY(%(numbers)s)
 """
+_NOTE = "UPDATE submission SET reason = %(reason)s WHERE number = %(number)s"
 # A job keeps a submission open while it lives or its children have not been told. One that was only pushed
 # does not while it waits for its parents: nobody asked for those, so it may wait for ever, and
 # those that were asked for keep the submission open themselves.
@@ -120,13 +121,26 @@ WHERE number = ANY(%(numbers)s) AND request ->> 'mode' = '{SAGA}' AND planned_at
 ORDER BY number
 ON CONFLICT (id) DO UPDATE SET
     app = excluded.app, state = excluded.state, request = excluded.request, push = excluded.push, reason = NULL,
-    received_at = excluded.received_at, look_at = excluded.look_at, ended_at = NULL
-WHERE submission.state = '{SubmissionState.REFUSED}' OR NOT submission.request ? 'compensates'
+    received_at = excluded.received_at, look_at = excluded.look_at, planned_at = NULL, ended_at = NULL
+WHERE submission.state NOT IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
+   OR NOT submission.request ? 'compensates'
 """
 
 _CANCEL = f"""
 UPDATE submission SET state = '{SubmissionState.CANCELLED}', ended_at = {NOW}
 WHERE id = %(id)s AND state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
+RETURNING number
+"""
+# What it asked for stays, so that it is planned once more for what has not succeeded. A saga and the submission that
+# undoes it are never open at the same time.
+_RETRY = f"""
+UPDATE submission SET state = '{SubmissionState.RECEIVED}', ended_at = NULL, reason = NULL, sentinel = NULL,
+    look_at = {NOW}
+WHERE id = %(id)s AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}') AND paused_at IS NULL
+  AND NOT EXISTS (
+      SELECT 1 FROM submission other
+      WHERE other.id IN (submission.id || '{COMPENSATION}', submission.request ->> 'compensates')
+        AND other.state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}'))
 RETURNING number
 """
 # An executed job cannot be stopped, but whoever judges it may have it tried again. It is held like the others: either
@@ -206,6 +220,11 @@ def activate(tx: Tx, numbers: list[int]) -> None:
     tx.write(_ACTIVATE, numbers=numbers)
 
 
+def note(tx: Tx, number: int, reason: str) -> None:
+    """Keep with an open submission which of its work is left as it is, and why."""
+    tx.write(_NOTE, number=number, reason=reason)
+
+
 def settle(tx: Tx, numbers: list[int]) -> None:
     """End those of the submissions that have nothing left to wait for; give the others a new sentinel."""
     settled = tx.rows(_SETTLE, numbers=sorted(numbers)) if numbers else []
@@ -233,6 +252,15 @@ def settle_unwatched(tx: Tx, limit: int) -> int:
     numbers = tx.column(UNWATCHED, limit=limit)
     settle(tx, numbers)
     return len(numbers)
+
+
+def retry(tx: Tx, id: str) -> bool:
+    """Open a submission again that has failed or was cancelled; the planner then runs its unsuccessful jobs again.
+
+    Return False, and change nothing, if it is in another state or paused, or if it is a saga that is being undone, or
+    undoes one that is open.
+    """
+    return bool(tx.column(_RETRY, id=id))
 
 
 def cancel(tx: Tx, id: str) -> list[int] | None:

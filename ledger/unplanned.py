@@ -16,10 +16,12 @@ from ledger.sql import NOW
 FEW_KEYS = 20
 
 _WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
-_HOLD = f"SELECT number, id {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
+_COLUMNS = "number, id, planned_at IS NOT NULL AS again"
+_HOLD = f"SELECT {_COLUMNS} {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
 _TAKE = f"{_HOLD} SKIP LOCKED"
 _RECEIVED = f"""
-SELECT number, id, {BODY} AS body, received_at > {NOW} - make_interval(secs => %(grace_s)s) AS recent {_WAITING}
+SELECT {_COLUMNS}, {BODY} AS body,
+       received_at > {NOW} - make_interval(secs => %(grace_s)s) AS recent {_WAITING}
 """
 _HOLD_PILED_UP = f"""
 WITH named AS MATERIALIZED (
@@ -41,7 +43,8 @@ UPDATE submission SET sentinel = %(job)s, look_at = {NOW} + make_interval(secs =
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 """
 _REFUSE = f"""
-UPDATE submission SET state = '{SubmissionState.REFUSED}', reason = %(reason)s, ended_at = {NOW}
+UPDATE submission SET reason = %(reason)s, ended_at = {NOW},
+    state = CASE WHEN planned_at IS NULL THEN '{SubmissionState.REFUSED}' ELSE '{SubmissionState.FAILED}' END
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 RETURNING id, app, reason
 """
@@ -52,10 +55,12 @@ WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 
 
 class Held(Struct, frozen=True):
-    """A submission that waits to be planned, locked by this transaction."""
+    """A submission that waits to be planned, locked by this transaction. ``again``: it was planned before, and is
+    retried."""
 
     number: int
     id: str
+    again: bool
 
 
 class Received(Held, frozen=True):
@@ -94,7 +99,8 @@ def set_aside(tx: Tx, numbers: list[int], *, for_s: float, reason: str | None = 
 
 
 def refuse(tx: Tx, number: int, reason: str) -> None:
-    """Keep it with its reason; nothing of it will run. It is counted and logged, and its id may be used again."""
+    """Keep it with its reason; nothing of it will run. It is counted and logged, and its id may be used again. One that
+    was planned before has failed once more."""
     refusals.note(tx, [Refusal(*row) for row in tx.rows(_REFUSE, number=number, reason=reason)])
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from jobs.gate import MET
 from jobs.plan import Wish
 from jobs.ref import JobName
-from jobs.states import State, sql_list
+from jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
 from jobs.submission import JSON, Submission, SubmissionState, narrowed
 from ledger.connection import Tx, arrays
 from ledger.requests import BODY, read
@@ -62,6 +62,19 @@ FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number =
 WHERE job.id = ANY(%(jobs)s) AND wants.wish <> {Wish.PUSHED:d}
   AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
 ORDER BY job.id, submission.number
+"""
+_UNSUCCESSFUL = f"""
+SELECT job.app, job.key FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = %(number)s AND job.state IN ({sql_list(*sorted(UNSUCCESSFUL))}) ORDER BY job.id
+"""
+_LIVE = f"""
+SELECT job.id FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = %(number)s AND job.state IN ({sql_list(*sorted(LIVE))}) ORDER BY job.id
+"""
+_FORGET_STEPS = f"""
+DELETE FROM wants USING job
+WHERE wants.submission = %(number)s AND job.id = wants.job AND job.place IS NOT NULL
+  AND job.state IN ({sql_list(*sorted(UNSUCCESSFUL))})
 """
 _FORGET_ENDED = f"""
 DELETE FROM wants USING submission
@@ -122,6 +135,16 @@ def askers(tx: Tx, jobs: list[int]) -> list[Asker]:
     ]
 
 
+def unsuccessful(tx: Tx, number: int) -> list[JobName]:
+    """Return the jobs of a submission that have ended without success. It locks nothing."""
+    return [JobName(app, key) for app, key in tx.rows(_UNSUCCESSFUL, number=number)]
+
+
+def live(tx: Tx, number: int) -> list[int]:
+    """Return the jobs of a submission that have not ended."""
+    return tx.column(_LIVE, number=number)
+
+
 def want(tx: Tx, wants: list[tuple[int, int, Wish]]) -> None:
     """Note which submission wants which job; asked for by name once is asked for by name."""
     if wants:
@@ -131,3 +154,8 @@ def want(tx: Tx, wants: list[tuple[int, int, Wish]]) -> None:
 def forget_ended(tx: Tx, jobs: list[int]) -> None:
     """These jobs begin anew: those who had pushed them and have ended have had what they wanted."""
     tx.write(_FORGET_ENDED, jobs=jobs)
+
+
+def forget_steps(tx: Tx, number: int) -> None:
+    """Remove the dead steps from a submission, because it is about to be planned again and may be cut differently."""
+    tx.write(_FORGET_STEPS, number=number)

@@ -59,6 +59,7 @@ PATHS: Mapping[str, str] = {
     "ledger/test_pruning_races.py": "night",
     "ledger/test_races.py": "check",
     "ledger/test_races_the_other_way.py": "night",
+    "ledger/test_retry_races.py": "night",
     "ledger/test_roles.py": "check",
     "ledger/test_saga_races.py": "check",
     "ledger/test_stale_races.py": "night",

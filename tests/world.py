@@ -16,6 +16,7 @@ import msgspec
 from actors import executor
 from actors.handlers import handle
 from actors.landing import land as landing_of
+from actors.retry import retry
 from broker.messages import Cancel, Execute, Message, Pause, Plan, Resume, Submit, Tick, Turn, Watch
 from jobs.catalogue import Catalogue, load
 from jobs.known import Known
@@ -125,6 +126,12 @@ class World:
 
     def resume(self, submission: str) -> None:
         self.queue.append(Resume(submission=submission))
+        self.deliver()
+
+    def retry(self, submission: str) -> None:
+        """Retry a submission, and have it planned."""
+        retry(self.ledger, submission)
+        self.queue.append(Plan(submissions=(submission,)))
         self.deliver()
 
     def land(self, table: str, *partitions: str) -> int:

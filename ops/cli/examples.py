@@ -90,7 +90,7 @@ sluice resume order/4 --event approved --payload '{"ok": true}'
     "retry": """
 sluice retry fetch 2026-11-20_graz               # again, though it has ended
 sluice retry report 2026-11-20 --downstream --wait
-sluice retry uploads                             # what has failed of a submission
+sluice retry uploads --wait                      # the unsuccessful jobs of a submission
 """,
     "archive": """
 sluice archive upload 2026-11-19                 # what came of it has been collected

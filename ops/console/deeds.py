@@ -54,6 +54,10 @@ def job_cancelled(name: JobName) -> Reading:
     return read
 
 
+def retried(_: Tx, found: bool) -> CameTo | None:  # noqa: FBT001 - it is what the work returns
+    return {"retried": True} if found else None
+
+
 def paused(_: Tx, found: HeldBack) -> CameTo | None:
     return None if found.jobs is None else {"held_back": len(found.jobs)}
 

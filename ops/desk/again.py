@@ -1,11 +1,9 @@
 """Running again what has ended."""
 
-from collections.abc import Sequence
-
 from jobs.errors import BadRequest
 from jobs.ref import JobName
 from jobs.states import TERMINAL, State
-from jobs.submission import Rerun, Submission, divided
+from jobs.submission import Rerun, Submission
 from ledger.reads import dossier, reruns
 from ledger.reads.pieces import Pieces, pieces
 from ledger.reads.reruns import Ran
@@ -37,25 +35,12 @@ def ended_job(desk: Desk, installation: Installation, app: str, key: str) -> Ran
     return found
 
 
-def again(found: Sequence[Ran], rerun: Rerun, mode: str | None = None) -> list[Submission]:
-    """Submissions that ask for them once more: one for each app, or for a step. Parents that failed run again with
-    whoever waits for them."""
-    if len(found) == 1 and found[0].is_step:
-        return [_step(found[0], rerun)]
-    keys: dict[str, list[str]] = {}
-    for job in found:
-        if job.asked:
-            keys.setdefault(job.app, []).append(job.key)
-    return [
-        Submission(app=app, keys=tuple(run), rerun=rerun, mode=mode)
-        for app, of_app in keys.items()
-        for run in divided(of_app)
-    ]
+def again(job: Ran, rerun: Rerun) -> Submission:
+    """Return the submission that asks for a job once more. Parents that failed run again with it.
 
-
-def _step(job: Ran, rerun: Rerun) -> Submission:
-    """Where it has not succeeded, some of its partitions may be there all the same, and are left alone."""
-    is_anew = rerun == "downstream" or job.state is State.SUCCEEDED
+    A step that has not succeeded may have made some of its partitions, and these are left alone.
+    """
+    is_anew = not job.is_step or rerun == "downstream" or job.state is State.SUCCEEDED
     return Submission(app=job.app, key=job.key, rerun=rerun if is_anew else None)
 
 

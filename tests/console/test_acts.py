@@ -69,6 +69,12 @@ def test_a_submission_is_paused_resumed_and_cancelled(console: Console, visitor:
     assert "three at once" in visitor.agrees("Cancel the submission")
     visitor.is_told("Submission three at once: 1 job cancelled")
     visitor.state("cancelled")
+    visitor.presses("Run again…")
+    assert "three at once" in visitor.agrees("Run them again")
+    visitor.is_told("Submission three at once: It runs again")
+    visitor.state("active")
+    open_gate(console.folder, "three")
+    visitor.state("succeeded")
 
 
 def test_an_app_is_paused_and_resumed(console: Console, visitor: Visitor) -> None:

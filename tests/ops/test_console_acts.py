@@ -81,9 +81,22 @@ def test_a_submission_is_taken_in_paused_let_go_and_cancelled(caller: Caller, no
     assert notes.one() == ("cancel", {"submission": "november"}, {"cancelled": 0})
 
 
+def test_a_submission_that_was_cancelled_is_retried(caller: Caller, notes: Notes) -> None:
+    done(caller, "/api/submissions", {"app": "report", "key": "2026-10-01", "id": "october"}, 202)
+    done(caller, "/api/submissions/october/cancel")
+    notes.new()
+    assert done(caller, "/api/submissions/october/retry") == {"submission": "october", "state": "received"}
+    assert notes.one() == ("retry", {"submission": "october"}, {"retried": True})
+    assert done(caller, "/api/submissions/october/retry") == {"submission": "october", "state": "received"}
+    assert notes.new() == [], "it is open already"
+    done(caller, "/api/submissions/october/cancel")
+    notes.new()
+
+
 @pytest.mark.parametrize(
     ("path", "document", "status"),
     [
+        ("/api/submissions/none/retry", {}, 422),
         ("/api/submissions", {"app": "report", "compensates": "x"}, 422),
         ("/api/submissions/none/cancel", {}, 422),
         ("/api/submissions/none/pause", {}, 422),

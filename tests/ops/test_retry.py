@@ -52,7 +52,37 @@ def test_what_failed_of_a_submission_is_run_again_and_what_waited_for_it(site: S
     assert (shown["work_ids"], shown["kwargs"]) == ([1, 2], {"market": "north"})
 
 
-def test_a_submission_of_several_apps_is_run_again_as_several(site: Site) -> None:
+WEEK = {
+    "day": {"job_id": "{day}", "bash_cmd": "true"},
+    "week": {
+        "job_id": "{week}",
+        "autofill_values": {"week": ["w"]},
+        "bash_cmd": "true",
+        "depends_on": {"app_name": ["day"], "job_id": ["3", "4", "5", "6"]},
+    },
+}
+
+
+def test_a_retry_runs_what_was_asked_for_and_the_submission_succeeds(site: Site) -> None:
+    site.define(WEEK)
+    site.world.submit("day", None, keys=["3", "4"], id="backfill")
+    site.world.finish("day/4")
+    site.world.finish("day/3", Ending.ERROR)
+    assert site.says("retry", "backfill") == {"submission": "backfill", "state": "received"}
+    _planned(site)
+    assert site.world.ready() == {"day/3"}, "nobody asked for days 5 and 6"
+    site.world.finish("day/3")
+    assert site.says("submissions", "backfill")["state"] == "succeeded"
+    assert len(site.says("submissions")) == 1
+
+
+def test_what_comes_after_a_whole_submission_is_not_run_again_with_it(site: Site) -> None:
+    submission = _fetch_one_half(site)
+    said = site.says("retry", submission, "--downstream", code=2)["error"]
+    assert said["what"] == "--downstream is for one job, not for a submission."
+
+
+def test_a_submission_of_several_apps_is_run_again_as_one(site: Site) -> None:
     site.define(
         {
             "fetch": WORDS,
@@ -64,18 +94,14 @@ def test_a_submission_of_several_apps_is_run_again_as_several(site: Site) -> Non
     site.world.finish("fetch")
     site.world.finish("mail", Ending.ERROR)
     site.world.finish("post", Ending.ERROR)
-    again = site.says("retry", submission)
-    assert sorted((each["app"], each["state"]) for each in again["submissions"]) == [
-        ("mail", "received"),
-        ("post", "received"),
-    ]
+    assert site.says("retry", submission)["submission"] == submission
     _planned(site)
     assert site.world.states() == {"fetch": State.SUCCEEDED, "mail": State.READY, "post": State.READY}
 
 
 @pytest.mark.parametrize(
     ("ending", "what"),
-    [(None, "only what has ended can be run again"), (Ending.DONE, "nothing of it has to be run again")],
+    [(None, "only one that has ended can be run again"), (Ending.DONE, "nothing of it has to be run again")],
 )
 def test_a_submission_that_is_open_or_went_well_is_not_run_again(
     site: Site, ending: Ending | None, what: str

@@ -69,8 +69,7 @@ def retry(office: Office, asked: Asked[Nothing, Again]) -> Retried:
     """It is a submission like any other, so that the job is wanted by somebody and can be cancelled."""
     found, rerun = ended_job(office.desk, office.installation, *asked.words), asked.body.rerun
     client = office.doing(asked.who, "retry", {**_about(found.name), "rerun": rerun}, deeds.submitted)
-    (wanted,) = again([found], rerun)
-    id_ = client.submit(wanted)
+    id_ = client.submit(again(found, rerun))
     return Retried(app=found.app, key=found.key, submission=id_, state=SubmissionState.RECEIVED)
 
 

@@ -59,6 +59,11 @@ class Received(Struct, frozen=True):
     state: SubmissionState
 
 
+class Retried(Struct, frozen=True):
+    submission: str
+    state: SubmissionState
+
+
 class Cancelled(Struct, frozen=True):
     """So many jobs stop."""
 
@@ -119,6 +124,12 @@ def submit(office: Office, asked: Asked[Nothing, Submission]) -> Received:
     return Received(client.submit(wanted), SubmissionState.RECEIVED)
 
 
+def retry(office: Office, asked: Asked[Nothing, Nothing]) -> Retried:
+    (id_,) = asked.words
+    office.doing(asked.who, "retry", {"submission": id_}, deeds.retried).retry(id_)
+    return Retried(id_, SubmissionState.RECEIVED)
+
+
 def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> Cancelled:
     (id_,) = asked.words
     client = office.doing(asked.who, "cancel", {"submission": id_}, deeds.cancelled)
@@ -176,6 +187,14 @@ ROUTES = (
         call=submission,
         summary="One submission, and how far it is",
         answers=WholeSubmission,
+    ),
+    Route(
+        method="POST",
+        path=f"{_PATH}/{{id}}/retry",
+        call=retry,
+        summary="Run the unsuccessful jobs of a submission again",
+        answers=Retried,
+        role=Role.OPERATE,
     ),
     Route(
         method="POST",

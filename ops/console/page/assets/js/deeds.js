@@ -102,6 +102,12 @@ const OF_SUBMISSIONS = {
         grave: true,
         came: ({ cancelled }) => `${counted(cancelled, "job")} cancelled.`,
     },
+    retry: {
+        title: "Run the unsuccessful jobs again?",
+        says: ["Its jobs that failed, or could not run because of those, run again. It succeeds when they do."],
+        verb: "Run them again",
+        came: () => "It runs again.",
+    },
     pause: {
         title: "Pause this submission?",
         says: ["What runs goes on to its end; nothing else of it starts until it is resumed."],

@@ -68,7 +68,10 @@ function draw({ found, jobs }) {
 }
 
 function acts({ id, state, paused_at }) {
-    if (!mayAct() || !["received", "active"].includes(state)) return [];
+    if (!mayAct()) return [];
+    if (["failed", "cancelled"].includes(state))
+        return [button("Run again…", () => onSubmission("retry", id), { kind: ".first" })];
+    if (!["received", "active"].includes(state)) return [];
     return [
         paused_at
             ? button("Resume…", () => onSubmission("resume", id), { kind: ".first" })

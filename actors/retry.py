@@ -1,0 +1,127 @@
+"""Retrying a submission: it is opened again, and those of its jobs that have not succeeded run again.
+
+What holds: the submission keeps its jobs and asks for no others. Opening it is one guarded write, so of two retries one
+is refused, and a cancellation comes before or after it. Which jobs run again is read when it is planned, and checked
+again once their rows are held, so a job that succeeded meanwhile stays as it is. Jobs of other submissions that died of
+these stay dead; a retry of those submissions revives them.
+
+What a crash leaves: a submission in state ``received``, which the groomer has planned.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from actors.announce import announce
+from actors.walking import follow_turns
+from broker.messages import Message
+from jobs.catalogue import Catalogue
+from jobs.errors import BadRequest
+from jobs.ref import JobName
+from jobs.submission import COMPENSATION, Submission, SubmissionState
+from ledger import pausing, planning, submissions, unplanned, wishes
+from ledger.connection import Ledger, Tx
+from ledger.reads import progress
+from ledger.release import Ready
+from ledger.unplanned import Received
+from planner.again import plan_again
+
+#: Of the jobs that cannot run again so many are named in the submission's reason.
+NAMED_MAX = 5
+
+
+def retry(ledger: Ledger, id: str) -> None:
+    """Open a submission again. BadRequest if it does not exist or cannot be retried; the message names the reason."""
+    ledger.transact(partial(_retry, id=id))
+
+
+def plan_retry(
+    ledger: Ledger, catalogue: Catalogue, received: Received, _submission: Submission
+) -> Sequence[Message]:
+    """Run the unsuccessful jobs of an opened submission again, in a transaction of its own."""
+    return ledger.transact(partial(_plan, catalogue=catalogue, id=received.id))
+
+
+def _retry(tx: Tx, *, id: str) -> bool:
+    """Return whether this has opened it. One that waits to be planned has been opened already."""
+    if submissions.retry(tx, id):
+        return True
+    found = progress.status(tx, id)
+    if found is None or found.state is not SubmissionState.RECEIVED:
+        raise _refusal(id, found)
+    return False
+
+
+def _plan(tx: Tx, *, catalogue: Catalogue, id: str) -> Sequence[Message]:
+    held = unplanned.take(tx, id)
+    if held is None:
+        return []
+    number = held.number
+    submissions.activate(tx, [number])
+    ready = _run_again(tx, catalogue, number)
+    submissions.settle(tx, [number])
+    return announce(tx, ready)
+
+
+def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[Ready]:
+    """Run the unsuccessful jobs again, and return those that may start.
+
+    A live job may be cancelled for another submission while this one is not active yet. So the live jobs are held, and
+    the unsuccessful ones read once more: either the cancellation waits, and finds this submission active, or its
+    effect is seen here, and the job runs again too. Live jobs may also be paused for another submission, and go on.
+    """
+    ready: list[Ready] = []
+    tried: set[JobName] = set()
+    names = wishes.unsuccessful(tx, number)
+    while True:
+        tried.update(names)
+        if names:
+            again = plan_again(catalogue, number, names)
+            ready += follow_turns(tx, catalogue, planning.plan(tx, again.plan))
+            if again.left_out:
+                submissions.note(tx, number, _listed(again.left_out))
+        ready += pausing.follow(tx, wishes.live(tx, number))
+        names = wishes.unsuccessful(tx, number)
+        if tried.issuperset(names):
+            return ready
+
+
+def _listed(left_out: Mapping[JobName, str]) -> str:
+    named = "; ".join(f"{name}: {reason}" for name, reason in [*left_out.items()][:NAMED_MAX])
+    more = f"; and {len(left_out) - NAMED_MAX} more" if len(left_out) > NAMED_MAX else ""
+    return f"Not run again: {named}{more}"
+
+
+def _refusal(id: str, found: progress.Status | None) -> BadRequest:
+    """Return why a submission cannot be retried."""
+    if found is None:
+        return BadRequest(
+            f"There is no submission {id}.",
+            advice="`sluice submissions` lists them; for one job give its app and its key.",
+        )
+    if found.is_open:
+        return BadRequest(
+            f"Submission {id} is {found.state}; only one that has ended can be run again.",
+            advice=f"`sluice submissions {id}` shows how far it is.",
+        )
+    if found.state is SubmissionState.SUCCEEDED:
+        return BadRequest(f"Submission {id} is {found.state}: nothing of it has to be run again.")
+    if found.state is SubmissionState.REFUSED:
+        return BadRequest(
+            f"Submission {id} was refused: {found.reason}", advice="Correct it and submit it again."
+        )
+    if found.paused_at is not None:
+        return BadRequest(f"Submission {id} is paused.", advice=f"`sluice resume {id}` first.")
+    return _being_undone(id)
+
+
+def _being_undone(id: str) -> BadRequest:
+    if id.endswith(COMPENSATION):
+        saga = id.removesuffix(COMPENSATION)
+        return BadRequest(
+            f"Submission {saga}, which {id} undoes, is being run again.",
+            advice=f"`sluice submissions {saga}` shows how far it is.",
+        )
+    return BadRequest(
+        f"What submission {id} has done is being undone; only then it can be run again.",
+        advice=f"`sluice submissions {id}{COMPENSATION}` shows how far that is.",
+    )

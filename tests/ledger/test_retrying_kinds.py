@@ -1,0 +1,85 @@
+"""Submissions about chunks, partitions and sagas that are retried."""
+
+import pytest
+
+from actors.retry import retry
+from jobs.errors import BadRequest
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import SubmissionState
+from tests.ledger.trips import UNDONE, chain, fail
+from tests.world import World
+
+
+def test_halves_of_a_chunk_that_was_split_run_again_in_its_place(world: World) -> None:
+    world.define({"c": {"chunk_size": 2, "bash_cmd": "true", "on_failure": "bisect"}})
+    submission = world.submit("c", None, work_ids="1-2")
+    world.finish("c/1-2@1", Ending.ERROR)
+    halves = sorted(world.ready())
+    world.finish(halves[0])
+    world.finish(halves[1], Ending.ERROR)
+    assert world.submission(submission) is SubmissionState.FAILED
+    world.retry(submission)
+    assert world.ready() == {halves[1]}
+    world.finish(halves[1])
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_partitions_that_are_missing_are_made_and_the_others_stay(world: World) -> None:
+    world.define({"t": {"partition": "day", "step_size": 1, "bash_cmd": "true"}})
+    submission = world.submit("t", None, start="2024-04-01", end="2024-04-03", rerun="job")
+    first, second, third = sorted(world.ready())
+    world.finish(first)
+    world.finish(second, Ending.ERROR)
+    world.finish(third)
+    assert world.submission(submission) is SubmissionState.FAILED
+    world.retry(submission)
+    assert world.ready() == {second}
+    world.finish(second)
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_partitions_that_another_submission_has_made_meanwhile_are_not_made_twice(world: World) -> None:
+    world.define({"t": {"partition": "day", "step_size": 2, "bash_cmd": "true"}})
+    submission = world.submit("t", None, start="2024-04-01", end="2024-04-02")
+    (job,) = world.ready()
+    world.finish(job, Ending.ERROR)
+    world.submit("t", None, start="2024-04-02", end="2024-04-02")
+    for other in world.ready():
+        world.finish(other)
+    world.retry(submission)
+    for rest in world.ready():
+        world.finish(rest)
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_a_saga_is_retried_once_it_is_undone_and_is_undone_again(world: World) -> None:
+    chain(world)
+    fail(world, "book", "pay", at="send")
+    with pytest.raises(BadRequest, match="being undone"):
+        retry(world.ledger, "s")
+    world.finish("refund")
+    world.finish("unbook")
+    world.tick(after_s=10)
+    world.retry("s")
+    for job in ("book", "pay"):
+        world.finish(job)
+    world.finish("send", Ending.ERROR)
+    assert world.submission("s") is SubmissionState.FAILED
+    world.tick()
+    world.finish("refund")
+    world.finish("unbook")
+    assert {world.state("book"), world.state("pay")} == {State.CANCELLED}
+    assert world.submission(UNDONE) is SubmissionState.SUCCEEDED
+
+
+def test_what_undoes_a_saga_is_not_retried_while_the_saga_runs_again(world: World) -> None:
+    chain(world)
+    fail(world, "book", "pay", at="send")
+    world.finish("refund", Ending.ERROR)
+    world.retry(UNDONE)
+    assert world.ready() == {"refund"}
+    world.finish("refund", Ending.ERROR)
+    world.retry("s")
+    with pytest.raises(BadRequest, match="is being run again"):
+        retry(world.ledger, UNDONE)

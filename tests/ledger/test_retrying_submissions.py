@@ -1,0 +1,243 @@
+"""A submission that is retried: exactly its own unsuccessful jobs run again, and its state follows them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from actors.retry import retry
+from jobs.errors import BadRequest
+from jobs.outcome import Ending
+from jobs.states import State
+from jobs.submission import SubmissionState
+from tests.world import World
+
+WEEK: dict[str, Any] = {
+    "day": {"job_id": "{day}", "bash_cmd": "true"},
+    "week": {
+        "job_id": "{week}",
+        "autofill_values": {"week": ["w"]},
+        "bash_cmd": "true",
+        "depends_on": {"app_name": ["day"], "job_id": ["1", "2", "3", "4"]},
+    },
+}
+
+
+def _two_days(world: World) -> str:
+    """Days 1 and 2 of a week of four days. Day 1 has failed, and with it the week, which was pushed."""
+    world.define(WEEK)
+    submission = world.submit("day", None, keys=["1", "2"])
+    world.finish("day/2")
+    world.finish("day/1", Ending.ERROR)
+    assert world.state("week/w") is State.UPSTREAM_FAILED
+    assert world.submission(submission) is SubmissionState.FAILED
+    return submission
+
+
+def test_a_pushed_child_does_not_pull_parents_that_were_never_asked_for(world: World) -> None:
+    submission = _two_days(world)
+    world.retry(submission)
+    assert world.states() == {
+        "day": State.READY,
+        "day/2": State.SUCCEEDED,
+        "day/3": State.EXPECTED,
+        "day/4": State.EXPECTED,
+        "week/w": State.WAITING,
+    }
+    world.finish("day/1")
+    assert world.ready() == set()
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_a_submission_succeeds_once_its_failed_jobs_and_those_behind_them_have(world: World) -> None:
+    world.apps("a -> c, b -> c, c -> d")
+    submission = world.submit("d")
+    world.finish("b")
+    world.finish("a", Ending.ERROR)
+    assert world.submission(submission) is SubmissionState.FAILED
+    world.retry(submission)
+    assert world.submission(submission) is SubmissionState.ACTIVE
+    for job in ("a", "c", "d"):
+        assert world.ready() == {job}
+        world.finish(job)
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+    assert world.history("b").count("running") == 1
+
+
+def test_a_retry_that_fails_can_be_retried(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.finish("a", Ending.ERROR)
+    world.retry(submission)
+    world.finish("a", Ending.ERROR)
+    assert world.submission(submission) is SubmissionState.FAILED
+    world.retry(submission)
+    world.finish("a")
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_jobs_of_another_submission_that_died_of_the_same_parent_stay_dead_until_it_is_retried(
+    world: World,
+) -> None:
+    world.apps("a -> b, a -> c")
+    one, other = world.submit("b", push="wanted"), world.submit("c", push="wanted")
+    world.finish("a", Ending.ERROR)
+    world.retry(one)
+    world.finish("a")
+    world.finish("b")
+    assert world.states() == {"a": State.SUCCEEDED, "b": State.SUCCEEDED, "c": State.UPSTREAM_FAILED}
+    assert (world.submission(one), world.submission(other)) == (
+        SubmissionState.SUCCEEDED,
+        SubmissionState.FAILED,
+    )
+    world.retry(other)
+    assert world.ready() == {"c"}
+    world.finish("c")
+    assert world.submission(other) is SubmissionState.SUCCEEDED
+
+
+def test_a_submission_whose_jobs_others_have_run_again_is_judged_anew(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.finish("a", Ending.ERROR)
+    world.submit("a", rerun="job")
+    world.finish("a")
+    world.retry(submission)
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+    assert world.state("a") is State.SUCCEEDED
+
+
+def test_a_dead_parent_of_another_submission_is_not_run(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("a", push="wanted")
+    world.finish("a", Ending.ERROR)
+    submission = world.submit("b")
+    world.retry(submission)
+    assert world.states() == {"a": State.FAILED, "b": State.UPSTREAM_FAILED}
+    assert world.submission(submission) is SubmissionState.FAILED
+
+
+def test_a_job_that_was_cancelled_runs_again(world: World) -> None:
+    world.apps("a -> b")
+    submission = world.submit("b")
+    world.cancel(submission)
+    world.retry(submission)
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
+
+
+def test_a_submission_that_was_cancelled_unplanned_is_planned(world: World) -> None:
+    world.apps("a")
+    world.define({})
+    submission = world.submit("a")
+    world.cancel(submission)
+    world.apps("a")
+    world.retry(submission)
+    assert world.ready() == {"a"}
+
+
+def test_a_retried_submission_can_be_cancelled_before_and_after_it_is_planned(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.finish("a", Ending.ERROR)
+    retry(world.ledger, submission)
+    world.cancel(submission)
+    assert (world.submission(submission), world.state("a")) == (SubmissionState.CANCELLED, State.FAILED)
+    world.retry(submission)
+    world.cancel(submission)
+    assert world.states() == {"a": State.CANCELLED}
+
+
+def test_a_retry_whose_message_was_lost_is_planned_by_the_groomer(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.finish("a", Ending.ERROR)
+    retry(world.ledger, submission)
+    world.tick(after_s=1)
+    assert world.ready() == {"a"}
+
+
+def _succeeded(world: World) -> str:
+    submission = world.submit("a")
+    world.finish("a")
+    return submission
+
+
+def _refused(world: World) -> str:
+    return world.submit("a", policy={"max_fails": "many"})
+
+
+def _paused(world: World) -> str:
+    submission = world.submit("a")
+    assert world.claim("a") is not None
+    world.pause(submission)
+    world.cancel(submission)
+    return submission
+
+
+@pytest.mark.parametrize(
+    ("arrange", "what"),
+    [
+        (lambda world: world.submit("a"), "is active; only one that has ended can be run again"),
+        (_succeeded, "is succeeded: nothing of it has to be run again"),
+        (_refused, "was refused: "),
+        (_paused, "is paused"),
+        (lambda _: "nobody", "There is no submission nobody."),
+    ],
+)
+def test_other_submissions_are_not_retried(world: World, arrange: Callable[[World], str], what: str) -> None:
+    world.apps("a")
+    submission = arrange(world)
+    with pytest.raises(BadRequest, match=what):
+        retry(world.ledger, submission)
+
+
+def test_a_retry_uses_the_definitions_of_today_and_the_terms_that_were_asked_for(world: World) -> None:
+    world.apps("a", max_fails=0)
+    submission = world.submit(
+        "a", kwargs={"n": 1}, policy={"priority": 3, "end_before": "2026-01-01T00:01:00Z"}
+    )
+    world.finish("a", Ending.ERROR)
+    world.apps("a", max_fails=2, timeout="9s")
+    world.now = world.now.replace(hour=1)
+    world.retry(submission)
+    terms = ("kwargs", "max_fails", "timeout_s", "priority", "end_before")
+    assert [world.field("a", term) for term in terms] == [{"n": 1}, 2, 9.0, 3, None]
+    assert world.state("a") is State.READY
+
+
+def test_a_parent_that_a_job_needs_by_the_definitions_of_today_is_run(world: World) -> None:
+    world.apps("b -> c")
+    submission = world.submit("c")
+    world.finish("b")
+    world.finish("c", Ending.ERROR)
+    world.apps("b -> c, a -> c")
+    world.retry(submission)
+    assert world.states() == {"a": State.READY, "b": State.SUCCEEDED, "c": State.WAITING}
+    world.finish("a")
+    world.finish("c")
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
+def test_a_job_whose_app_is_gone_is_left_out_and_named(world: World) -> None:
+    world.apps("a -> b, a -> c")
+    submission = world.submit("a")
+    world.finish("a")
+    world.finish("b", Ending.ERROR)
+    world.finish("c", Ending.ERROR)
+    world.apps("a -> b")
+    world.retry(submission)
+    assert world.ready() == {"b"}
+    assert "Not run again: c/1: " in world.reason(submission)
+    world.finish("b")
+    assert world.submission(submission) is SubmissionState.FAILED
+
+
+def test_a_job_that_another_submission_has_paused_goes_on_for_the_retried_one(world: World) -> None:
+    world.apps("a")
+    submission = world.submit("a")
+    world.finish("a", Ending.ERROR)
+    paused = world.submit("a", rerun="job")
+    world.pause(paused)
+    assert world.state("a") is State.WAITING
+    world.retry(submission)
+    assert world.ready() == {"a"}
