@@ -135,14 +135,19 @@ class Client:
         *,
         payload: JSON = None,
         by: str | None = None,
+        id: str | None = None,
         may_be_early: bool = True,
     ) -> Became:
         """Tell a saga what it waits for, or, without an event, that it goes on; what it does not wait for yet is kept,
         and what comes before the job is there, for a day, unless it may not.
 
+        A repeated ``id`` for the same job changes nothing and returns ``REPEATED``. Default: an id of its own, so that
+        each call is another event.
+
         BadRequest if the job has ended, or is not there and no definition says that it could be.
         """
-        said = Said(name=event, payload=payload, by=by, token=str(uuid4()))
+        token = str(uuid4()) if id is None else id
+        said = Said(name=event, payload=payload, by=by, token=token)
         definitions = self._definitions() if self._definitions else None
         heard = say(self._ledger, definitions, name, said, may_be_early=may_be_early)
         self._hint(*heard.messages)

@@ -20,6 +20,8 @@ from ledger.events import Became, Said
 from planner.keyspaces import keyspace_of
 
 _BY_MESSAGE = "message"
+#: As many characters as the id of a message may have.
+ID_CHARS_MAX = 200
 
 
 class Heard(NamedTuple):
@@ -78,6 +80,13 @@ def _sound(said: Said) -> Said:
     """BadRequest for what no ledger keeps; a message has been read more strictly, a client's words have not."""
     try:
         name = None if said.name is None else check_event(said.name)
-        return replace(said, name=name, payload=as_json(said.payload))
+        return replace(said, name=name, payload=as_json(said.payload), token=_check_id(said.token))
     except ValueError as error:
         raise BadRequest(f"The event cannot be kept: {error}.") from None
+
+
+def _check_id(id: str) -> str:
+    if not 0 < len(id) <= ID_CHARS_MAX:
+        raise ValueError(f"{id!r:.80} is no id of an event; it has 1 to {ID_CHARS_MAX} characters")
+    as_json(id)
+    return id

@@ -105,7 +105,7 @@ def settings_of(
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
         traceparent=traceparent,
         lineage=_lineage(found),
-        unknown_app_grace_s=take("UNKNOWN_APP_GRACE", parse_duration_s, defaults.unknown_app_grace_s, "5m"),
+        unknown_app_grace_s=take("UNKNOWN_APP_GRACE", duration_s, defaults.unknown_app_grace_s, "5m"),
         log=take("LOG", _one_of("text", "json"), defaults.log, "json"),
         key_delimiter=take("KEY_DELIMITER", str, defaults.key_delimiter, "_"),
         default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),

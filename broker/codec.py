@@ -80,10 +80,12 @@ def oversize(size: int) -> str:
 
 
 def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelope[Any]:
-    """The envelope of a message. The id of a message that has one is the envelope's own."""
+    """The envelope of a message. The id of a submit message is the envelope's own."""
     message_id, kwargs = str(uuid.uuid4()), msgspec.structs.asdict(message)
-    if isinstance(message, Submit | SubmitMany | Resume):
+    if isinstance(message, Submit | SubmitMany):
         message_id = kwargs.pop("id") or message_id
+    if isinstance(message, Resume) and message.id is None:
+        kwargs.pop("id")
     if isinstance(message, Submit):
         kwargs = _words(message.submission)
     return Envelope(
@@ -157,7 +159,9 @@ def _read(kind: type[Message], envelope: Envelope[Any]) -> Message:
         # A submission is refused in the ledger, where its sender looks; nobody looks for these.
         raise BadMessage(f"its kwargs hold a NUL character, which no {kind.actor!r} can name anything by")
     message = msgspec.json.decode(fields, type=kind)
-    return replace(message, id=envelope.message_id) if isinstance(message, Resume) else message
+    if isinstance(message, Resume) and message.id is None:
+        return replace(message, id=envelope.message_id)
+    return message
 
 
 def _words(submission: Raw) -> dict[str, Raw]:

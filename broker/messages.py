@@ -22,6 +22,8 @@ JobNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 RoundNumber = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 #: What a saga may wait for.
 EventName = Annotated[str, Meta(min_length=1, max_length=200)]
+#: What tells an event that is repeated from one that has come once more.
+EventId = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Turn(NamedTuple):
@@ -83,7 +85,8 @@ class Pause(Message, frozen=True):
 
 class Resume(Message, frozen=True):
     """A submission that is paused goes on, by its id; or one job that waits, by name. What that waits for may be an
-    ``event``; what came along with this is its ``payload``. Of two with the same ``id`` a job hears one."""
+    ``event``; what came along with this is its ``payload``. Of two with the same ``id`` a job hears one. Default: the
+    id of the envelope, so that a redelivery is no second event."""
 
     actor: ClassVar[str] = "resume"
     news: ClassVar[bool] = True
@@ -92,7 +95,7 @@ class Resume(Message, frozen=True):
     key: str | None = None
     event: EventName | None = None
     payload: JSON = None
-    id: str = ""
+    id: EventId | None = None
 
 
 class Landed(Message, frozen=True):

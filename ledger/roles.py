@@ -11,7 +11,8 @@ What holds once it has been run:
 - ``reader`` is for the console that may only look, and for people. It reads every table, in transactions that write
   nothing.
 - ``submitter`` calls ``sluice_submit`` and can do nothing else; that runs with its owner's rights, and finds its table
-  and functions in the ledger's schema alone, whatever the caller's ``search_path`` says.
+  and functions in the ledger's schema alone, whatever the caller's ``search_path`` says. ``sluice_resume`` runs the
+  same way, and a submitter may not call it: that would reach sagas of others.
 
 Retention has a role, and no function with its owner's rights: whoever may call such a one may remove history by it, and
 then it is the groomer's right all the same, in two places. Nothing is granted by default: a table that a migration adds
@@ -29,7 +30,11 @@ from ledger.tallies import SEQUENCE
 #: Rows are added to these and never changed. Whatever else tells of the past, those who run jobs have to change.
 HISTORY = ("transition", "audit")
 _SCHEMA = "public"
-_SUBMIT = f"{_SCHEMA}.sluice_submit(jsonb)"
+#: Functions that run with their owner's rights, and who may call them.
+_FUNCTIONS = {
+    f"{_SCHEMA}.sluice_submit(jsonb)": ("control", "worker", "submitter"),
+    f"{_SCHEMA}.sluice_resume(jsonb)": ("control", "worker"),
+}
 _CONTENT = f"{_SCHEMA}.sluice_content(jsonb)"
 _PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 #: What a role's statements may take, wait for locks, and idle in a transaction; a process of ours says the last itself.
@@ -71,10 +76,7 @@ def script(prefix: str = "sluice") -> str:
         f"GRANT CREATE ON SCHEMA {_SCHEMA} TO {called['owner']};",
         *(_table(table, called) for table in tables()),
         _granted(f"SEQUENCE {_SCHEMA}.{SEQUENCE}", rights(SEQUENCE), called),
-        f"ALTER FUNCTION {_SUBMIT} OWNER TO {called['owner']};",
-        f"ALTER FUNCTION {_SUBMIT} SECURITY DEFINER SET search_path = {_SCHEMA}, pg_temp;",
-        f"REVOKE ALL ON FUNCTION {_SUBMIT} FROM PUBLIC;",
-        f"GRANT EXECUTE ON FUNCTION {_SUBMIT} TO {called['control']}, {called['worker']}, {called['submitter']};",
+        *(_callable(function, roles, called) for function, roles in _FUNCTIONS.items()),
         f"ALTER FUNCTION {_CONTENT} OWNER TO {called['owner']};",
         f"REVOKE ALL ON FUNCTION {_CONTENT} FROM PUBLIC;",
         f"GRANT EXECUTE ON FUNCTION {_CONTENT} TO {called['control']}, {called['worker']};",
@@ -117,6 +119,17 @@ def _table(table: str, called: dict[str, str]) -> str:
     """Its sequence goes with it to the owner."""
     name = f"{_SCHEMA}.{table}"
     return f"ALTER TABLE {name} OWNER TO {called['owner']};\n{_granted(name, rights(table), called)}"
+
+
+def _callable(function: str, roles: tuple[str, ...], called: dict[str, str]) -> str:
+    return "\n".join(
+        [
+            f"ALTER FUNCTION {function} OWNER TO {called['owner']};",
+            f"ALTER FUNCTION {function} SECURITY DEFINER SET search_path = {_SCHEMA}, pg_temp;",
+            f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC;",
+            f"GRANT EXECUTE ON FUNCTION {function} TO {', '.join(called[role] for role in roles)};",
+        ]
+    )
 
 
 def _granted(what: str, rights: list[Right], called: dict[str, str]) -> str:

@@ -86,6 +86,7 @@ sluice pause nightly-21 --json
 sluice resume nightly-21                         # a paused submission
 sluice resume order 3 --event approved           # a saga that waits for this
 sluice resume order/4 --event approved --payload '{"ok": true}'
+sluice resume order 5 --event paid --id evt_1    # sent twice, it is one event
 """,
     "retry": """
 sluice retry fetch 2026-11-20_graz               # again, though it has ended

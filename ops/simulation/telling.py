@@ -65,7 +65,7 @@ def _named_news(message: Message) -> str:
         case Pause(submission=submission):
             return f"the call to pause {submission}"
         case Resume(submission=submission, app=app, key=key, id=id_):
-            return f"the call to resume {submission or f'{app}/{key}'} {id_}".rstrip()
+            return f"the call to resume {submission or f'{app}/{key}'} {id_ or ''}".rstrip()
         case Landed(table=table, partitions=partitions):
             return f"the landing of {table} {', '.join(partitions)}"
     return message.actor

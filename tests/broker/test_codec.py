@@ -69,6 +69,21 @@ def test_every_message_arrives_as_it_was_sent(message: Message) -> None:
     assert letter.queue == message.queue
 
 
+def test_an_event_keeps_its_own_id_and_has_that_of_its_message_otherwise() -> None:
+    words = {"app": "order", "key": "7", "event": "paid"}
+    for kwargs, id in ((words | {"id": "evt-1"}, "evt-1"), (words, "7c0f")):
+        _, message = codec.unseal("planner", envelope(actor_name="resume", kwargs=kwargs))
+        assert isinstance(message, Resume)
+        assert message.id == id
+
+
+@pytest.mark.parametrize("id", ["", "x" * 201, 7])
+def test_an_event_with_an_unusable_id_is_refused(id: object) -> None:
+    body = envelope(actor_name="resume", kwargs={"app": "order", "key": "7", "event": "paid", "id": id})
+    with pytest.raises(BadMessage, match="do not fit 'resume'"):
+        codec.unseal("planner", body)
+
+
 def test_there_is_an_example_of_every_kind() -> None:
     assert {type(message) for message in EVERY_KIND} == set(MESSAGES)
 

@@ -87,6 +87,8 @@ REFUSED: Mapping[tuple[str, str], Sequence[str]] = {
     ("submitter", "write"): ("INSERT INTO submission DEFAULT VALUES",),
     ("reader", "write"): ("INSERT INTO job DEFAULT VALUES", "UPDATE job SET state = 'ready'"),
     ("reader", "submit"): ("SELECT sluice_submit('{}')",),
+    ("submitter", "resume"): ("SELECT sluice_resume('{}')",),
+    ("reader", "resume"): ("SELECT sluice_resume('{}')",),
     ("worker", "change a function"): (
         "CREATE OR REPLACE FUNCTION sluice_submit(jsonb) RETURNS text LANGUAGE sql AS 'SELECT 1'",
         "ALTER FUNCTION sluice_submit(jsonb) SECURITY INVOKER",
@@ -147,6 +149,21 @@ def test_a_submitter_submits_and_sees_nothing_of_it(place: Roled) -> None:
     with psycopg.connect(place.admin_url) as admin:
         found = admin.execute("SELECT id FROM submission WHERE id IN ('theirs', 'undone')").fetchall()
     assert found == [("theirs",)]
+
+
+def test_a_program_that_was_granted_it_sends_an_event_and_reads_no_table(place: Roled) -> None:
+    grant = Template("GRANT EXECUTE ON FUNCTION sluice_resume(jsonb) TO $submitter").substitute(place.names)
+    with psycopg.connect(place.admin_url) as admin:
+        admin.execute(grant.encode())
+    with place.connect("submitter") as connection:
+        answer = connection.execute(
+            """SELECT sluice_resume('{"app": "a", "key": "1", "id": "e"}')"""
+        ).fetchone()
+    assert answer == ("kept",)
+    with psycopg.connect(place.admin_url) as admin:
+        assert admin.execute("SELECT by FROM early").fetchall() == [(place.names["submitter"],)]
+        admin.execute("DELETE FROM early")
+        admin.execute(grant.replace("GRANT", "REVOKE").replace(" TO ", " FROM ").encode())
 
 
 def test_what_a_submitter_puts_in_the_way_of_the_function_is_not_found(place: Roled) -> None:

@@ -166,10 +166,12 @@ def test_what_a_job_came_to_is_collected(caller: Caller, desk: Typist, notes: No
 
 def test_a_saga_hears_what_it_waits_for(caller: Caller, desk: Typist, notes: Notes) -> None:
     waiting(desk, "71")
-    said = {"event": "approved", "payload": {"ok": True}}
+    said = {"event": "approved", "payload": {"ok": True}, "id": "evt_1"}
     told = {"app": "order", "key": "71", "event": "approved"}
     assert done(caller, "/api/jobs/order/71/resume", said) == {**told, "became": "resumed"}
     assert notes.one() == ("resume", told, {"became": "resumed"})
+    assert done(caller, "/api/jobs/order/71/resume", said) == {**told, "became": "repeated"}
+    assert notes.new() == []
     events = desk.asks("saga", "show", "order", "71")["saga"]["events"]
     assert [each["by"] for each in events] == ["the console, operate from 127.0.0.1"]
 

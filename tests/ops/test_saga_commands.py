@@ -103,6 +103,15 @@ def test_each_round_is_a_flight_of_its_own(orders: Typist) -> None:
     assert "was undone, since" in orders.types("saga", "show", "order", "14").out
 
 
+def test_an_event_that_is_sent_twice_under_one_id_is_one(orders: Typist) -> None:
+    waiting(orders, "17")
+    words = ("resume", "order", "17", "--event", "paid", "--id", "evt_1")
+    assert orders.asks(*words)["became"] == "kept"
+    assert orders.asks(*words)["became"] == "repeated"
+    assert "has had the event with this id already" in orders.types(*words).out
+    assert len(orders.asks("saga", "show", "order", "17")["saga"]["events"]) == 1
+
+
 def test_what_has_ended_hears_nothing_more(orders: Typist) -> None:
     waiting(orders, "16")
     approved(orders, "16")

@@ -28,6 +28,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--event", metavar="NAME", type=_event, help="what has come; without it, go on")
     parser.add_argument("--payload", metavar="JSON", type=_payload, help="what its steps are to know of it")
+    parser.add_argument(
+        "--id", metavar="ID", help="of the event; repeated for the same job it changes nothing"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -37,7 +40,7 @@ def run(desk: CommandDesk, options: Options) -> int:
         return _resume_job(desk, installation, options.target, options.key, options)
     if slash and (options.event is not None or not _is_submission(installation, options.target)):
         return _resume_job(desk, installation, app, key, options)
-    if options.event is not None or options.payload is not None:
+    if any(word is not None for word in (options.event, options.payload, options.id)):
         raise BadRequest(
             f"{options.target} is a submission, or an app without a key; events are for one saga.",
             advice="Name it, like sluice resume APP KEY --event NAME.",
@@ -63,7 +66,7 @@ def _resume_job(desk: CommandDesk, installation: Installation, app: str, key: st
         raise unknown
     # Whoever types a key that is not there has mistyped it, more likely than he is early.
     became = installation.client.resume_job(
-        name, options.event, payload=options.payload, by=whoami(), may_be_early=False
+        name, options.event, payload=options.payload, by=whoami(), id=options.id, may_be_early=False
     )
     document = {"app": name.app, "key": name.key, "event": options.event, "became": became}
     desk.output.answer(document, Line(_told(name, options.event, became, before)))
@@ -74,6 +77,8 @@ def _told(name: JobName, event: str | None, became: Became, before: dossier.Job 
     what = event if event is not None else "That it goes on"
     if became is Became.RESUMED:
         return f"{name} goes on{f', for {event} has come' if event is not None else ''}."
+    if became is Became.REPEATED:
+        return f"{name} has had the event with this id already; nothing changes."
     awaited = before.event if before else None
     waits = f"waits for {awaited}" if awaited is not None else "does not wait for it"
     return f"{name} {waits}; {what} is kept until it does. `{command('saga show', name)}` shows where it is."

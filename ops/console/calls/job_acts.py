@@ -19,10 +19,11 @@ BY = "the console"
 
 
 class Event(Struct, frozen=True, forbid_unknown_fields=True):
-    """Without an ``event`` it says that the saga goes on, whatever it waits for."""
+    """Without an ``event`` it says that the saga goes on, whatever it waits for. A repeated ``id`` changes nothing."""
 
     event: str | None = None
     payload: JSON = None
+    id: str | None = None
 
 
 class Heard(Struct, frozen=True, kw_only=True):
@@ -61,7 +62,7 @@ class Archived(Struct, frozen=True, kw_only=True):
 def resume(office: Office, asked: Asked[Nothing, Event]) -> Heard:
     name, said = JobName(*asked.words), asked.body
     client = office.doing(asked.who, "resume", {**_about(name), "event": said.event}, deeds.heard)
-    became = client.resume_job(name, said.event, payload=said.payload, by=f"{BY}, {asked.who}")
+    became = client.resume_job(name, said.event, payload=said.payload, by=f"{BY}, {asked.who}", id=said.id)
     return Heard(app=name.app, key=name.key, event=said.event, became=became)
 
 

@@ -1,0 +1,131 @@
+"""The id of an event: repeated for the same job it changes nothing, whichever way it comes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from actors.handlers import handle
+from broker import codec
+from jobs.errors import BadMessage, BadRequest
+from jobs.states import State
+from ledger.events import Became
+from tests.actors.test_journaling import TRIP_1, Agency
+from tests.world import World
+
+EVENT: dict[str, Any] = {"app": "trip", "key": "1", "event": "approved", "payload": "ann"}
+
+
+@pytest.fixture
+def agency(world: World, tmp_path: Path) -> Agency:
+    return Agency(world, tmp_path)
+
+
+def _kept(agency: Agency, table: str = "event") -> list[str]:
+    return agency.world.ledger.transact(lambda tx: tx.column(f"SELECT token FROM {table} ORDER BY id"))
+
+
+def _deliver(agency: Agency, message_id: str, **words: Any) -> None:
+    letter = {
+        "queue_name": "planner",
+        "actor_name": "resume",
+        "message_id": message_id,
+        "kwargs": EVENT | words,
+    }
+    _, message = codec.unseal("planner", json.dumps(letter).encode())
+    agency.world.queue.extend(handle(agency.world.ledger, agency.world.catalogue, message))
+    agency.world.deliver()
+
+
+def _by_sql(agency: Agency, **words: Any) -> str:
+    """Send an event in a transaction of its own; the answer."""
+    with psycopg.connect(agency.world.url) as connection:
+        (answer,) = connection.execute(
+            "SELECT sluice_resume(%s)", [json.dumps(EVENT | words)]
+        ).fetchone() or ("",)
+    return str(answer)
+
+
+def test_an_event_is_kept_once_whichever_way_it_comes_again(agency: Agency) -> None:
+    _deliver(agency, "one", id="evt-1")
+    _deliver(agency, "two", id="evt-1")
+    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is Became.REPEATED
+    assert _by_sql(agency, id="evt-1") == "repeated"
+    assert _kept(agency) == ["evt-1"]
+    assert agency.run() is State.READY
+
+
+def test_an_event_without_an_id_has_that_of_its_message(agency: Agency) -> None:
+    _deliver(agency, "one")
+    _deliver(agency, "one")
+    _deliver(agency, "two")
+    assert _kept(agency) == ["one", "two"]
+
+
+def test_one_id_is_of_one_job_alone(agency: Agency) -> None:
+    agency.world.submit("trip", "2")
+    _deliver(agency, "one", id="evt-1")
+    _deliver(agency, "two", id="evt-1", key="2")
+    assert _kept(agency) == ["evt-1", "evt-1"]
+
+
+def test_a_repeated_event_of_a_job_that_has_ended_is_no_error(agency: Agency) -> None:
+    assert agency.run() is State.SUSPENDED
+    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is Became.RESUMED
+    assert agency.run() is State.SUCCEEDED
+    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is Became.REPEATED
+    _deliver(agency, "one", id="evt-1")
+    assert _by_sql(agency, id="evt-1") == "repeated"
+    with pytest.raises(BadRequest, match="trip/1 is succeeded"):
+        agency.client.resume_job(TRIP_1, "approved", id="evt-2")
+    with pytest.raises(BadMessage, match="trip/1 is succeeded"):
+        _deliver(agency, "two", id="evt-2")
+    assert _by_sql(agency, id="evt-2") == "too_late"
+
+
+@pytest.mark.parametrize("id", ["", "x" * 201, "a\0b"])
+def test_an_id_that_cannot_be_kept_is_refused(agency: Agency, id: str) -> None:
+    with pytest.raises(BadRequest, match="The event cannot be kept"):
+        agency.client.resume_job(TRIP_1, "approved", id=id)
+
+
+def test_an_event_by_sql_ends_a_wait_once_its_transaction_has_committed(agency: Agency) -> None:
+    assert agency.run() is State.SUSPENDED
+    with psycopg.connect(agency.world.url) as connection:
+        connection.execute("SELECT sluice_resume(%s)", [json.dumps(EVENT)])
+        connection.rollback()
+    assert _kept(agency, "early") == []
+    assert _by_sql(agency, id="evt-1") == "kept"
+    assert _by_sql(agency, id="evt-1") == "repeated"
+    agency.world.tick()
+    assert (agency.state, _kept(agency)) == (State.READY, ["evt-1"])
+    assert agency.run() is State.SUCCEEDED
+    assert agency.own["calls"] == ["ask", "book by ann"]
+
+
+def test_an_event_by_sql_comes_before_its_job(agency: Agency) -> None:
+    assert _by_sql(agency, key="2") == "kept"
+    agency.world.submit("trip", "2")
+    agency.world.tick()
+    assert len(_kept(agency)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ({"app": None}, "app"),
+        ({"key": 7}, "key"),
+        ({"event": ""}, "event"),
+        ({"event": "x" * 201}, "event"),
+        ({"id": ""}, "id"),
+        ({"id": "x" * 201}, "id"),
+        ({"evnt": "paid"}, "evnt"),
+    ],
+)
+def test_an_event_by_sql_that_cannot_be_read_is_refused(
+    agency: Agency, words: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match=why):
+        _by_sql(agency, **words)
