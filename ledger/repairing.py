@@ -13,6 +13,7 @@ again, and others that are not yet.
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from jobs.history import Lost
 from jobs.states import LIVE, State, sql_list
@@ -122,7 +123,7 @@ def repair(ledger: Ledger) -> tuple[list[str], list[Breach]]:
 
 def _repair(ledger: Ledger, rule: str) -> None:
     """Until nothing breaks it but what has been repaired in this turn already, in vain; the next one may do better."""
-    tried: set[int] = set()
+    tried: set[Any] = set()
     while new := {*ledger.transact(partial(broken, rule=rule, limit=LOOK))} - tried:
         tried |= new
         rows = sorted(new)
@@ -130,5 +131,5 @@ def _repair(ledger: Ledger, rule: str) -> None:
             ledger.transact(partial(_make_true, rule=rule, rows=rows[start : start + BATCH]))
 
 
-def _make_true(tx: Tx, *, rule: str, rows: list[int]) -> None:
+def _make_true(tx: Tx, *, rule: str, rows: list[Any]) -> None:
     _REPAIRS[rule](tx, rows)

@@ -1,8 +1,12 @@
 """Whether the ledger agrees with itself: rules that no constraint of one row can hold."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from msgspec import Struct
 
 from jobs.firing import FiringOutcome
+from jobs.ref import JobName
 from jobs.states import FLYING, LIVE, REVIVE, SPLIT, STOPPABLE, WANT, State, sql_list
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
@@ -14,9 +18,9 @@ from ledger.wishes import STILL_WANTS
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
-#: Where the count of an app's jobs in a state is not what it is, and one of them.
+#: Where the count of an app's jobs in a state is not what it is.
 MISCOUNTED = f"""
-(SELECT app, state, count(*) AS jobs, min(id) AS id FROM job GROUP BY app, state) there
+(SELECT app, state, count(*) AS jobs FROM job GROUP BY app, state) there
 FULL JOIN (SELECT app, state, sum(jobs) AS jobs FROM ({SIDES}) side GROUP BY app, state) counted USING (app, state)
 WHERE coalesce(there.jobs, 0) <> coalesce(counted.jobs, 0)
 """
@@ -35,6 +39,22 @@ WATCHED = "what is elsewhere and held by no worker is to be looked at, or ended,
 ROUNDS_END = "a round that has not ended is that of a job that runs, under the claim that it runs by"
 BREAKER_PAUSES = "only an app that has a breaker is paused by one"
 NAMED = "needs and wants name jobs that exist"
+# Those that are about something else than jobs.
+BELONGS = "a partition belongs to a job that there is, and that makes partitions of its table"
+FIRED = "a due time that was fired has its submission"
+SCHEDULED = "what a schedule submitted was for one of its due times, or by hand"
+TRIED = "what a breaker has tried is a job of its app"
+
+#: The rows that break a rule are ids of jobs; of these rules they are names, and this is what they name.
+_OTHER_THINGS = {
+    BELONGS: "partitions",
+    FIRED: "due times",
+    SCHEDULED: "submissions",
+    COUNTED: "counts",
+    TRIED: "apps",
+    BREAKER_PAUSES: "apps",
+}
+_JOBS = "jobs"
 
 _RULES = {
     "the history of a job leads to its state": """
@@ -124,8 +144,9 @@ _RULES = {
         SELECT id FROM job WHERE job.{SPLIT.guard} AND {divisible("job")}
           AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)
     """,
-    "a partition belongs to a job that there is, and that makes partitions of its table": """
-        SELECT partition.partition FROM partition LEFT JOIN job ON job.id = partition.job
+    BELONGS: """
+        SELECT partition.place || ', number ' || partition.partition
+        FROM partition LEFT JOIN job ON job.id = partition.job
         WHERE partition.job IS NOT NULL AND partition.place IS DISTINCT FROM job.place
     """,
     "what a step was to make is there once it has succeeded": f"""
@@ -140,12 +161,12 @@ _RULES = {
                   SELECT max(anew.id) FROM transition anew
                   WHERE anew.job = job.id AND anew.verb IN ('{WANT.name}', '{REVIVE.name}')))
     """,
-    "a due time that was fired has its submission": f"""
-        SELECT number FROM firing WHERE outcome = '{FiringOutcome.FIRED}'
+    FIRED: f"""
+        SELECT schedule || ' at ' || due FROM firing WHERE outcome = '{FiringOutcome.FIRED}'
           AND NOT EXISTS (SELECT 1 FROM submission WHERE submission.id = firing.submission)
     """,
-    "what a schedule submitted was for one of its due times, or by hand": """
-        SELECT submission.number FROM submission JOIN schedule ON schedule.id = split_part(submission.id, ':', 2)
+    SCHEDULED: """
+        SELECT submission.id FROM submission JOIN schedule ON schedule.id = split_part(submission.id, ':', 2)
         WHERE starts_with(submission.id, 'schedule:')
           AND NOT EXISTS (SELECT 1 FROM firing WHERE firing.submission = submission.id)
     """,
@@ -173,14 +194,15 @@ _RULES = {
           AND NOT EXISTS (SELECT 1 FROM step WHERE step.event = event.id)
     """,
     COUNTED: f"""
-        SELECT coalesce(there.id, 0) FROM {MISCOUNTED}
+        SELECT app || ' ' || state || ': ' || coalesce(there.jobs, 0) || ', counted as ' || coalesce(counted.jobs, 0)
+        FROM {MISCOUNTED}
     """,
-    "what a breaker has tried is a job of its app": """
-        SELECT app_pause.trial FROM app_pause WHERE trial IS NOT NULL AND NOT EXISTS (
+    TRIED: """
+        SELECT app_pause.app FROM app_pause WHERE trial IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM job WHERE job.id = app_pause.trial AND job.app = app_pause.app AND claim >= trial_claim)
     """,
     BREAKER_PAUSES: """
-        SELECT 0 FROM app_pause WHERE until IS NOT NULL AND NOT EXISTS (
+        SELECT app FROM app_pause WHERE until IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM breaker WHERE breaker.app = app_pause.app)
     """,
     NAMED: """
@@ -190,29 +212,66 @@ _RULES = {
     """,
 }
 
-#: Of the rows that break a rule so many are told.
-TOLD_MAX = 10
+#: Of the rows that break a rule so many are named.
+EXAMPLES_MAX = 10
 
 _ALL = "\nUNION ALL\n".join(
-    f"(SELECT '{rule}', broken.* FROM ({sql}) broken LIMIT {TOLD_MAX})" for rule, sql in _RULES.items()
+    f"""
+    (SELECT '{rule}', broken::text, total FROM (
+        SELECT broken, count(*) OVER () AS total
+        FROM (SELECT DISTINCT broken FROM ({sql}) AS each (broken)) AS rows_once
+        ORDER BY broken LIMIT {EXAMPLES_MAX}) examples)
+    """
+    for rule, sql in _RULES.items()
 )
+_NAMES = "SELECT id, app || '/' || key FROM job WHERE id = ANY(%(jobs)s)"
 
 
 class Breach(Struct, frozen=True):
-    """A rule that does not hold, and some of the rows that break it."""
+    """A rule that does not hold. ``count`` is the number of things that break it, ``of`` what they are, in the plural,
+    and ``examples`` some of them: jobs by ``app/key``, submissions by their ids."""
 
     rule: str
-    rows: list[int]
+    count: int
+    of: str
+    examples: list[str]
+
+    @property
+    def things(self) -> str:
+        """How many break it: ``1 job``, ``3 jobs``."""
+        return f"{self.count:,} {self.of.removesuffix('s') if self.count == 1 else self.of}"
+
+    @property
+    def job(self) -> JobName | None:
+        """One of the jobs that break it, if they are jobs that exist."""
+        if self.of != _JOBS or not self.examples or self.examples[0].startswith("#"):
+            return None
+        app, _, key = self.examples[0].partition("/")
+        return JobName(app, key)
 
 
 def breaches(tx: Tx) -> list[Breach]:
     """Every rule that is broken. One statement reads one snapshot, so work under way does not count."""
-    found: dict[str, list[int]] = {}
-    for rule, row in tx.rows(_ALL):
+    found: dict[str, list[str]] = {}
+    totals: dict[str, int] = {}
+    for rule, row, total in tx.rows(_ALL):
         found.setdefault(rule, []).append(row)
-    return [Breach(rule, rows) for rule, rows in found.items()]
+        totals[rule] = total
+    names = _names(tx, [row for rule, rows in found.items() if rule not in _OTHER_THINGS for row in rows])
+    return [
+        Breach(rule, totals[rule], _OTHER_THINGS.get(rule, _JOBS), [names.get(row, row) for row in rows])
+        for rule, rows in found.items()
+    ]
 
 
-def broken(tx: Tx, rule: str, *, limit: int) -> list[int]:
-    """Of the rows that break this one rule so many, for whoever makes it true of them."""
+def broken(tx: Tx, rule: str, *, limit: int) -> list[Any]:
+    """Of the rows that break this one rule so many, for whoever makes it true of them: ids of jobs, or names."""
     return tx.column(f"SELECT broken.* FROM ({_RULES[rule]}) broken LIMIT {limit:d}")
+
+
+def _names(tx: Tx, jobs: Sequence[str]) -> dict[str, str]:
+    """Return the names of jobs by their ids. A job that does not exist has no other name than its id."""
+    if not jobs:
+        return {}
+    known = {str(id): name for id, name in tx.rows(_NAMES, jobs=[int(job) for job in jobs])}
+    return {job: known.get(job, f"#{job}, which does not exist") for job in jobs}

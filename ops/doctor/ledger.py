@@ -7,6 +7,7 @@ from ledger import migrate
 from ledger.migrate import Schema
 from ledger.reads.check import Breach
 from ledger.reads.vitals import LONG_S, TOLD_MAX, VERSION_MIN, Long, Server, Table
+from ops.breaches import advice, examples
 from ops.doctor.finding import Finding, bad, counted, ok, warn
 from ops.times import ago, span
 
@@ -118,11 +119,11 @@ def agreement(found: Sequence[Breach] | None, *, where: str) -> Iterator[Finding
     elif not found:
         yield ok(ABOUT, "It agrees with itself.", where=where)
     for each in found or ():
-        rows = ", ".join(map(str, each.rows[:TOLD_MAX]))
+        named = examples(each, most=TOLD_MAX)
         yield bad(
             ABOUT,
-            f"It does not hold that {each.rule}: {rows}.",
-            "This is a fault of Sluice, or of who wrote to its tables. Keep a copy of them for whoever looks into it.",
+            f"It does not hold that {each.rule}. It is broken by {each.things}: {named}",
+            advice(each),
             where=where,
         )
 

@@ -63,6 +63,11 @@ class Site:
         assert main(["--json", *words]) == code
         return json.loads(self._capture.readouterr().out)
 
+    def types(self, *words: str, code: int = 0) -> str:
+        """What a command prints for people."""
+        assert main([*words]) == code
+        return self._capture.readouterr().out
+
     def in_words(self, job: str, command: str = "why") -> str:
         app, _, key = job.partition("/")
         assert main([command, app, key or "1"]) == 0

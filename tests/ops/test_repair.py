@@ -10,11 +10,62 @@ def test_what_can_be_repaired_is(site: Site) -> None:
     damage = "UPDATE gate SET unmet = 7"
     assert site.world.ledger.transact(lambda tx: tx.write(damage)) == 1
     (breach,) = site.says("db", "check", code=1)["breaches"]
-    assert (breach["rule"], breach["rows"]) == ("gates count what their needs say", [2])
+    assert breach["rule"] == "gates count what their needs say"
+    assert (breach["count"], breach["of"], breach["examples"]) == (1, "jobs", ["b/1"])
     assert "`sluice db repair`" in breach["repair"]
     assert site.says("db", "repair") == {"repaired": ["gates count what their needs say"], "breaches": []}
     assert site.says("db", "check") == {"breaches": []}
     assert site.says("db", "repair") == {"repaired": [], "breaches": []}
+
+
+def test_many_broken_rows_are_counted_and_some_are_named(site: Site) -> None:
+    site.chain("a -> b")
+    site.world.submit("b", None, keys=[str(key) for key in range(1, 16)])
+    site.world.ledger.transact(lambda tx: tx.write("UPDATE gate SET unmet = 7"))
+    (breach,) = site.says("db", "check", code=1)["breaches"]
+    assert (breach["count"], len(breach["examples"])) == (15, 10)
+    assert set(breach["examples"]) <= {f"b/{key}" for key in range(1, 16)}
+    text = site.types("db", "check", code=1)
+    assert "15 jobs" in text
+    assert "b/1" in text
+    assert "2, 4" not in text, "these would be ids of rows"
+    site.says("db", "repair")
+
+
+def test_submissions_that_break_a_rule_are_named_by_their_ids(site: Site) -> None:
+    site.chain("a")
+    site.world.submit("a", id="schedule:nightly:2026-11-20T02:00:00Z")
+    schedule = """
+    INSERT INTO schedule (id, app, source, digest, rule, timezone, created_at, changed_at)
+    VALUES ('nightly', 'a', 's', 'd', 'r', 'UTC', now(), now())
+    """
+    site.world.ledger.transact(lambda tx: tx.write(schedule))
+    (breach,) = site.says("db", "check", code=1)["breaches"]
+    assert (breach["count"], breach["of"]) == (1, "submissions")
+    assert breach["examples"] == ["schedule:nightly:2026-11-20T02:00:00Z"]
+    site.world.ledger.transact(lambda tx: tx.write("DELETE FROM schedule"))
+
+
+def test_a_job_that_cannot_be_repaired_is_named_with_the_command_that_shows_it(site: Site) -> None:
+    site.chain("a")
+    site.world.submit("a")
+    astray = "UPDATE transition SET source = 'running', target = 'executed' WHERE target = 'ready'"
+    site.world.ledger.transact(lambda tx: tx.write(astray))
+    breaches = site.says("db", "check", code=1)["breaches"]
+    assert {example for each in breaches for example in each["examples"] if each["of"] == "jobs"} == {"a/1"}
+    assert "`sluice show a 1`" in breaches[0]["repair"]
+    back = "UPDATE transition SET source = 'waiting', target = 'ready' WHERE target = 'executed'"
+    site.world.ledger.transact(lambda tx: tx.write(back))
+
+
+def test_a_count_that_is_wrong_is_shown_with_the_right_one(site: Site) -> None:
+    site.chain("a")
+    site.world.submit("a")
+    more = "INSERT INTO tally (app, state, jobs, entered) VALUES ('a', 'failed', 3, 0)"
+    site.world.ledger.transact(lambda tx: tx.write(more))
+    (breach,) = site.says("db", "check", code=1)["breaches"]
+    assert (breach["of"], breach["examples"]) == ("counts", ["a failed: 0, counted as 3"])
+    site.says("db", "repair")
 
 
 def test_what_cannot_be_repaired_is_told(site: Site) -> None:

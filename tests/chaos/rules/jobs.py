@@ -73,7 +73,7 @@ def nothing_is_under_way(history: History) -> Iterator[str]:
 
 def the_ledger_agrees_with_itself(history: History) -> Iterator[str]:
     """By the check that the product makes of its own."""
-    yield from (f"{breach.rule}: {breach.rows}" for breach in history.rows.breaches)
+    yield from (f"{breach.rule}: {breach.things}, {breach.examples}" for breach in history.rows.breaches)
 
 
 def _has_ended(job: Job) -> bool:

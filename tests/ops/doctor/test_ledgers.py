@@ -13,6 +13,7 @@ from actors.settings import process_found, read_settings
 from ledger import migrate
 from ledger.connection import Ledger
 from ledger.reads import vitals
+from ledger.reads.check import GATES_COUNT, Breach
 from ops.console.server import Place
 from ops.desk.desk import Desk
 from ops.doctor import ledger as judge
@@ -162,10 +163,16 @@ def test_clocks_that_differ(url: str, minutes: int, side: str) -> None:
 def test_a_ledger_that_does_not_agree_with_itself(url: str, ledger: Ledger) -> None:
     insert = "INSERT INTO need (child, gate, parent, condition) VALUES (901, 0, 902, 'succeeded')"
     with _set(url, insert, "DELETE FROM need"):
-        assert "needs and wants name jobs that exist: 901" in _said(_examined(url), Level.BAD)
+        said = _said(_examined(url), Level.BAD)
+        assert (
+            "needs and wants name jobs that exist. It is broken by 1 job: #901, which does not exist" in said
+        )
     with psycopg.connect(url) as connection:
         connection.execute("LOCK TABLE job IN ACCESS EXCLUSIVE MODE")
         assert vitals.contradictions(ledger, within_s=0.1) is None, "that took too long"
+    (repairable,) = judge.agreement([Breach(GATES_COUNT, 751, "jobs", ["b/1", "b/2"])], where=HERE)
+    assert repairable.what.endswith("It is broken by 751 jobs: b/1, b/2 …")
+    assert "`sluice db repair`" in (repairable.advice or "")
     [finding] = judge.agreement(None, where=HERE)
     assert "sluice db check" in finding.what
 

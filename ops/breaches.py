@@ -1,0 +1,28 @@
+"""Broken rules of the ledger in words, and what to do about them."""
+
+from ledger.reads.check import Breach
+from ledger.repairing import can_be_repaired
+from ops.words import command, legible
+
+REPAIRABLE = (
+    "`sluice db repair` works this out again from other rows of the ledger. Workers may run meanwhile."
+)
+_NOT_REPAIRABLE = "Nothing in the ledger shows what is right here. Take a dump first (`pg_dump`)"
+
+
+def advice(breach: Breach) -> str:
+    """Return what to do about a broken rule."""
+    if can_be_repaired(breach):
+        return REPAIRABLE
+    if breach.job is None:
+        return f"{_NOT_REPAIRABLE}, then correct it by hand, or restore a backup."
+    return (
+        f"{_NOT_REPAIRABLE}. See what happened, as with `{command('show', breach.job)}`, and run these jobs again or "
+        "cancel them, or restore a backup."
+    )
+
+
+def examples(breach: Breach, *, most: int) -> str:
+    """Return the names of some of the things that break a rule."""
+    named = ", ".join(legible(each) for each in breach.examples[:most])
+    return f"{named} …" if breach.count > min(most, len(breach.examples)) else named
