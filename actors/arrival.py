@@ -11,9 +11,9 @@ import signal
 import sys
 import time
 
-from actors.assembly import connect_broker, open_ledger
+from actors.assembly import connect_broker, open_ledger, owner_of
 from actors.settings import Settings
-from jobs.errors import Unreachable
+from jobs.errors import ForeignBroker, Unreachable
 
 _LOG = logging.getLogger("sluice.process")
 
@@ -30,7 +30,8 @@ def may_be_told_to_end() -> None:
 
 
 def wait_for_servers(settings: Settings, queue: str) -> None:
-    """Return once ledger and broker answer; Unreachable for the one that has not within ``settings.start_within_s``.
+    """Return once ledger and broker answer; Unreachable for the one that has not within ``settings.start_within_s``,
+    and ForeignBroker at once for a broker that is another installation's.
 
     ``queue`` is one that this worker may ask the broker about.
     """
@@ -49,8 +50,11 @@ def wait_for_servers(settings: Settings, queue: str) -> None:
 def _away(settings: Settings, queue: str) -> Unreachable | None:
     """Whoever does not answer."""
     try:
-        with open_ledger(settings), connect_broker(settings) as broker:
+        with open_ledger(settings) as ledger, connect_broker(settings, owner_of(settings, ledger)) as broker:
+            broker.require_own()
             broker.depth(queue)
+    except ForeignBroker:
+        raise
     except Unreachable as error:
         return error
     return None

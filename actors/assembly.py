@@ -1,5 +1,6 @@
 """The composition root: from settings to what a process or a command works with."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cache, partial
@@ -13,15 +14,19 @@ from actors.teller import Teller
 from broker.carrier import Broker
 from broker.connect import connect
 from broker.messages import Message
+from broker.owner import ID_CHARS, Owner
+from jobs.address import without_password
 from jobs.app import App
 from jobs.blobs import BlobStore
-from jobs.errors import BadSetting, SluiceError
+from jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
 from jobs.programs import ProgramStore
 from jobs.runners.sandbox import Sandbox
 from jobs.runners.stores import Stores
-from ledger import migrate
+from ledger import installation, migrate
 from ledger.connection import Ledger
 from ledger.embedded import EmbeddedUnavailable, start
+
+_LOG = logging.getLogger("sluice.broker")
 
 #: A process that does nothing for so many leases in the middle of a transaction has its transaction ended.
 IDLE_LEASES = 4
@@ -90,18 +95,42 @@ def blobs(settings: Settings) -> BlobStore:
 
 
 @contextmanager
-def connect_broker(settings: Settings) -> Iterator[Broker]:
+def connect_broker(settings: Settings, owner: Owner | None = None) -> Iterator[Broker]:
+    """The broker, as yet unasked. With an ``owner`` it is compared with the mark there at its first use."""
     transport.require(settings, "SLUICE_BROKER_URL")
     broker = connect(
         settings.broker_url,
         namespace=settings.broker_namespace,
         queue_type=settings.queue_type,
         keys=settings.message_keys,
+        owner=owner,
     )
     try:
         yield broker
     finally:
         broker.close()
+
+
+def owner_of(settings: Settings, ledger: Ledger) -> Owner | None:
+    """This installation as brokers know it; None if its messages never leave the process."""
+    if not is_shared(settings):
+        return None
+    identity = ledger.transact(installation.identity)
+    return Owner(identity.hex[:ID_CHARS], without_password(ledger.url))
+
+
+@contextmanager
+def own_broker(settings: Settings, ledger: Ledger) -> Iterator[Broker]:
+    """The broker of a process that works. ForeignBroker if it is another installation's. One that is away is compared
+    when it is back."""
+    with connect_broker(settings, owner_of(settings, ledger)) as broker:
+        try:
+            broker.require_own()
+        except ForeignBroker:
+            raise
+        except Unreachable as error:
+            _LOG.warning("the broker is away, and compared when it is back: %s", error)
+        yield broker
 
 
 def onlookers(settings: Settings, definition: Callable[[str], App | None]) -> list[Onlooker]:
@@ -150,7 +179,7 @@ def telling(settings: Settings, ledger: Ledger) -> Iterator[Callable[[Sequence[M
         def teller() -> Teller:
             if not is_shared(settings):
                 return opened.enter_context(closing(Teller(partial(doorbell.ring, ledger))))
-            broker = opened.enter_context(connect_broker(settings))
+            broker = opened.enter_context(connect_broker(settings, owner_of(settings, ledger)))
             return opened.enter_context(closing(Teller(broker.publish)))
 
         def tell(messages: Sequence[Message]) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 from actors import transport
 from actors.arrival import may_be_told_to_end, wait_for_servers
-from actors.assembly import connect_broker, open_ledger
+from actors.assembly import open_ledger, own_broker
 from actors.definitions import Definitions
 from actors.lines import whole_lines
 from actors.logs import set_up_logs
@@ -65,11 +65,12 @@ def _boot() -> None:
     threads = int(os.environ[_THREADS])
     kept = ExitStack()
     kept.enter_context(whole_lines())
+    ledger = kept.enter_context(open_ledger(settings, connections=threads + SPARE_CONNECTIONS, steady=True))
     Process(
         settings,
         Definitions(settings),
-        kept.enter_context(open_ledger(settings, connections=threads + SPARE_CONNECTIONS, steady=True)),
-        kept.enter_context(connect_broker(settings)),
+        ledger,
+        kept.enter_context(own_broker(settings, ledger)),
         queues=_queues(os.environ[_QUEUES]),
         threads=threads,
         kept=kept,

@@ -36,6 +36,14 @@ class Broker(Protocol):
         """How many messages of a queue were refused and are kept aside."""
         ...
 
+    def require_own(self) -> None:
+        """Mark the broker as this installation's. ForeignBroker if it is another's, Unreachable if it is away."""
+        ...
+
+    def take(self) -> str | None:
+        """Mark the broker as this installation's, whoever it belongs to; the mark that it had."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -57,6 +65,12 @@ class Carrier(dramatiq.Broker):
 
     @abstractmethod
     def dead_letters(self, queue: str) -> int: ...
+
+    @abstractmethod
+    def require_own(self) -> None: ...
+
+    @abstractmethod
+    def take(self) -> str | None: ...
 
     @abstractmethod
     def ensure(self, queues: Collection[str]) -> None:

@@ -9,6 +9,7 @@ from broker.carrier import Broker
 from broker.codec import JsonEncoder
 from broker.keyring import NO_KEYS, Keyring
 from broker.memory import MemoryBroker
+from broker.owner import Owner
 from jobs.errors import BadSetting
 
 QUEUE_TYPES = ("quorum", "classic")
@@ -24,12 +25,14 @@ def connect(
     queue_type: str = "quorum",
     heartbeat_timeout_s: float = 15.0,
     keys: Keyring = NO_KEYS,
+    owner: Owner | None = None,
 ) -> Broker:
     """The broker at ``url``. Nothing is sent yet: one that is down shows at the first use, as Unreachable.
 
     ``setting`` is what a complaint about the URL names. ``namespace`` begins every key in Redis, where a
     worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ. With
-    ``keys`` what is published is signed, and nothing else is read.
+    ``keys`` what is published is signed, and nothing else is read. With an ``owner`` the broker has to be that
+    installation's, or nobody's.
     """
     address = parse_address(url, setting=setting)
     encoder = JsonEncoder(keys)
@@ -40,7 +43,11 @@ def connect(
         from broker.redis.broker import RedisBroker  # noqa: PLC0415  # A sixth of a worker's start, for some.
 
         return RedisBroker(
-            address, namespace=namespace, heartbeat_timeout_s=heartbeat_timeout_s, encoder=encoder
+            address,
+            namespace=namespace,
+            heartbeat_timeout_s=heartbeat_timeout_s,
+            encoder=encoder,
+            owner=owner,
         )
     if queue_type not in QUEUE_TYPES:
         raise BadSetting(f"The queue type {queue_type!r} is not one of {', '.join(QUEUE_TYPES)}.")
@@ -48,4 +55,4 @@ def connect(
 
     # pika writes a traceback for every refused connection; what matters of it is in our own lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)
-    return RabbitmqBroker(address, queue_type=queue_type, encoder=encoder)
+    return RabbitmqBroker(address, queue_type=queue_type, encoder=encoder, owner=owner)

@@ -58,6 +58,12 @@ class MemoryBroker(Carrier):
         """The dead letters themselves, oldest first."""
         return list(self._dead[queue])
 
+    def require_own(self) -> None:
+        """It is this process's."""
+
+    def take(self) -> str | None:
+        return None
+
     def ensure(self, queues: Collection[str]) -> None:
         """Queues come into being by themselves."""
 

@@ -9,6 +9,7 @@
     ├── BadSetting          a variable or option has a wrong value
     ├── BadMessage          a message that cannot be understood; it goes to the dead letters
     ├── Unreachable         the ledger or the broker does not answer; trying again may help
+    │   └── ForeignBroker   the broker belongs to another installation
     ├── SchemaMismatch      the ledger's schema is older or newer than this code can work on
     └── LedgerBusy          others hold what is to be changed; nothing is half done, and trying again helps
 
@@ -82,6 +83,19 @@ class Unreachable(SluiceError):
     """A server does not answer now."""
 
     exit_code = 3
+
+
+class ForeignBroker(Unreachable):
+    """The virtual host or Redis database belongs to another installation, so no message of ours may go there.
+
+    ``found`` is the mark of that installation.
+    """
+
+    exit_code = 2
+
+    def __init__(self, found: str, what: str, *, where: str = "", advice: str = "") -> None:
+        super().__init__(what, where=where, advice=advice)
+        self.found = found
 
 
 class SchemaMismatch(SluiceError):

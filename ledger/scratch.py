@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from urllib.parse import urlsplit
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 from msgspec import Struct
@@ -35,6 +35,8 @@ WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') AND ap
 
 # What most rows of a plan are in.
 _PLANNED = ("job", "need")
+#: The identity of every scratch ledger: one after the other may use the same broker.
+SCRATCH = UUID(int=0)
 #: By how much numbers of one kind differ from copy to copy.
 _STEPS = """
 SELECT (SELECT max(number) FROM submission) AS submissions, (SELECT max(id) FROM job) AS jobs,
@@ -93,6 +95,8 @@ def scratch_ledger(url: str, *, is_copy: bool = False) -> Iterator[str]:
     try:
         scratch = urlsplit(url)._replace(path=f"/{name}").geturl()
         migrate.upgrade(scratch)
+        with psycopg.connect(scratch, autocommit=True) as database:
+            database.execute("UPDATE installation SET id = %s", [SCRATCH])
         yield scratch
     finally:
         with psycopg.connect(url, autocommit=True) as server:

@@ -17,6 +17,8 @@ import pika
 import pytest
 import redis
 
+from broker.connect import NAMESPACE
+from broker.rabbitmq.queues import OWNER_QUEUE
 from tests import private_servers
 from tests.leftovers import undone_by
 
@@ -46,6 +48,16 @@ def rabbitmq_url() -> Iterator[str]:
             advice = "set SLUICE_TEST_RABBITMQ_URL (an empty vhost)"
             url = stack.enter_context(private_servers.rabbitmq(advice)).url
         yield url
+
+
+def forget_owner(url: str) -> None:
+    """Have a broker belong to nobody, for the next test and its ledger."""
+    if url.startswith("redis"):
+        with redis.Redis.from_url(url) as client:
+            client.delete(f"{NAMESPACE}:__installation__")
+    else:
+        with pika.BlockingConnection(pika.URLParameters(url)) as connection:
+            connection.channel().queue_delete(OWNER_QUEUE)
 
 
 def _redis_on_loopback() -> str | None:

@@ -20,12 +20,13 @@ from broker.carrier import Carrier
 from broker.codec import Letter
 from broker.log import one_line
 from broker.messages import Message
+from broker.owner import Owner
 from broker.rabbitmq import queues
 from broker.rabbitmq.intake import RabbitmqIntake
 from broker.rabbitmq.losses import LOSSES, reason
 from broker.rabbitmq.publisher import Publisher
 from broker.reception import Reception
-from jobs.errors import BadSetting, Unreachable
+from jobs.errors import BadSetting, ForeignBroker, Unreachable
 
 #: So many letters are on their way at once.
 BATCH_MAX = 1_000
@@ -46,7 +47,12 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
     """``queue_type`` is ``quorum`` or ``classic``; a queue that exists must have it."""
 
     def __init__(
-        self, address: Address, *, queue_type: str = "quorum", encoder: Encoder = codec.PLAIN
+        self,
+        address: Address,
+        *,
+        queue_type: str = "quorum",
+        encoder: Encoder = codec.PLAIN,
+        owner: Owner | None = None,
     ) -> None:
         self.encoder = encoder
         try:
@@ -55,6 +61,8 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
             raise BadSetting(f"The address {address} cannot be used: {one_line(error)}.") from None
         self._address = address
         self._queue_type = queue_type
+        self._owner = owner
+        self._is_own = owner is None
         self.parameters = _tuned(self.parameters, address.options)
         self._publisher = Publisher(_named(self.parameters, "sluice publisher"))
         # dramatiq would keep a connection for every thread; errands are rare and share one under a lock.
@@ -62,6 +70,8 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self.state = SimpleNamespace()  # type: ignore[assignment]  # in place of a thread-local one
 
     def publish(self, messages: Sequence[Message]) -> None:
+        if not self._is_own:
+            self.require_own()
         letters = [codec.seal(message, self.encoder) for message in messages]
         for start in range(0, len(letters), BATCH_MAX):
             self._send(letters[start : start + BATCH_MAX])
@@ -79,9 +89,28 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         for queue in queues:
             self._ensure_queue(queue)
 
+    def require_own(self) -> None:
+        """A user who may not declare queues, like that of the console, cannot compare, and only publishes."""
+        if (owner := self._owner) is not None:
+            self._errand(lambda _: self._compare(owner), missing=None)
+        self._is_own = True
+
+    def take(self) -> str | None:
+        if (owner := self._owner) is None:
+            return None
+        try:
+            self.require_own()
+        except ForeignBroker as error:
+            self._errand(lambda channel: channel.queue_delete(queues.OWNER_QUEUE), missing=None)
+            self.require_own()
+            return error.found
+        return owner.text
+
     def intake(self, reception: Reception) -> RabbitmqIntake:
         parameters = _named(self.parameters, "sluice intake")
-        return RabbitmqIntake(str(self._address), parameters, reception, queue_type=self._queue_type)
+        return RabbitmqIntake(
+            str(self._address), parameters, reception, queue_type=self._queue_type, owner=self._owner
+        )
 
     def close(self) -> None:
         self._publisher.close()
@@ -116,6 +145,18 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
             return int(channel.queue_declare(queue, passive=True).method.message_count)
 
         return self._errand(ask, missing=0)
+
+    def _compare(self, owner: Owner) -> None:
+        for mark in owner.marks:
+            try:
+                queues.declare_owner(self.channel, mark, self._queue_type)
+            except ChannelClosedByBroker as closed:
+                del self.channel
+                if queues.is_own(closed, owner, where=str(self._address)):
+                    return
+            else:
+                return
+        raise owner.refused_by(Owner("", ""), where=str(self._address))
 
     def _errand(self, run: Callable[[BlockingChannel], T], *, missing: T) -> T:
         """Runs it on the shared channel; a connection that died while nobody used it is made anew."""

@@ -6,15 +6,18 @@ from typing import Any
 
 import pika
 from pika.adapters.select_connection import IOLoop, SelectConnection
-from pika.exceptions import ConnectionClosedByClient
+from pika.channel import Channel
+from pika.exceptions import ChannelClosed, ChannelClosedByBroker, ConnectionClosedByClient
 
 from broker.intake import IDLE_S, Intake
 from broker.log import LOG, one_line
+from broker.owner import Owner
 from broker.rabbitmq import queues
 from broker.rabbitmq.counter import Counter
 from broker.rabbitmq.feed import Feed
 from broker.rabbitmq.losses import LOSSES, reason
 from broker.reception import Reception
+from jobs.errors import BadSetting, ForeignBroker, SluiceError
 
 #: A queue that RabbitMQ would not open for us is tried again after so long.
 MEND_S = 30.0
@@ -27,12 +30,21 @@ GOODBYE_S = 1.0
 class RabbitmqIntake(Intake):
     """Everything but ``wake`` and what it inherits runs on the loop; nothing there waits for an answer."""
 
-    losses = LOSSES
+    losses = (*LOSSES, ForeignBroker, BadSetting)
 
     def __init__(
-        self, name: str, parameters: pika.connection.Parameters, reception: Reception, *, queue_type: str
+        self,
+        name: str,
+        parameters: pika.connection.Parameters,
+        reception: Reception,
+        *,
+        queue_type: str,
+        owner: Owner | None = None,
     ) -> None:
         super().__init__(name, reception)
+        self._owner = owner
+        self._is_own = False
+        self._refused: SluiceError | None = None
         self._parameters = parameters
         self._queue_type = queue_type
         self._loop: IOLoop | None = None
@@ -49,7 +61,7 @@ class RabbitmqIntake(Intake):
         }
 
     def explain(self, error: Exception) -> str:
-        return reason(error)
+        return one_line(error) if isinstance(error, SluiceError) else reason(error)
 
     def wake(self) -> None:
         """One turn, however many reasons for it come before the thread takes it."""
@@ -66,7 +78,7 @@ class RabbitmqIntake(Intake):
 
     def _work(self) -> None:
         loop = self._loop = IOLoop()
-        self._awake, self._loss = False, None
+        self._awake, self._loss, self._refused, self._is_own = False, None, None, False
         self._connection = SelectConnection(
             self._parameters,
             on_open_callback=self._on_open,
@@ -83,6 +95,8 @@ class RabbitmqIntake(Intake):
             self._abandon()
             self._loop = None
             loop.close()
+        if self._refused is not None:
+            raise self._refused
         if isinstance(self._loss, Exception) and not isinstance(self._loss, ConnectionClosedByClient):
             raise self._loss
 
@@ -90,6 +104,38 @@ class RabbitmqIntake(Intake):
         """Nothing to do: ``_turn`` has closed the connection, and that ended the work."""
 
     def _on_open(self, _: Any) -> None:
+        if self._owner is None:
+            self._begin()
+        else:
+            self._compare(self._owner, *self._owner.marks)
+
+    def _compare(self, owner: Owner, mark: str, *shorter: str) -> None:
+        """Nothing is taken before it is certain that the virtual host is this installation's."""
+
+        def declare(channel: Channel) -> None:
+            channel.add_on_close_callback(judge)
+            queues.declare_owner(channel, mark, self._queue_type, callback=lambda _: channel.close())
+
+        def judge(_: Channel, why: Exception) -> None:
+            try:
+                is_own = not isinstance(why, ChannelClosedByBroker) or queues.is_own(
+                    why, owner, where=self._name
+                )
+                if not is_own and not shorter:
+                    raise owner.refused_by(Owner("", ""), where=self._name)
+            except SluiceError as error:
+                self._refused = error
+                self._connection.close()
+                return
+            if not is_own:
+                self._compare(owner, *shorter)
+            elif isinstance(why, ChannelClosed):
+                self._begin()
+
+        self._connection.channel(on_open_callback=declare)
+
+    def _begin(self) -> None:
+        self._is_own = True
         self._open(self._feeds.values())
         self._mend_at.clear()
         self._is_back()
@@ -105,7 +151,7 @@ class RabbitmqIntake(Intake):
         self._awake = False
         if self._leaving.is_set():
             self._leave()
-        elif self._connection.is_open:
+        elif self._connection.is_open and self._is_own:
             self._settle_all()
             self._look()
             self._come_again(self._take() if self._taking else self._take_nothing())

@@ -4,6 +4,7 @@ The planner's can also be reached by an exchange of its own, so that whoever may
 exchange, which reaches every queue. What comes by that is news of one kind: a submission.
 """
 
+import re
 from typing import Any
 
 from dramatiq.brokers.rabbitmq import DEAD_MESSAGE_TTL
@@ -14,6 +15,7 @@ from pika.exceptions import ChannelClosedByBroker
 
 from broker.log import one_line
 from broker.messages import PLANNER, Submit, SubmitMany
+from broker.owner import ID_CHARS, Owner
 from jobs.errors import BadSetting
 
 #: Our ledger judges poison jobs; RabbitMQ must not throw a message out because it was given back often.
@@ -28,6 +30,12 @@ ABSENCE_S = 0.25
 SUBMIT_EXCHANGE = "sluice.submit"
 #: The actors that may be called by it.
 SUBMITS = frozenset({Submit.actor, SubmitMany.actor})
+
+#: A queue that nobody reads or writes: its arguments say whose the virtual host is. RabbitMQ declares a queue in one
+#: step, and refuses a declaration with another routing key for dead letters, quoting both as far as they fit.
+OWNER_QUEUE = "sluice.installation"
+_MARK = "x-dead-letter-routing-key"
+_OTHER_MARK = re.compile(rf"arg '{_MARK}' for queue '{re.escape(OWNER_QUEUE)}'(?:.*but current is '([^']*))?")
 
 ACCESS_REFUSED = 403
 NOT_FOUND = 404
@@ -56,6 +64,31 @@ def declare(channel: BlockingChannel | Channel, queue: str, queue_type: str) -> 
     if queue == PLANNER:
         channel.exchange_declare(SUBMIT_EXCHANGE, "direct", durable=True)
         channel.queue_bind(PLANNER, SUBMIT_EXCHANGE, routing_key=PLANNER)
+
+
+def declare_owner(channel: BlockingChannel | Channel, mark: str, queue_type: str, **options: Any) -> None:
+    """Mark the virtual host. RabbitMQ closes the channel if it has another mark; see ``is_own``."""
+    arguments_of_mark = arguments(OWNER_QUEUE, queue_type) | {_MARK: mark}
+    channel.queue_declare(OWNER_QUEUE, durable=True, arguments=arguments_of_mark, **options)
+
+
+def is_own(error: ChannelClosedByBroker, owner: Owner, *, where: str) -> bool:
+    """Return whether the virtual host is the owner's though RabbitMQ has refused to declare the mark.
+
+    It is if the mark has another address of the same ledger. It counts as such if our user may not declare queues. It
+    is not certain if RabbitMQ has cut its answer off before the mark: a shorter one of ours leaves more room.
+    ForeignBroker if it is another installation's, and BadSetting for any other refusal.
+    """
+    if error.reply_code == ACCESS_REFUSED:
+        return True
+    found = _OTHER_MARK.search(error.reply_text) if error.reply_code == PRECONDITION_FAILED else None
+    if not found:
+        raise refusal(where, error)
+    mark = found[1] or ""
+    if len(mark) < ID_CHARS:
+        return False
+    owner.require(mark, where=where)
+    return True
 
 
 def refusal(where: str, error: ChannelClosedByBroker) -> BadSetting:

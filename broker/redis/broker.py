@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from time import sleep
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import redis
@@ -17,6 +17,7 @@ from broker.address import Address
 from broker.carrier import Carrier
 from broker.log import one_line
 from broker.messages import Message
+from broker.owner import Owner
 from broker.reception import Reception
 from broker.redis import scripts
 from broker.redis.intake import RedisIntake
@@ -43,6 +44,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         namespace: str,
         heartbeat_timeout_s: float,
         encoder: Encoder = codec.PLAIN,
+        owner: Owner | None = None,
     ) -> None:
         self.encoder = encoder
         try:
@@ -62,11 +64,15 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
             heartbeat_timeout=int(heartbeat_timeout_s * 1000),
         )
         self._address = address
+        self._owner = owner
+        self._is_own = owner is None
         self._keys = Keys(namespace, self.broker_id)
         self._publish = client.register_script(scripts.PUBLISH)
         self._purge = client.register_script(scripts.PURGE)
 
     def publish(self, messages: Sequence[Message]) -> None:
+        if not self._is_own:
+            self.require_own()
         by_queue: defaultdict[str, list[str | bytes]] = defaultdict(list)
         for message in messages:
             # An id of its own, since the same submission may be sent again while the first still waits.
@@ -86,12 +92,32 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
     def purge(self, queue: str) -> None:
         self._ask(lambda: self._purge(keys=[self._keys.waiting(queue), self._keys.bodies(queue)]))
 
+    def require_own(self) -> None:
+        self._ask(self.compare)
+        self._is_own = True
+
+    def take(self) -> str | None:
+        if self._owner is None:
+            return None
+        text = self._owner.text
+        found: Any = self._ask(lambda: self.client.set(self._keys.owner, text, get=True))
+        return found.decode() if found else None
+
+    def compare(self) -> None:
+        """Mark the namespace if it has no owner, and compare its mark with ours. It may raise any error of Redis."""
+        if self._owner is None:
+            return
+        self.client.set(self._keys.owner, self._owner.text, nx=True)
+        found: Any = self.client.get(self._keys.owner)
+        if found:
+            self._owner.require(found.decode(), where=str(self._address))
+
     def ensure(self, queues: Collection[str]) -> None:  # noqa: ARG002 - every broker has it
         """Queues come into being by themselves; it is enough that Redis answers."""
         self._ask(self.client.ping)
 
     def intake(self, reception: Reception) -> RedisIntake:
-        return RedisIntake(str(self._address), self, self._keys, reception)
+        return RedisIntake(str(self._address), self, self._keys, reception, compare=self.compare)
 
     def close(self) -> None:
         self.client.close()

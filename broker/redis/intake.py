@@ -1,7 +1,7 @@
 """The thread that takes messages off Redis, and those that hear of new ones."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Event, Thread
 from time import monotonic
 from typing import Any, cast
@@ -17,6 +17,7 @@ from broker.messages import PLANNER
 from broker.reception import Reception
 from broker.redis import scripts
 from broker.redis.keys import Keys
+from jobs.errors import ForeignBroker
 
 #: So often an idle process asks whether it missed the bell.
 POLL_S = 0.25
@@ -33,10 +34,19 @@ class RedisIntake(Intake):
     an id that Redis has and we do not was on its way when a connection broke.
     """
 
-    losses = (redis.RedisError, OSError)
+    losses = (redis.RedisError, OSError, ForeignBroker)
 
-    def __init__(self, name: str, broker: RedisBroker, keys: Keys, reception: Reception) -> None:
+    def __init__(
+        self,
+        name: str,
+        broker: RedisBroker,
+        keys: Keys,
+        reception: Reception,
+        *,
+        compare: Callable[[], None],
+    ) -> None:
         super().__init__(name, reception)
+        self._compare = compare
         self._client: Any = broker.client
         self._keys = keys
         self._take = self._client.register_script(scripts.TAKE)
@@ -66,6 +76,7 @@ class RedisIntake(Intake):
 
     def _work(self) -> None:
         woken = True
+        self._compare()
         while not self._leaving.is_set():
             self._woken.clear()
             self._rung_for.update(queue.encode() for queue in self._admit())

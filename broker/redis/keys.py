@@ -1,4 +1,4 @@
-"""How things are called in Redis. All but the bell are dramatiq's names."""
+"""How things are called in Redis. All but the bell and the owner are dramatiq's names."""
 
 from msgspec import Struct
 
@@ -32,6 +32,11 @@ class Keys(Struct, frozen=True):
     @property
     def heartbeats(self) -> str:
         return f"{self.namespace}:__heartbeats__"
+
+    @property
+    def owner(self) -> str:
+        """The installation that the namespace belongs to."""
+        return f"{self.namespace}:__installation__"
 
     @property
     def bell(self) -> str:

@@ -208,6 +208,9 @@ sluice schedules resume nightly hourly
 sluice schedules fire nightly                    # now, by hand
 sluice schedules fire nightly --due 2026-11-20T02:30:00+00:00
 """,
+    "broker take": """
+sluice broker take                               # this ledger replaces the one whose broker it was
+""",
     "broker roles": """
 sluice broker roles rabbitmq                     # for a shell on its machine, once the users are there
 sluice broker roles redis --prefix jobs

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from actors.assembly import connect_broker, is_shared
+from actors.assembly import is_shared, own_broker
 from actors.definitions import Definitions
 from actors.doorbell import Doorbell
 from actors.lines import whole_lines
@@ -30,7 +30,7 @@ def working(
     settings: Settings, definitions: Definitions, ledger: Ledger, *, threads: int
 ) -> Iterator[Process]:
     """Works for as long as the block lasts; what still runs then gets the grace time and is handed back."""
-    with whole_lines(), connect_broker(settings) as broker, ExitStack() as opened:
+    with whole_lines(), own_broker(settings, ledger) as broker, ExitStack() as opened:
         process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
         if not is_shared(settings):

@@ -1,18 +1,30 @@
 """The running system that is worked on. Drivers for a database and three brokers take longer to import than many a
 command takes to run, so it is a module of its own, for who needs it."""
 
+import logging
 from collections.abc import Callable
 from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
-from actors.assembly import connect_broker, is_shared, ledger_address, open_ledger, telling, tracing
+from actors.assembly import (
+    connect_broker,
+    is_shared,
+    ledger_address,
+    open_ledger,
+    owner_of,
+    telling,
+    tracing,
+)
 from actors.client import Client
 from broker.carrier import Broker
+from broker.owner import Owner
+from jobs.errors import ForeignBroker, Unreachable
 from ledger.connection import Ledger, Tx
 from ops.desk.desk import Desk
 
 T = TypeVar("T")
+_LOG = logging.getLogger("sluice.broker")
 
 
 class Installation:
@@ -36,8 +48,14 @@ class Installation:
         return self._desk.keep(ledger_address(self._desk.settings))
 
     @cached_property
+    def owner(self) -> Owner | None:
+        """This installation as brokers know it; None if its messages never leave the process."""
+        return owner_of(self._desk.settings, self.ledger)
+
+    @cached_property
     def broker(self) -> Broker:
-        return self._desk.keep(connect_broker(self._desk.settings))
+        """ForeignBroker at its first use if it is another installation's."""
+        return self._desk.keep(connect_broker(self._desk.settings, self.owner))
 
     @cached_property
     def client(self) -> Client:
@@ -51,6 +69,15 @@ class Installation:
     def shares_a_broker(self) -> bool:
         """Whether other processes can be reached; the in-process broker of another one cannot."""
         return is_shared(self._desk.settings)
+
+    def require_own_broker(self) -> None:
+        """ForeignBroker if the broker is another installation's. One that is away is compared when it is used."""
+        try:
+            self.broker.require_own()
+        except ForeignBroker:
+            raise
+        except Unreachable as error:
+            _LOG.warning("the broker is away, and compared when it is used: %s", error)
 
     def ask(self, question: Callable[[Tx], T]) -> T:
         """Read something from the ledger."""

@@ -8,7 +8,7 @@ import pytest
 from ledger.connection import Ledger
 from ledger.emptying import empty
 from tests.homes import started_ledger
-from tests.servers import rabbitmq_url, redis_url
+from tests.servers import forget_owner, rabbitmq_url, redis_url
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +21,15 @@ def rabbitmq() -> Iterator[str]:
 def redis() -> Iterator[str]:
     with redis_url() as url:
         yield url
+
+
+@pytest.fixture(autouse=True)
+def nobodys(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests have ledgers of different installations, and share servers."""
+    yield
+    for name in ("rabbitmq", "redis"):
+        if name in request.fixturenames or f"[{name}" in request.node.name:
+            forget_owner(str(request.getfixturevalue(name)))
 
 
 @pytest.fixture(params=["rabbitmq", "redis"])

@@ -147,8 +147,13 @@ COMMANDS = (
     ),
     Group(
         word="broker",
-        help="look after the broker: roles",
+        help="look after the broker: roles, take",
         commands=(
+            Command(
+                word="take",
+                help="make it belong to this installation",
+                module="ops.cli.commands.broker_take",
+            ),
             Command(
                 word="roles",
                 help="lines that give users no more rights than they need",

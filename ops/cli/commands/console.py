@@ -25,7 +25,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(desk: CommandDesk, options: Options) -> int:
     place = read_place(options.listen)
     gate = gate_for(place, desk.settings)
-    with told_to_stop() as stop, console(desk, Installation(desk), place, gate) as server:
+    installation = Installation(desk)
+    installation.require_own_broker()
+    with told_to_stop() as stop, console(desk, installation, place, gate) as server:
         _look_out(desk)
         desk.output.say(Line(f"Listening at {server.place}. Ctrl-C ends it."))
         stop.wait()

@@ -8,6 +8,7 @@ import argparse
 
 from actors import upkeep
 from jobs.errors import LedgerBusy
+from ledger import installation as identity
 from ledger import restoring
 from ops.cli.command import Options
 from ops.cli.desk import CommandDesk
@@ -16,11 +17,15 @@ from ops.cli.page import Line
 from ops.desk.installation import Installation
 
 
-def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--copy",
+        action="store_true",
+        help="it runs beside its original: give it an identity of its own, and no share in that one's broker",
+    )
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     above = installation.ledger.transact(restoring.restore)
     if above is None:
@@ -28,6 +33,8 @@ def run(desk: CommandDesk, _: Options) -> int:
             "Workers hold leases that have not ended; nothing was changed.",
             advice="Stop all workers. The leases of those that ran at the time of the backup end by themselves.",
         )
+    if options.copy:
+        installation.ledger.transact(identity.renew)
     publish = installation.broker.publish if installation.shares_a_broker else None
     announced = upkeep.announce_everything(installation.ledger, publish) if publish else 0
     desk.output.answer(

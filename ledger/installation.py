@@ -1,0 +1,24 @@
+"""The identity of the installation, which brokers compare: two ledgers must not share a virtual host.
+
+A backup that is restored keeps it, so its workers go on with the broker that they had. A copy that runs beside its
+original has to be given another one first, or the two would pass for one.
+"""
+
+from uuid import UUID
+
+from ledger.connection import Tx
+from ledger.sql import NOW
+
+_ID = "SELECT id FROM installation"
+_RENEW = f"UPDATE installation SET id = gen_random_uuid(), since = {NOW} RETURNING id"
+
+
+def identity(tx: Tx) -> UUID:
+    found: UUID = tx.column(_ID)[0]
+    return found
+
+
+def renew(tx: Tx) -> UUID:
+    """Give the ledger another identity."""
+    found: UUID = tx.column(_RENEW)[0]
+    return found

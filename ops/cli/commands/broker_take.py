@@ -1,0 +1,42 @@
+"""``sluice broker take``: make the virtual host or Redis database belong to this installation.
+
+For a ledger that replaces another one. Stop the processes of the other installation first: they notice it only when
+they connect again.
+"""
+
+import argparse
+
+from broker.owner import Owner
+from jobs.errors import BadRequest
+from ops.cli.command import Options
+from ops.cli.desk import CommandDesk
+from ops.cli.exits import DONE
+from ops.cli.page import Line
+from ops.desk.installation import Installation
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def run(desk: CommandDesk, _: Options) -> int:
+    installation = Installation(desk)
+    owner = installation.owner
+    if owner is None:
+        raise BadRequest(
+            "There is no broker that other installations could share.",
+            advice="Set SLUICE_BROKER_URL, or give --broker URL.",
+        )
+    found = installation.broker.take()
+    before = Owner.read(found) if found else None
+    if before is None:
+        said = "The broker was nobody's, and belongs to this installation now."
+    elif before.id == owner.id:
+        said = "The broker belongs to this installation already."
+    else:
+        said = f"The broker belonged to the ledger {before}, and belongs to this installation now."
+    document = {"owner": {"id": owner.id, "ledger": owner.ledger}, "before": None}
+    if before is not None:
+        document["before"] = {"id": before.id, "ledger": before.ledger}
+    desk.output.answer(document, Line(said, "green"))
+    return DONE

@@ -1,0 +1,125 @@
+"""Two installations in one virtual host or Redis database: the second is refused, and both are named."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import closing
+from threading import Barrier, Thread
+
+import pika
+import pytest
+import redis
+
+from broker.owner import Owner
+from broker.rabbitmq.queues import OWNER_QUEUE
+from jobs.errors import ForeignBroker
+from tests.broker.conftest import Post, Ran, parcel, until
+
+OURS = Owner("111111111111", "postgresql://one/sluice")
+THEIRS = Owner("222222222222", "postgresql://two/sluice")
+
+
+@pytest.fixture
+def place(server: Post) -> Iterator[Post]:
+    """A server without an owner, before and after."""
+    _lose_everything(server)
+    yield server
+    _lose_everything(server)
+
+
+def _lose_everything(server: Post) -> None:
+    if server.kind == "redis":
+        with redis.Redis.from_url(server.url) as client:
+            client.flushdb()
+        return
+    with pika.BlockingConnection(pika.URLParameters(server.url)) as connection:
+        connection.channel().queue_delete(OWNER_QUEUE)
+
+
+def test_the_second_installation_is_refused_and_both_are_named(place: Post) -> None:
+    place.connect(owner=OURS).require_own()
+    place.connect(owner=OURS).require_own()
+    other = place.connect(owner=THEIRS)
+    with pytest.raises(ForeignBroker) as refused:
+        other.require_own()
+    assert OURS.ledger in refused.value.what
+    assert THEIRS.ledger in refused.value.what
+    assert "sluice broker take" in refused.value.advice
+
+
+def test_a_message_of_another_installation_is_not_published(place: Post) -> None:
+    place.connect(owner=OURS).require_own()
+    other = place.connect(owner=THEIRS)
+    for _ in range(2):
+        with pytest.raises(ForeignBroker):
+            other.publish(parcel(place.app, 1))
+    assert place.broker.depth(place.app) == 0
+
+
+def test_a_ledger_that_is_reached_by_another_address_is_the_same(place: Post) -> None:
+    place.connect(owner=OURS).require_own()
+    place.connect(owner=Owner(OURS.id, "postgresql://one.example:5432/sluice")).require_own()
+
+
+def test_of_two_first_users_at_once_one_is_refused(place: Post) -> None:
+    brokers = {owner: place.connect(owner=owner) for owner in (OURS, THEIRS)}
+    ready, refused = Barrier(2), list[Owner]()
+
+    def use(owner: Owner) -> None:
+        ready.wait()
+        try:
+            brokers[owner].require_own()
+        except ForeignBroker:
+            refused.append(owner)
+
+    threads = [Thread(target=use, args=[owner]) for owner in brokers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 1
+
+
+def test_a_broker_is_taken_over_on_purpose(place: Post) -> None:
+    old = place.connect(owner=OURS)
+    old.require_own()
+    new = place.connect(owner=THEIRS)
+    assert Owner.read(new.take() or "") == OURS
+    new.require_own()
+    new.publish(parcel(place.app, 1))
+    with pytest.raises(ForeignBroker):
+        place.connect(owner=OURS).require_own()
+
+
+def test_a_broker_that_lost_everything_belongs_to_whoever_connects_next(place: Post) -> None:
+    place.connect(owner=OURS).require_own()
+    _lose_everything(place)
+    place.connect(owner=THEIRS).require_own()
+    with pytest.raises(ForeignBroker):
+        place.connect(owner=OURS).require_own()
+
+
+def test_nothing_is_taken_from_a_broker_that_turns_out_to_be_anothers(
+    place: Post, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As when it was away while the process started."""
+    place.connect(owner=OURS).require_own()
+    place.broker.publish(parcel(place.app, 1, 2))
+    ran = Ran()
+    with caplog.at_level(logging.WARNING):
+        place.serve({"execute": ran}, broker=place.connect(owner=THEIRS))
+        until(lambda: "belongs to another installation" in caplog.text)
+    assert ran.jobs == []
+    _lose_everything(place)
+    if place.kind == "redis":
+        place.broker.publish(parcel(place.app, 1, 2))
+    until(lambda: sorted(ran.jobs) == [1, 2], within_s=5)
+
+
+def test_installations_in_namespaces_of_their_own_share_a_redis(redis_server: str) -> None:
+    posts = [Post("redis", redis_server) for _ in range(2)]
+    for post, owner in zip(posts, (OURS, THEIRS), strict=True):
+        with closing(post.connect(owner=owner)) as broker:
+            broker.require_own()
+    for post in posts:
+        _lose_everything(post)
+        post.end()
