@@ -22,9 +22,6 @@ from jobs.programs import Rules
 from jobs.sizes import parse_size_bytes
 from jobs.submission import UNKNOWN_APP_GRACE_S
 
-#: What ``broker.connect`` takes without being told, spelled again: to import it from there is to import every driver.
-_NAMESPACE = "dramatiq"
-
 
 class LineageServer(Struct, frozen=True):
     """Who is told of lineage, with a ``token`` if he wants one, and under which namespaces of jobs and of tables."""
@@ -59,7 +56,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     default_job_id: str | None = None
     code_version: str | None = None
     queue_type: str = "quorum"
-    broker_namespace: str = _NAMESPACE
+    broker_namespace: str = ""
     plain_text: str = "warn"
     message_keys: Keyring = NO_KEYS
     blobs_url: str | None = None
@@ -111,7 +108,7 @@ def settings_of(
         default_job_id=take("JOB_ID_DEFAULT_TEMPLATE", str, None, "{date}_{client_id}"),
         code_version=take("CODE_VERSION", str, commit_of(folder), "3f2a9c1"),
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
-        broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, _NAMESPACE),
+        broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, "staging"),
         plain_text=take("PLAIN_TEXT", _one_of("warn", "refuse", "allow"), defaults.plain_text, "refuse"),
         message_keys=take("MESSAGE_KEYS", _keys, NO_KEYS, "file:/run/secrets/message-keys"),
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),

@@ -1,6 +1,7 @@
 """From a URL to a broker. The one place that touches dramatiq's and pika's global state."""
 
 import logging
+import re
 
 from dramatiq import set_encoder
 
@@ -13,15 +14,17 @@ from broker.owner import Owner
 from jobs.errors import BadSetting
 
 QUEUE_TYPES = ("quorum", "classic")
-#: dramatiq's own default, so that any dramatiq program can publish without knowing of us.
+#: How keys begin in Redis without a namespace: dramatiq's own default, so that any dramatiq program can publish without
+#: knowing of us.
 NAMESPACE = "dramatiq"
+_NAMESPACE = re.compile(r"[A-Za-z0-9._:-]{0,100}")
 
 
 def connect(
     url: str,
     *,
     setting: str = "SLUICE_BROKER_URL",
-    namespace: str = NAMESPACE,
+    namespace: str = "",
     queue_type: str = "quorum",
     heartbeat_timeout_s: float = 15.0,
     keys: Keyring = NO_KEYS,
@@ -29,12 +32,17 @@ def connect(
 ) -> Broker:
     """The broker at ``url``. Nothing is sent yet: one that is down shows at the first use, as Unreachable.
 
-    ``setting`` is what a complaint about the URL names. ``namespace`` begins every key in Redis, where a
-    worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ. With
+    ``setting`` is what a complaint about the URL names. ``namespace`` begins the name of every queue. In
+    Redis a worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ. With
     ``keys`` what is published is signed, and nothing else is read. With an ``owner`` the broker has to be that
     installation's, or nobody's.
     """
     address = parse_address(url, setting=setting)
+    if not _NAMESPACE.fullmatch(namespace):
+        raise BadSetting(
+            f"SLUICE_BROKER_NAMESPACE: {namespace!r} is not made of letters, digits and the signs . _ : -.",
+            advice="For example SLUICE_BROKER_NAMESPACE=staging",
+        )
     encoder = JsonEncoder(keys)
     set_encoder(encoder)
     if address.scheme == "memory":
@@ -44,7 +52,7 @@ def connect(
 
         return RedisBroker(
             address,
-            namespace=namespace,
+            namespace=namespace or NAMESPACE,
             heartbeat_timeout_s=heartbeat_timeout_s,
             encoder=encoder,
             owner=owner,
@@ -55,4 +63,4 @@ def connect(
 
     # pika writes a traceback for every refused connection; what matters of it is in our own lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)
-    return RabbitmqBroker(address, queue_type=queue_type, encoder=encoder, owner=owner)
+    return RabbitmqBroker(address, queue_type=queue_type, encoder=encoder, owner=owner, namespace=namespace)

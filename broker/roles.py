@@ -14,39 +14,50 @@ message to the planner's queue, and can neither read nor overwrite one. Redis do
 this one may be of any kind: who is not trusted with a cancellation submits by RabbitMQ, HTTP or SQL.
 """
 
+import re
+
+from broker.connect import NAMESPACE
 from broker.messages import CONTROL, PLANNER
-from broker.rabbitmq.queues import SUBMIT_EXCHANGE
+from broker.rabbitmq.queues import Names
 from broker.redis.keys import Keys
 
 _NOTHING = "^$"
-_OURS = r"^(?!amq\.).*$"
-_APPS = rf"^(?!(amq\.|sluice\.submit$|({'|'.join(CONTROL)})(\.XQ)?$)).*$"
 _DEFAULT_EXCHANGE = r"^amq\.default$"
-_NAMED = "^" + SUBMIT_EXCHANGE.replace(".", r"\.") + "$"
-#: What each may configure, write and read. ``operator`` is the console, the command line, and ``sluice doctor``.
-RABBITMQ = {
-    "control": (_OURS, ".*", _OURS),
-    "worker": (_APPS, _DEFAULT_EXCHANGE, _APPS),
-    "operator": (_NOTHING, _DEFAULT_EXCHANGE, _NOTHING),
-    "submitter": (_NOTHING, _NAMED, _NOTHING),
-}
+RABBITMQ = ("control", "worker", "operator", "submitter")
 _ALWAYS = "+ping +auth +hello +select"
 #: What our scripts do, and how they are brought there.
 _WORKING = "+@read +@write +@scripting +@transaction +publish +subscribe +unsubscribe -@dangerous +keys +time"
 REDIS = ("worker", "operator", "submitter")
 
 
-def rabbitmq(prefix: str, vhost: str) -> str:
+def rabbitmq(prefix: str, vhost: str, namespace: str = "") -> str:
     """For a shell on RabbitMQ's machine; the users have to be there."""
     lines = [
         f"rabbitmqctl set_permissions --vhost {_quoted(vhost)} {prefix}_{role} {' '.join(map(_quoted, patterns))}"
-        for role, patterns in RABBITMQ.items()
+        for role, patterns in permissions(namespace).items()
     ]
     return "\n".join(lines) + "\n"
 
 
-def redis(prefix: str, namespace: str) -> str:
+def permissions(namespace: str = "") -> dict[str, tuple[str, str, str]]:
+    """What each role may configure, write and read in RabbitMQ. ``operator`` is the console, the command line, and
+    ``sluice doctor``."""
+    begin = re.escape(Names(namespace).of(""))
+    ours = rf"^(?!amq\.){begin}.*$"
+    control = "|".join(CONTROL)
+    apps = rf"^(?!amq\.){begin}(?!(sluice\.submit$|({control})(\.XQ)?$)).*$"
+    named = f"^{re.escape(Names(namespace).submit_exchange)}$"
+    return {
+        "control": (ours, ".*", ours),
+        "worker": (apps, _DEFAULT_EXCHANGE, apps),
+        "operator": (_NOTHING, _DEFAULT_EXCHANGE, _NOTHING),
+        "submitter": (_NOTHING, named, _NOTHING),
+    }
+
+
+def redis(prefix: str, namespace: str = "") -> str:
     """For ``redis-cli``, by a user who may do anything. Passwords that there are stay as they are."""
+    namespace = namespace or NAMESPACE
     keys = Keys(namespace, worker="")
     everything = f"~{namespace}:* &{keys.bell} {_ALWAYS} {_WORKING}"
     rights = {

@@ -53,6 +53,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         queue_type: str = "quorum",
         encoder: Encoder = codec.PLAIN,
         owner: Owner | None = None,
+        namespace: str = "",
     ) -> None:
         self.encoder = encoder
         try:
@@ -62,9 +63,10 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self._address = address
         self._queue_type = queue_type
         self._owner = owner
+        self._names = queues.Names(namespace)
         self._is_own = owner is None
         self.parameters = _tuned(self.parameters, address.options)
-        self._publisher = Publisher(_named(self.parameters, "sluice publisher"))
+        self._publisher = Publisher(_named(self.parameters, "sluice publisher"), self._names)
         # dramatiq would keep a connection for every thread; errands are rare and share one under a lock.
         self._errands = Lock()
         self.state = SimpleNamespace()  # type: ignore[assignment]  # in place of a thread-local one
@@ -77,13 +79,13 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
             self._send(letters[start : start + BATCH_MAX])
 
     def depth(self, queue: str) -> int:
-        return self._count(queue)
+        return self._count(self._names.of(queue))
 
     def dead_letters(self, queue: str) -> int:
-        return self._count(xq_name(queue))
+        return self._count(xq_name(self._names.of(queue)))
 
     def purge(self, queue: str) -> None:
-        self._errand(lambda channel: channel.queue_purge(queue), missing=None)
+        self._errand(lambda channel: channel.queue_purge(self._names.of(queue)), missing=None)
 
     def ensure(self, queues: Collection[str]) -> None:
         for queue in queues:
@@ -101,7 +103,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         try:
             self.require_own()
         except ForeignBroker as error:
-            self._errand(lambda channel: channel.queue_delete(queues.OWNER_QUEUE), missing=None)
+            self._errand(lambda channel: channel.queue_delete(self._names.owner_queue), missing=None)
             self.require_own()
             return error.found
         return owner.text
@@ -109,7 +111,12 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
     def intake(self, reception: Reception) -> RabbitmqIntake:
         parameters = _named(self.parameters, "sluice intake")
         return RabbitmqIntake(
-            str(self._address), parameters, reception, queue_type=self._queue_type, owner=self._owner
+            str(self._address),
+            parameters,
+            reception,
+            queue_type=self._queue_type,
+            owner=self._owner,
+            names=self._names,
         )
 
     def close(self) -> None:
@@ -149,7 +156,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
     def _compare(self, owner: Owner) -> None:
         for mark in owner.marks:
             try:
-                queues.declare_owner(self.channel, mark, self._queue_type)
+                queues.declare_owner(self.channel, mark, self._queue_type, self._names)
             except ChannelClosedByBroker as closed:
                 del self.channel
                 if queues.is_own(closed, owner, where=str(self._address)):
@@ -176,11 +183,13 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         raise self._unreachable(why)
 
     def _ensure_queue(self, queue: str) -> None:
-        self._errand(lambda channel: queues.declare(channel, queue, self._queue_type), missing=None)
+        self._errand(
+            lambda channel: queues.declare(channel, queue, self._queue_type, self._names), missing=None
+        )
 
     def _build_queue_arguments(self, queue: str) -> dict[str, Any]:
         """For those parts of dramatiq that declare a queue in order to count it."""
-        return queues.arguments(queue, self._queue_type)
+        return queues.arguments(self._names.of(queue), self._queue_type)
 
 
 def _tuned(parameters: pika.URLParameters, given: frozenset[str]) -> pika.URLParameters:

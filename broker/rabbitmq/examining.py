@@ -24,8 +24,10 @@ _NOWHERE = "sluice.examination"
 
 
 def examine(
-    address: Address, queues: Sequence[str], *, queue_type: str, management: str | None
+    address: Address, queues: Sequence[str], *, namespace: str, queue_type: str, management: str | None
 ) -> RabbitmqHealth:
+    """The lines have the names that queues have in RabbitMQ."""
+    queues = [ours.Names(namespace).of(queue) for queue in queues]
     with _connected(address) as connection:
         lines = [_line(connection, queue, queue_type) for queue in queues]
         # Below there is no public way to what the server said of itself when it was connected to.

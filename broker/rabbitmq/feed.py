@@ -16,6 +16,7 @@ from broker.delivery import Delivery, Origin, Verdict
 from broker.log import LOG
 from broker.rabbitmq import queues
 from broker.rabbitmq.losses import reason
+from broker.rabbitmq.queues import PLAIN, Names
 from broker.rabbitmq.receipt import Receipt, receipt_of
 from broker.rabbitmq.vigil import Vigil
 from broker.reception import Reception
@@ -42,8 +43,11 @@ class Feed:
         *,
         queue_type: str,
         on_change: Callable[[], None],
+        names: Names = PLAIN,
     ) -> None:
         self.queue = queue
+        self._names = names
+        self._name = names.of(queue)
         #: Why RabbitMQ would not open it for us, where that is so.
         self.refusal: ChannelClosedByBroker | None = None
         #: Why it broke otherwise.
@@ -91,7 +95,7 @@ class Feed:
         self._answer_all()
 
     def add_lane(self) -> None:
-        self._idle_lanes.add(self._usable.basic_consume(self.queue, self._on_message))
+        self._idle_lanes.add(self._usable.basic_consume(self._name, self._on_message))
 
     def trim_lanes(self, keep: int) -> None:
         """Closes idle lanes down to ``keep``. What is on its way to them goes back by itself."""
@@ -107,12 +111,12 @@ class Feed:
     def get(self, answer: Callable[[Delivery | None], None]) -> None:
         """Asks for the next readable message; one such question at a time."""
         self._question = answer
-        self._usable.basic_get(self.queue, self._on_got)
+        self._usable.basic_get(self._name, self._on_got)
 
     def count(self, answer: Callable[[int, int], None]) -> None:
         """Asks how many messages wait, and for how many consumers, which costs RabbitMQ little."""
         self._counts.append(answer)
-        self._usable.queue_declare(self.queue, passive=True, callback=self._on_counted)
+        self._usable.queue_declare(self._name, passive=True, callback=self._on_counted)
 
     def look(self) -> None:
         """Finds out whether idle lanes are still fed."""
@@ -152,7 +156,7 @@ class Feed:
     def _on_open(self, channel: Channel) -> None:
         channel.add_on_cancel_callback(self._on_cancel)
         channel.add_callback(self._on_empty, [Basic.GetEmpty], one_shot=False)
-        queues.declare(channel, self.queue, self._queue_type)
+        queues.declare(channel, self.queue, self._queue_type, self._names)
         channel.basic_qos(prefetch_count=1, callback=lambda _: self._on_prepared(channel))
 
     def _on_prepared(self, channel: Channel) -> None:
@@ -189,7 +193,7 @@ class Feed:
     def _on_got(self, channel: Channel, method: Any, _: Any, body: bytes) -> None:
         delivery = self._read(channel, method, None, body)
         if delivery is None:
-            channel.basic_get(self.queue, self._on_got)
+            channel.basic_get(self._name, self._on_got)
         else:
             self._answer(delivery)
 
@@ -219,7 +223,7 @@ class Feed:
             self._counts.popleft()(0, 1)
 
     def _read(self, channel: Channel, method: Any, lane: str | None, body: bytes) -> Delivery | None:
-        only = queues.SUBMITS if method.exchange == queues.SUBMIT_EXCHANGE else None
+        only = queues.SUBMITS if method.exchange == self._names.submit_exchange else None
         read = self._reception.read(self.queue, body, only=only)
         if read is None:
             channel.basic_nack(method.delivery_tag, requeue=False)

@@ -16,6 +16,7 @@ from broker.rabbitmq import queues
 from broker.rabbitmq.counter import Counter
 from broker.rabbitmq.feed import Feed
 from broker.rabbitmq.losses import LOSSES, reason
+from broker.rabbitmq.queues import PLAIN, Names
 from broker.reception import Reception
 from jobs.errors import BadSetting, ForeignBroker, SluiceError
 
@@ -40,9 +41,11 @@ class RabbitmqIntake(Intake):
         *,
         queue_type: str,
         owner: Owner | None = None,
+        names: Names = PLAIN,
     ) -> None:
         super().__init__(name, reception)
         self._owner = owner
+        self._names = names
         self._is_own = False
         self._refused: SluiceError | None = None
         self._parameters = parameters
@@ -114,7 +117,9 @@ class RabbitmqIntake(Intake):
 
         def declare(channel: Channel) -> None:
             channel.add_on_close_callback(judge)
-            queues.declare_owner(channel, mark, self._queue_type, callback=lambda _: channel.close())
+            queues.declare_owner(
+                channel, mark, self._queue_type, self._names, callback=lambda _: channel.close()
+            )
 
         def judge(_: Channel, why: Exception) -> None:
             try:
@@ -162,7 +167,14 @@ class RabbitmqIntake(Intake):
 
     def _feed(self, queue: str) -> Feed:
         """A new one, for a queue that has joined. Not open yet."""
-        feed = Feed(queue, self._reception, self, queue_type=self._queue_type, on_change=self._soon)
+        feed = Feed(
+            queue,
+            self._reception,
+            self,
+            queue_type=self._queue_type,
+            on_change=self._soon,
+            names=self._names,
+        )
         self._feeds[queue] = feed
         self._counters[self._reception.slots.of(queue)].add(feed)
         return feed

@@ -21,13 +21,15 @@ from broker.codec import Letter
 from broker.log import LOG
 from broker.rabbitmq.batch import Batch
 from broker.rabbitmq.losses import reason
+from broker.rabbitmq.queues import PLAIN, Names
 
 
 class Publisher:
     """Callers use ``send`` and ``close``; every other method runs on the loop's thread."""
 
-    def __init__(self, parameters: pika.connection.Parameters) -> None:
+    def __init__(self, parameters: pika.connection.Parameters, names: Names = PLAIN) -> None:
         self._parameters = parameters
+        self._names = names
         self._starting = Lock()
         self._loop: IOLoop | None = None
         self._is_leaving = False
@@ -116,7 +118,8 @@ class Publisher:
                 properties = pika.BasicProperties(
                     content_type="application/json", delivery_mode=2, correlation_id=str(self._last_tag)
                 )
-                self._channel.basic_publish("", letter.queue, letter.body, properties, mandatory=True)
+                name = self._names.of(letter.queue)
+                self._channel.basic_publish("", name, letter.body, properties, mandatory=True)
         except AMQPError as error:
             # Our count of tags and RabbitMQ's may differ from here on.
             self._drop(reason(error))

@@ -9,6 +9,7 @@ from typing import Any
 
 from dramatiq.brokers.rabbitmq import DEAD_MESSAGE_TTL
 from dramatiq.common import xq_name
+from msgspec import Struct
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.channel import Channel
 from pika.exceptions import ChannelClosedByBroker
@@ -35,11 +36,34 @@ SUBMITS = frozenset({Submit.actor, SubmitMany.actor})
 #: step, and refuses a declaration with another routing key for dead letters, quoting both as far as they fit.
 OWNER_QUEUE = "sluice.installation"
 _MARK = "x-dead-letter-routing-key"
-_OTHER_MARK = re.compile(rf"arg '{_MARK}' for queue '{re.escape(OWNER_QUEUE)}'(?:.*but current is '([^']*))?")
+_OTHER_MARK = re.compile(
+    rf"arg '{_MARK}' for queue '(?:[^':]*:)?{re.escape(OWNER_QUEUE)}'(?:.*but current is '([^']*))?"
+)
 
 ACCESS_REFUSED = 403
 NOT_FOUND = 404
 PRECONDITION_FAILED = 406
+
+
+class Names(Struct, frozen=True):
+    """What queues are called in RabbitMQ: like ours, after the namespace and a colon if there is one."""
+
+    namespace: str = ""
+
+    def of(self, queue: str) -> str:
+        return f"{self.namespace}:{queue}" if self.namespace else queue
+
+    @property
+    def submit_exchange(self) -> str:
+        return self.of(SUBMIT_EXCHANGE)
+
+    @property
+    def owner_queue(self) -> str:
+        return self.of(OWNER_QUEUE)
+
+
+#: Without a namespace.
+PLAIN = Names()
 
 
 def arguments(queue: str, queue_type: str) -> dict[str, Any]:
@@ -52,24 +76,28 @@ def arguments(queue: str, queue_type: str) -> dict[str, Any]:
     }
 
 
-def declare(channel: BlockingChannel | Channel, queue: str, queue_type: str) -> None:
+def declare(channel: BlockingChannel | Channel, queue: str, queue_type: str, names: Names = PLAIN) -> None:
     """The queue and the one for its dead letters. There is no delay queue: nothing is ever delayed.
 
     Where they exist with other arguments RabbitMQ closes the channel, which a blocking one raises;
     see ``refusal``.
     """
-    channel.queue_declare(queue, durable=True, arguments=arguments(queue, queue_type))
+    name = names.of(queue)
+    channel.queue_declare(name, durable=True, arguments=arguments(name, queue_type))
     dead = {"x-queue-type": queue_type, "x-message-ttl": DEAD_MESSAGE_TTL}
-    channel.queue_declare(xq_name(queue), durable=True, arguments=dead)
+    channel.queue_declare(xq_name(name), durable=True, arguments=dead)
     if queue == PLANNER:
-        channel.exchange_declare(SUBMIT_EXCHANGE, "direct", durable=True)
-        channel.queue_bind(PLANNER, SUBMIT_EXCHANGE, routing_key=PLANNER)
+        channel.exchange_declare(names.submit_exchange, "direct", durable=True)
+        channel.queue_bind(name, names.submit_exchange, routing_key=PLANNER)
 
 
-def declare_owner(channel: BlockingChannel | Channel, mark: str, queue_type: str, **options: Any) -> None:
+def declare_owner(
+    channel: BlockingChannel | Channel, mark: str, queue_type: str, names: Names = PLAIN, **options: Any
+) -> None:
     """Mark the virtual host. RabbitMQ closes the channel if it has another mark; see ``is_own``."""
-    arguments_of_mark = arguments(OWNER_QUEUE, queue_type) | {_MARK: mark}
-    channel.queue_declare(OWNER_QUEUE, durable=True, arguments=arguments_of_mark, **options)
+    name = names.owner_queue
+    arguments_of_mark = arguments(name, queue_type) | {_MARK: mark}
+    channel.queue_declare(name, durable=True, arguments=arguments_of_mark, **options)
 
 
 def is_own(error: ChannelClosedByBroker, owner: Owner, *, where: str) -> bool:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from broker.rabbitmq.queues import PLAIN, Names
 from ops.deploy.groups import Group
 
 #: A worker is killed so long after its grace time: it has to hear of its end, hand back what is left and say goodbye.
@@ -15,10 +16,11 @@ _HERE = files("ops.deploy") / "kubernetes"
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """``threads`` is how many jobs a worker runs at once, ``grace_s`` how long it may finish them once it is to stop;
-    there are ``least`` to ``most`` workers of a group."""
+    """``queues`` names the queues at the broker. ``threads`` is how many jobs a worker runs at once, ``grace_s`` how
+    long it may finish them once it is to stop; there are ``least`` to ``most`` workers of a group."""
 
     namespace: str
+    queues: Names = PLAIN
     image: str
     threads: int
     grace_s: int
@@ -55,7 +57,7 @@ def _queue_triggers(forms: Mapping[str, str], group: Group, terms: Terms) -> str
     if not terms.rabbitmq:
         return ""
     form = forms["queue_trigger.yaml"]
-    return "".join(_filled(form, {**_words(terms), "queue": app}) for app in group.apps)
+    return "".join(_filled(form, {**_words(terms), "queue": terms.queues.of(app)}) for app in group.apps)
 
 
 def _words(terms: Terms) -> dict[str, str]:

@@ -47,7 +47,7 @@ WORDS = {
     "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "the key of apps that have none of their own",
     "SLUICE_CODE_VERSION": "the version of your code, told with each round; the commit, in a checkout of git",
     "SLUICE_QUEUE_TYPE": "of RabbitMQ: `quorum` or `classic`",
-    "SLUICE_BROKER_NAMESPACE": "how keys begin in Redis",
+    "SLUICE_BROKER_NAMESPACE": "how the names of [queues](messages.md#queues-with-a-namespace) begin at the broker",
     "SLUICE_PLAIN_TEXT": "servers elsewhere [without TLS](security.md#tls): `warn`, `refuse` or `allow`",
     "SLUICE_MESSAGE_KEYS": "[signed messages](security.md#signed-messages), and no others: `id:secret,…`, or `file:…`",
     "SLUICE_BLOBS_URL": "where large outputs go, as fsspec names it",

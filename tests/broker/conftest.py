@@ -54,7 +54,8 @@ class Post:
         self.url = url
         self.app = f"app{next(_numbers)}"
         self.other_app = f"{self.app}.other"
-        self._namespace = f"test{next(_numbers)}"
+        # In RabbitMQ each test has queues of its own names, as users have them.
+        self._namespace = "" if kind == "rabbitmq" else f"test{next(_numbers)}"
         self._services: list[Service] = []
         self._brokers: list[Broker] = []
         self._proxies: list[Proxy] = []
@@ -65,7 +66,7 @@ class Post:
         """Another connection; for memory, of which there is only one, the same broker."""
         if self.kind == "memory" and self._brokers:
             return self.broker
-        broker = connect(url or self.url, namespace=self._namespace, **options)
+        broker = connect(url or self.url, **{"namespace": self._namespace, **options})
         self._brokers.append(broker)
         return broker
 

@@ -1,17 +1,20 @@
 """Two installations in one virtual host or Redis database: the second is refused, and both are named."""
 
+import json
 import logging
 from collections.abc import Iterator
-from contextlib import closing
 from threading import Barrier, Thread
 
 import pika
 import pytest
 import redis
 
+from broker.connect import connect
+from broker.delivery import Delivery
+from broker.messages import PLANNER, Message, Submit
 from broker.owner import Owner
 from broker.rabbitmq.queues import OWNER_QUEUE
-from jobs.errors import ForeignBroker
+from jobs.errors import BadSetting, ForeignBroker
 from tests.broker.conftest import Post, Ran, parcel, until
 
 OURS = Owner("111111111111", "postgresql://one/sluice")
@@ -115,11 +118,51 @@ def test_nothing_is_taken_from_a_broker_that_turns_out_to_be_anothers(
     until(lambda: sorted(ran.jobs) == [1, 2], within_s=5)
 
 
-def test_installations_in_namespaces_of_their_own_share_a_redis(redis_server: str) -> None:
-    posts = [Post("redis", redis_server) for _ in range(2)]
-    for post, owner in zip(posts, (OURS, THEIRS), strict=True):
-        with closing(post.connect(owner=owner)) as broker:
-            broker.require_own()
-    for post in posts:
-        _lose_everything(post)
-        post.end()
+def test_installations_in_namespaces_of_their_own_share_a_server(server: Post) -> None:
+    queue, runs = f"{server.app}.shared", {OURS: Ran(), THEIRS: Ran()}
+    brokers = {
+        owner: server.connect(namespace=namespace, owner=owner)
+        for owner, namespace in ((OURS, "one"), (THEIRS, "two"))
+    }
+    for owner, broker in brokers.items():
+        broker.require_own()
+        server.serve({"execute": runs[owner]}, [queue], broker=broker)
+    for owner, jobs in ((OURS, (1, 2)), (THEIRS, (3,))):
+        server.connect(namespace="one" if owner is OURS else "two").publish(parcel(queue, *jobs))
+    until(lambda: (sorted(runs[OURS].jobs), runs[THEIRS].jobs) == ([1, 2], [3]))
+    if server.kind == "redis":
+        _lose_everything(server)
+
+
+def test_a_submission_by_the_exchange_reaches_the_planner_of_its_namespace_alone(rabbitmq: Post) -> None:
+    heard: dict[str, list[str]] = {"": [], "one": []}
+    for namespace, ids in heard.items():
+
+        def note(message: Message, _: Delivery, ids: list[str] = ids) -> None:
+            assert isinstance(message, Submit)
+            ids.append(message.id)
+
+        rabbitmq.serve({"submit": note}, [PLANNER], broker=rabbitmq.connect(namespace=namespace))
+    letter = {"queue_name": "planner", "actor_name": "submit", "kwargs": {"app": "a"}, "message_id": "mine"}
+
+    def is_sent() -> bool:
+        """The service makes the exchange together with the planner's queue."""
+        with pika.BlockingConnection(pika.URLParameters(rabbitmq.url)) as connection:
+            channel = connection.channel()
+            channel.confirm_delivery()
+            try:
+                body = json.dumps(letter).encode()
+                channel.basic_publish("one:sluice.submit", PLANNER, body, mandatory=True)
+            except (pika.exceptions.ChannelClosedByBroker, pika.exceptions.UnroutableError):
+                return False
+        return True
+
+    until(is_sent)
+    until(lambda: heard["one"])
+    assert heard == {"": [], "one": ["mine"]}
+
+
+@pytest.mark.parametrize("namespace", ["a b", "ä", "x" * 101, "*"])
+def test_a_namespace_that_brokers_do_not_take_is_refused(namespace: str) -> None:
+    with pytest.raises(BadSetting, match="SLUICE_BROKER_NAMESPACE"):
+        connect("memory://", namespace=namespace)

@@ -1,6 +1,7 @@
 """What each user of RabbitMQ and Redis may do, and what it may not: the lines that are printed, on real servers."""
 
 import json
+import re
 import secrets
 import shlex
 import shutil
@@ -60,6 +61,27 @@ def users(rabbitmq_server: str) -> Iterator[Users]:
         yield Users(rabbitmq_server, prefix)
     finally:
         subprocess.run([ctl, "--quiet", "eval", gone], check=True, capture_output=True)
+
+
+def test_in_a_namespace_each_part_has_the_queues_of_that_alone() -> None:
+    rights = roles.permissions("one")
+    configure, write, read = rights["worker"]
+    assert configure == read
+    for name, is_allowed in {
+        "one:etl": True,
+        "one:etl.XQ": True,
+        "one:planner": False,
+        "one:groomer.XQ": False,
+        "one:sluice.submit": False,
+        "etl": False,
+        "two:etl": False,
+    }.items():
+        assert bool(re.search(configure, name)) is is_allowed, name
+    assert re.search(rights["control"][0], "one:planner")
+    assert not re.search(rights["control"][0], "planner")
+    assert re.search(rights["submitter"][1], "one:sluice.submit")
+    assert not re.search(rights["submitter"][1], "sluice.submit")
+    assert re.search(write, "amq.default")
 
 
 def test_each_part_does_its_work_with_a_user_of_its_own(users: Users) -> None:

@@ -11,7 +11,7 @@ from ops.cli.exits import DONE
 from ops.cli.page import Verbatim
 
 _PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NAMESPACE = re.compile(r"[A-Za-z0-9._:-]{1,200}")
+_NAMESPACE = re.compile(r"[A-Za-z0-9._:-]{0,100}")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +30,13 @@ def run(desk: CommandDesk, options: Options) -> int:
             advice="For example --prefix sluice",
         )
     if not _NAMESPACE.fullmatch(namespace):
-        raise BadRequest(f"SLUICE_BROKER_NAMESPACE is {namespace!r}, which is a pattern in a rule of Redis.")
+        raise BadRequest(
+            f"SLUICE_BROKER_NAMESPACE is {namespace!r}, which is a pattern in a rule of a broker."
+        )
     if options.server == "redis":
         lines, users = roles.redis(options.prefix, namespace), [*roles.REDIS]
     else:
-        lines, users = roles.rabbitmq(options.prefix, options.vhost), [*roles.RABBITMQ]
+        lines, users = roles.rabbitmq(options.prefix, options.vhost, namespace), [*roles.RABBITMQ]
     document = {"users": [f"{options.prefix}_{role}" for role in users], "lines": lines}
     desk.output.answer(document, Verbatim(lines.rstrip("\n")))
     return DONE

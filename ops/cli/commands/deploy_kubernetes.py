@@ -4,6 +4,7 @@ import argparse
 import re
 from pathlib import Path
 
+from broker.rabbitmq.queues import Names
 from jobs.durations import duration_s
 from jobs.errors import BadRequest
 from ops.cli.command import Options
@@ -49,7 +50,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     if options.least > options.most:
         raise BadRequest(f"--least {options.least} is more than --most {options.most}.")
     groups = group(desk.catalogue, read_groups(options.group))
-    written = _write(options.output, bundle(groups, _terms(options)))
+    written = _write(options.output, bundle(groups, _terms(desk, options)))
     rows = [(f"sluice-worker-{each.name}", ", ".join(each.apps)) for each in groups]
     desk.output.answer(
         {"written": written, "workers": [_document(each) for each in groups]},
@@ -59,8 +60,9 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _terms(options: Options) -> Terms:
+def _terms(desk: CommandDesk, options: Options) -> Terms:
     return Terms(
+        queues=Names(desk.settings.broker_namespace),
         namespace=options.namespace,
         image=options.image,
         threads=options.threads,

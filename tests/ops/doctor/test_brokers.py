@@ -49,8 +49,13 @@ def redis_() -> Iterator[str]:
 
 
 def _examined(url: str, *, queue_type: str = "quorum", management: str | None = None) -> list[Finding]:
-    found = examine(url, QUEUES, namespace="doctor", queue_type=queue_type, management=management)
+    found = examine(url, QUEUES, namespace=_namespace(url), queue_type=queue_type, management=management)
     return list(brokers.rabbitmq(found) if isinstance(found, RabbitmqHealth) else _redis(found))
+
+
+def _namespace(url: str) -> str:
+    """In RabbitMQ queues have the names of their apps, as users have them."""
+    return "" if url.startswith("amqp") else "doctor"
 
 
 def _redis(found: object) -> Iterator[Finding]:
@@ -64,7 +69,7 @@ def _said(findings: list[Finding], level: Level) -> str:
 
 def _made(url: str, *, queue_type: str = "quorum") -> None:
     """The queues as a process makes them that has something to send."""
-    with closing(connect(url, queue_type=queue_type, namespace="doctor")) as broker:
+    with closing(connect(url, queue_type=queue_type, namespace=_namespace(url))) as broker:
         broker.publish([Execute(app="fetch", jobs=(Turn(1, 0),))])
 
 
