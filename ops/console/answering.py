@@ -23,6 +23,8 @@ _LOG = logging.getLogger("sluice.console")
 _API, _METRICS = "/api", "/metrics"
 #: A query has so many words at the most.
 _WORDS_MAX = 200
+#: Bytes of a body that is read before it is known who sends it: enough to sign in.
+_STRANGER_BYTES_MAX = 8 * 1024
 
 
 class Answering:
@@ -33,6 +35,13 @@ class Answering:
         self._gate = gate
         self._routes = routes
         self._files = files
+
+    def refuse(self, request: Request, body_bytes: int) -> Answer | None:
+        """Refuse a request whose body is not worth reading. Without this anyone could have as many large bodies in the
+        console's memory as it has connections."""
+        if body_bytes <= _STRANGER_BYTES_MAX or self._gate.who(request) is not None:
+            return None
+        return self._gate.turned_away(request) or self._gate.stranger(request)
 
     def answer(self, request: Request) -> Answer:
         """Whatever happens there is one."""

@@ -1,37 +1,114 @@
-"""How many are let in, are seen to, and listen, each at once.
+"""How many connections, requests and streams the console serves at once.
 
-A connection is let in and has a thread until it ends. It has a place only from the first byte of a request until that
-is answered, so those that are kept open for a request to come take no place from anybody. Whoever listens to what goes
-on leaves his place, and has a seat.
+What holds:
+
+- A connection has a thread until it ends. It takes one of the ``places`` only when its request was read as a whole, and
+  until the answer is known. So neither idle nor slow connections keep a request waiting.
+- A connection *rests* while it waits for a request, sends one, waits out the pause after a wrong token, or reads its
+  answer. When there is no room for another one, the connection that has rested longest is closed for it, of the same
+  address if that has as many as one address may have. So whole requests are not pushed out.
+- A stream leaves its place and takes one of the ``seats``.
 """
 
+import socket
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import BoundedSemaphore, local
+from contextlib import contextmanager, suppress
+from ipaddress import IPv6Address
+from threading import BoundedSemaphore, Event, Lock, local
 
-#: Whoever finds all places taken is not turned away before so long: most requests take less.
+from msgspec import Struct
+
+#: Seconds that a request waits for a place before it is answered with 503: most requests take less.
 PLACE_WITHIN_S = 1.0
 
 
-class Room:
-    """What holds: a thread has one place at the most, and gives it back once, whichever way it leaves."""
+class _Guest(Struct):
+    """One connection."""
 
-    def __init__(self, *, connections: int, places: int, seats: int) -> None:
-        self._connections = BoundedSemaphore(connections)
+    network: str
+    gone: Event
+    rests: bool = True
+
+
+class Room:
+    """A thread has at most one place, and returns it once, whichever way it leaves."""
+
+    def __init__(self, *, connections: int, connections_of_one: int, places: int, seats: int) -> None:
+        self._connections_max = connections
+        self._connections_of_one_max = connections_of_one
         self._places = BoundedSemaphore(places)
         self._seats = BoundedSemaphore(seats)
         self._here = local()
+        self._lock = Lock()
+        # In the order in which they began to rest.
+        self._guests: dict[socket.socket, _Guest] = {}
+        self._of_network: Counter[str] = Counter()
+        self._is_closed = False
 
-    def let_in(self) -> bool:
-        """Whether one more connection has room. It does not wait: whoever accepts connections has others to accept."""
-        return self._connections.acquire(blocking=False)
+    def let_in(self, connection: socket.socket, address: str) -> bool:
+        """Whether there is room for this connection, if necessary in place of another one. It does not wait."""
+        network = network_of(address)
+        with self._lock:
+            is_crowd = self._of_network[network] >= self._connections_of_one_max
+            if not is_crowd and len(self._guests) < self._connections_max:
+                self._add(connection, network)
+                return True
+            resting = (
+                each
+                for each, guest in self._guests.items()
+                if guest.rests and (guest.network == network or not is_crowd)
+            )
+            oldest = next(resting, None)
+            if oldest is None:
+                return False
+            self._remove(oldest)
+            self._add(connection, network)
+            # Under the lock, or its own thread could close it first, and another file could have its number.
+            with suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+            return True
 
-    def let_out(self) -> None:
-        self._connections.release()
+    def let_out(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._remove(connection)
+
+    def rests(self, connection: socket.socket) -> None:
+        """From now on it may be closed in favour of another one."""
+        with self._lock:
+            guest = self._guests.pop(connection, None)
+            if guest is not None:
+                guest.rests = True
+                self._guests[connection] = guest
+
+    def works(self, connection: socket.socket) -> bool:
+        """From now on it is left alone; False if it was closed in favour of another one."""
+        with self._lock:
+            guest = self._guests.get(connection)
+            if guest is not None:
+                guest.rests = False
+            return guest is not None
+
+    def hold_back(self, connection: socket.socket, seconds: float) -> None:
+        """Wait without a place, at most until the connection or the room is closed."""
+        self.leave_place()
+        self.rests(connection)
+        with self._lock:
+            guest = self._guests.get(connection)
+            if guest is None or self._is_closed:
+                return
+        guest.gone.wait(seconds)
+
+    def close(self) -> None:
+        """Let no answer wait any longer."""
+        with self._lock:
+            self._is_closed = True
+            for guest in self._guests.values():
+                guest.gone.set()
 
     @contextmanager
     def placed(self) -> Iterator[bool]:
-        """A place for as long as the block lasts, or until it is left, if one is free."""
+        """A place until the block ends or ``leave_place``; False if none becomes free in time."""
         if not self._places.acquire(timeout=PLACE_WITHIN_S):
             yield False
             return
@@ -42,14 +119,14 @@ class Room:
             self.leave_place()
 
     def leave_place(self) -> None:
-        """To others, because there is nothing to do here but to wait."""
-        if self._here.has_place:
+        """Return this thread's place, if it has one."""
+        if getattr(self._here, "has_place", False):
             self._here.has_place = False
             self._places.release()
 
     @contextmanager
     def seated(self) -> Iterator[bool]:
-        """A seat for as long as the block lasts, if one is free; the place is left for it."""
+        """A seat until the block ends, instead of the place; False if none is free."""
         if not self._seats.acquire(blocking=False):
             yield False
             return
@@ -58,3 +135,24 @@ class Room:
             yield True
         finally:
             self._seats.release()
+
+    def _add(self, connection: socket.socket, network: str) -> None:
+        self._guests[connection] = _Guest(network, Event())
+        self._of_network[network] += 1
+
+    def _remove(self, connection: socket.socket) -> None:
+        guest = self._guests.pop(connection, None)
+        if guest is None:
+            return
+        guest.gone.set()
+        self._of_network[guest.network] -= 1
+        if not self._of_network[guest.network]:
+            del self._of_network[guest.network]
+
+
+def network_of(address: str) -> str:
+    """The address, or the /64 network of an IPv6 address: one machine has as many addresses of that as it likes."""
+    if ":" not in address:
+        return address
+    found = IPv6Address(address.partition("%")[0])
+    return str(found.ipv4_mapped or found.packed[:8].hex())

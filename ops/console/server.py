@@ -1,4 +1,4 @@
-"""The sockets: requests are read within bounds, answered, and written."""
+"""The console's sockets: requests are read within bounds of size and time, answered, and written."""
 
 import logging
 import re
@@ -9,28 +9,34 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader
 from select import select
-from threading import Event, Timer
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from jobs.errors import BadSetting
-from jobs.request_limits import BYTES_MAX
 from ops.console.exchange import Answer, Request, problem
 from ops.console.gate import LOOPBACK
+from ops.console.head import BadHead, Head, Inlet, read_head
 from ops.console.room import Room
 
 _LOG = logging.getLogger("sluice.console")
 
-#: Where it listens if nobody says.
+#: Default of --listen.
 LISTEN = "127.0.0.1:8484"
-#: So many may be connected, each with a thread that mostly waits; who comes meanwhile is told to come again.
+#: Connections at once, each with a thread that mostly waits, and how many of them one address may have.
 CONNECTIONS = 512
-#: So many requests are seen to at once, and beside them so many may listen to what goes on.
+CONNECTIONS_OF_ONE = 256
+#: Requests that are answered at once, and streams beside them.
 PLACES = 32
 SEATS = 128
-#: A connection that says nothing for so long is given up, and one that takes so long to say all of a request.
+#: Seconds that a connection may be idle, and that writing an answer may take.
 PATIENCE_S = 10.0
-REQUEST_S_MAX = 30.0
-BODY_BYTES_MAX = BYTES_MAX
+#: Seconds that all of a head, and all of a body, may take. A client sends both at once; 1 MiB in 30 s is 35 kB/s.
+HEAD_S_MAX = 5.0
+BODY_S_MAX = 30.0
+#: Seconds in which the rest of a refused request is read and thrown away. Closing a connection with unread bytes
+#: resets it, and the client would not see the answer.
+LINGER_S_MAX = 2.0
 PORT_MAX = 65535
 
 #: Of every answer. Whatever a user's texts hold, no script but the page's own runs in it, and nothing else frames it.
@@ -79,16 +85,24 @@ def read_place(text: str) -> Place:
 
 
 class Server(ThreadingHTTPServer):
-    """``answer`` is called by several threads at once."""
+    """``answer`` is called by several threads at once. ``refuse`` may answer by the head alone, before the
+    body of that many bytes is read."""
 
     daemon_threads = True
     # So many may stand before the door at once; of more, as of a page that asks for all its files, some would be lost.
     request_queue_size = 128
 
-    def __init__(self, place: Place, answer: Callable[[Request], Answer]) -> None:
+    def __init__(
+        self,
+        place: Place,
+        answer: Callable[[Request], Answer],
+        refuse: Callable[[Request, int], Answer | None] = lambda _, __: None,
+    ) -> None:
         self.answer = answer
-        self.room = Room(connections=CONNECTIONS, places=PLACES, seats=SEATS)
-        self._is_ending = Event()
+        self.refuse = refuse
+        self.room = Room(
+            connections=CONNECTIONS, connections_of_one=CONNECTIONS_OF_ONE, places=PLACES, seats=SEATS
+        )
         self.address_family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         try:
             super().__init__(place, _Handler)
@@ -100,142 +114,139 @@ class Server(ThreadingHTTPServer):
         self.place = Place(place.host, self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self.room.let_in():
+        if self.room.let_in(request, client_address[0]):
             try:
                 super().process_request(request, client_address)
             except RuntimeError:  # There is no thread to be had for it.
-                self.room.let_out()
+                self.room.let_out(request)
                 raise
             return
         with suppress(OSError):
             request.sendall(_COME_AGAIN)
         self.shutdown_request(request)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self.room.let_out()
+    def shutdown_request(self, request: Any) -> None:
+        # Before it is closed: its number may be another connection's at once.
+        self.room.let_out(request)
+        super().shutdown_request(request)
 
     def shutdown(self) -> None:
-        self._is_ending.set()
+        self.room.close()
         super().shutdown()
 
-    def hold_back(self, seconds: float) -> None:
-        """An answer that is to wait does so here, and keeps nobody else waiting."""
-        self.room.leave_place()
-        self._is_ending.wait(seconds)
-
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base class has them
-        """Whoever asked has gone, mostly."""
+        """The client has gone, mostly."""
         _LOG.debug("A connection broke.", exc_info=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    protocol_version = default_request_version = "HTTP/1.1"
+    """The base class writes answers; requests are read by ``ops.console.head``, which is stricter."""
+
+    protocol_version = request_version = "HTTP/1.1"
     server_version = "Sluice"
     sys_version = ""
-    timeout = PATIENCE_S
     # A body goes out behind its head at once, and not when the other side has confirmed that, 40 ms later.
     disable_nagle_algorithm = True
     rfile: BufferedReader
     server: Server
+    requestline = ""
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self._inlet = Inlet(self.connection)
+        self.rfile = BufferedReader(self._inlet)
 
     def handle_one_request(self) -> None:
-        if not self._begins():
-            self.close_connection = True
-            return
-        with self.server.room.placed() as is_placed:
-            if is_placed:
-                self._handle_begun()
-            else:
-                self.close_connection = True
-                self.wfile.write(_COME_AGAIN)
-
-    def see_to(self) -> None:
-        """Read the request, and write what it comes to."""
-        body, refused = self._body()
-        self._watch.cancel()
-        if refused is not None:
-            # What it has still to say is not listened to, so nothing else can come this way.
-            self.close_connection = True
-            self._write(refused)
-            return
-        path, _, query = self.path.partition("?")
-        request = Request(
-            method=self.command,
-            path=path,
-            query=query,
-            headers={name.lower(): text for name, text in self.headers.items()},
-            body=body,
-            address=self.client_address[0],
-        )
-        answer = self.server.answer(request)
-        if answer.after_s:
-            self.server.hold_back(answer.after_s)
-        self._give(answer)
-
-    def __getattr__(self, name: str) -> Callable[[], None]:
-        """The base class looks for a method of each name; here all are answered in the same way."""
-        if name.startswith("do_"):
-            return self.see_to
-        raise AttributeError(name)
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the base class could not read."""
-        self.close_connection = True
-        status = HTTPStatus(code)
-        self._write(problem(status, message or explain or status.description))
+        """Read a request, answer it, and set whether another one may follow."""
+        self.close_connection, self.command = True, ""
+        self.server.room.rests(self.connection)
+        try:
+            request = self._request() if self._begins() else None
+        except BadHead as error:
+            self._refuse(problem(error.status, error.detail))
+        except TimeoutError:
+            self._refuse(problem(HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time."))
+        else:
+            if request is not None and self.server.room.works(self.connection):
+                self._see_to(request)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
-        """By our own log; who asks has a place there, and no more."""
+        """To our own log; the base class writes to stderr."""
         _LOG.debug("%s: %s", self.address_string(), format % args)
 
     def _begins(self) -> bool:
-        """Wait for the first byte of a request, which stays to be read; False where none comes."""
+        """Wait for the first byte of a request; False if none comes."""
+        self._inlet.within(PATIENCE_S)
         try:
             return bool(self.rfile.peek(1))
         except TimeoutError:
             return False
 
-    def _handle_begun(self) -> None:
-        self._watch = Timer(REQUEST_S_MAX, self._give_up)
-        self._watch.daemon = True
-        self._watch.start()
-        try:
-            super().handle_one_request()
-        finally:
-            self._watch.cancel()
+    def _request(self) -> Request | None:
+        """Read all of a request. None if the connection ends before it does, or if the head was enough to refuse it."""
+        self._inlet.within(HEAD_S_MAX)
+        head = read_head(self.rfile)
+        if head is None:
+            return None
+        self.command, self.requestline = head.method, f"{head.method} {head.target}"
+        self.request_version = f"HTTP/1.{head.version[1]}"
+        request = _of_head(head, self.client_address[0])
+        refused = self.server.refuse(request, head.body_bytes)
+        if refused is not None:
+            self._refuse(refused)
+            return None
+        if head.body_bytes and head.expects_continue:
+            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._inlet.within(BODY_S_MAX)
+        body = self.rfile.read(head.body_bytes) if head.body_bytes else b""
+        if len(body) < head.body_bytes:
+            return None
+        self.close_connection = not head.keeps_open
+        return replace(request, body=body)
 
-    def _give_up(self) -> None:
-        """Whoever sends a byte now and then would keep a place for ever."""
+    def _see_to(self, request: Request) -> None:
+        room = self.server.room
+        with room.placed() as is_placed:
+            self.connection.settimeout(PATIENCE_S)
+            if not is_placed:
+                self.close_connection = True
+                self.wfile.write(_COME_AGAIN)
+                return
+            answer = self.server.answer(request)
+            if answer.pieces is not None:
+                self._give_pieces(answer, answer.pieces)
+                return
+        # Written without a place, and as a connection that may be closed: the client may read it as slowly as it likes.
+        room.rests(self.connection)
+        if answer.after_s:
+            room.hold_back(self.connection, answer.after_s)
+        self._write(answer)
+
+    def _refuse(self, answer: Answer) -> None:
+        """Answer a request that was not read to its end, so that nothing else can follow it."""
+        self.close_connection = True
+        self.connection.settimeout(PATIENCE_S)
+        if answer.after_s:
+            self.server.room.hold_back(self.connection, answer.after_s)
+        self._write(answer)
         with suppress(OSError):
-            self.connection.shutdown(socket.SHUT_RDWR)
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            self._inlet.within(LINGER_S_MAX)
+            while self.rfile.read1():
+                continue
 
-    def _body(self) -> tuple[bytes, Answer | None]:
-        if "transfer-encoding" in self.headers:
-            return b"", problem(HTTPStatus.LENGTH_REQUIRED, "A body has to say how long it is.")
-        text, *more = self.headers.get_all("content-length", ["0"])
-        if more or not re.fullmatch("[0-9]{1,18}", text):
-            return b"", problem(HTTPStatus.BAD_REQUEST, "Its length is no number.")
-        if int(text) > BODY_BYTES_MAX:
-            return b"", problem(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A request has {BODY_BYTES_MAX} bytes at the most."
-            )
-        return self.rfile.read(int(text)), None
-
-    def _give(self, answer: Answer) -> None:
-        if answer.pieces is None:
-            self._write(answer)
-        elif not answer.is_live:
-            self._pour(answer, answer.pieces)
-        else:
-            with self.server.room.seated() as is_seated:
-                if is_seated:
-                    self._pour(answer, answer.pieces)
-                else:
-                    again = {"Retry-After": "2"}
-                    self._write(problem(HTTPStatus.SERVICE_UNAVAILABLE, "All seats are taken.", **again))
+    def _give_pieces(self, answer: Answer, pieces: Generator[bytes, None, None]) -> None:
+        if not answer.is_live:
+            self._pour(answer, pieces)
+            return
+        with self.server.room.seated() as is_seated:
+            if is_seated:
+                self._pour(answer, pieces)
+            else:
+                again = {"Retry-After": "2"}
+                self._write(problem(HTTPStatus.SERVICE_UNAVAILABLE, "All seats are taken.", **again))
 
     def _write(self, answer: Answer) -> None:
         body = answer.body
@@ -274,3 +285,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_left(self) -> bool:
         """Whether whoever asked has hung up. He has nothing more to say, so anything else ends it as well."""
         return bool(select([self.connection], [], [], 0)[0])
+
+
+def _of_head(head: Head, address: str) -> Request:
+    path, _, query = head.target.partition("?")
+    return Request(method=head.method, path=path, query=query, headers=head.headers, address=address)

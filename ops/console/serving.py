@@ -32,7 +32,8 @@ def console(desk: Desk, installation: Installation, place: Place, gate: Gate) ->
     """Requests are answered for as long as the block lasts. BadSetting where nobody can listen there."""
     office = Office(desk, installation)
     office.open()
-    server = Server(place, Answering(office, gate, ROUTES, Files()).answer)
+    answering = Answering(office, gate, ROUTES, Files())
+    server = Server(place, answering.answer, answering.refuse)
     thread = Thread(target=server.serve_forever, name="sluice-console")
     thread.start()
     try:

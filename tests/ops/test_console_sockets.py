@@ -1,4 +1,4 @@
-"""The console's sockets: what is no request, who takes too long, and who finds no place."""
+"""The console's sockets: bytes that are not a request, slow clients, and more clients than there is room for."""
 
 import http.client
 import socket
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from select import select
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -14,7 +14,8 @@ from jobs.errors import BadSetting
 from ops.console import server as server_module
 from ops.console.exchange import Answer, Request, problem
 from ops.console.gate import Gate
-from ops.console.server import BODY_BYTES_MAX, Place, Server, read_place
+from ops.console.head import BODY_BYTES_MAX
+from ops.console.server import Place, Server, read_place
 from tests.ops.asker import console_of
 from tests.world import World
 
@@ -26,8 +27,10 @@ def _served(world: World) -> Iterator[Place]:
 
 
 @contextmanager
-def _serving(answer: Callable[[Request], Answer]) -> Iterator[Place]:
-    server = Server(Place("127.0.0.1", 0), answer)
+def _serving(
+    answer: Callable[[Request], Answer], refuse: Callable[[Request, int], Answer | None] = lambda _, __: None
+) -> Iterator[Place]:
+    server = Server(Place("127.0.0.1", 0), answer, refuse)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -80,6 +83,17 @@ def test_several_requests_come_on_one_connection(world: World) -> None:
         (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
         (b"FETCH /api/submissions HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 405),
         (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
+        (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length : 5\r\n\r\nGET /", 400),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nno colon\r\nAuthorization: Bearer x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: 1\rX-Forwarded-For: 192.0.2.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: 1\r\n folded\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.2\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\nX: 1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: \x00\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/2.0\r\nHost: 127.0.0.1\r\n\r\n", 505),
+        (b"GET / HTTP/1.1\r\n" + b"X: 1\r\n" * 150 + b"\r\n", 431),
+        (b"GET / HTTP/1.1\r\nX: " + b"1" * 70_000 + b"\r\n\r\n", 431),
     ],
     ids=[
         "no request",
@@ -91,6 +105,17 @@ def test_several_requests_come_on_one_connection(world: World) -> None:
         "chunked",
         "unknown method",
         "long path",
+        "space before a colon",
+        "no colon",
+        "bare CR",
+        "folded line",
+        "two hosts",
+        "bare LF",
+        "NUL",
+        "no host",
+        "HTTP/2",
+        "many headers",
+        "long header",
     ],
 )
 def test_what_is_no_request_is_answered_and_the_next_is_seen_to(
@@ -101,30 +126,103 @@ def test_what_is_no_request_is_answered_and_the_next_is_seen_to(
         assert _answers(place, _post("/api/unknown"))[0].status == HTTPStatus.NOT_FOUND
 
 
-def test_who_takes_too_long_to_ask_loses_his_place(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "REQUEST_S_MAX", 0.2)
+def test_a_head_that_comes_byte_by_byte_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "HEAD_S_MAX", 0.2)
     with _served(world) as place, socket.create_connection(place, timeout=20) as connection:
+        found = b""
         with suppress(OSError):
-            while True:
+            while not found:
                 connection.sendall(b"x")
                 connection.settimeout(0.02)
-                try:
-                    if not connection.recv(1):
-                        break
-                except TimeoutError:
-                    continue
+                with suppress(TimeoutError):
+                    found = connection.recv(12)
+        assert found in (b"HTTP/1.1 408", b"")
         assert _answers(place, _post("/api/unknown"))[0].status == HTTPStatus.NOT_FOUND
 
 
-def test_who_finds_no_place_is_told_to_come_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_finds_no_place_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "PLACES", 1)
-    with _served(world) as place, socket.create_connection(place, timeout=20) as first:
-        first.sendall(_post("/api/unknown")[:1])
-        (second,) = _answers(place, _post("/api/unknown"))
+    began, may_end = Event(), Event()
+
+    def answer(request: Request) -> Answer:
+        if request.path == "/long":
+            began.set()
+            may_end.wait(20)
+        return Answer(document=request.path)
+
+    with _serving(answer) as place, socket.create_connection(place, timeout=20) as first:
+        first.sendall(_post("/long"))
+        assert began.wait(20)
+        (second,) = _answers(place, _post("/short"))
         assert (second.status, second.getheader("Retry-After")) == (503, "1")
-        first.sendall(_post("/api/unknown")[1:])
-        assert first.recv(12) == b"HTTP/1.1 404"
+        may_end.set()
+        assert first.recv(12) == b"HTTP/1.1 200"
+        assert _answers(place, _post("/short"))[0].status == 200
+
+
+@pytest.mark.parametrize("begun", [_post("/api/unknown")[:9], _post("/api/unknown", b"{}")[:-1]])
+def test_requests_that_are_not_whole_take_no_place(
+    begun: bytes, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "PLACES", 1)
+    with _served(world) as place, ExitStack() as opened:
+        for _ in range(4):
+            opened.enter_context(socket.create_connection(place, timeout=20)).sendall(begun)
         assert _answers(place, _post("/api/unknown"))[0].status == 404
+
+
+@pytest.mark.parametrize("bound", ["CONNECTIONS", "CONNECTIONS_OF_ONE"])
+def test_slow_connections_make_way_for_whole_requests(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, bound, 3)
+    with _serving(lambda _: Answer(document="right")) as place, ExitStack() as opened:
+        slow = [opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(3)]
+        for each in slow:
+            each.sendall(b"GET / HT")
+        for _ in range(3):
+            assert _answers(place, _post("/api/demand"))[0].status == 200
+        assert slow[0].recv(1) == b"", "the one that waited longest was closed"
+
+
+def test_wrong_tokens_push_no_right_request_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "CONNECTIONS", 3)
+
+    def answer(request: Request) -> Answer:
+        return Answer(document="", after_s=3600.0 if request.path == "/wrong" else 0.0)
+
+    with _serving(answer) as place, ExitStack() as opened:
+        for _ in range(6):
+            opened.enter_context(socket.create_connection(place, timeout=20)).sendall(_post("/wrong"))
+        assert [_answers(place, _post("/right"))[0].status for _ in range(6)] == [200] * 6
+
+
+def test_an_answer_that_is_read_slowly_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "PLACES", 1)
+    large = "x" * 20_000_000
+    with (
+        _serving(lambda request: Answer(document=large if request.path == "/large" else "")) as place,
+        socket.create_connection(place, timeout=20) as slow,
+    ):
+        slow.sendall(_post("/large"))
+        assert slow.recv(12) == b"HTTP/1.1 200"
+        assert _answers(place, _post("/small"))[0].status == 200
+
+
+def test_a_large_body_is_not_read_before_its_sender_is_known(world: World) -> None:
+    answering = console_of(world, Gate("a-token-of-this-test"))
+    head = _post("/api/submissions", b"x" * 100_000)[:-100_000]
+    with _serving(answering.answer, answering.refuse) as place:
+        assert _answers(place, head)[0].status == 401
+        known = head.replace(b"\r\n\r\n", b"\r\nAuthorization: Bearer a-token-of-this-test\r\n\r\n")
+        assert _answers(place, known + b"x" * 100_000)[0].status == 400
+
+
+def test_a_client_that_waits_for_leave_to_send_its_body_gets_it(world: World) -> None:
+    with _served(world) as place, socket.create_connection(place, timeout=20) as connection:
+        whole = _post("/api/unknown", b"{}", "Expect: 100-continue")
+        connection.sendall(whole[:-2])
+        assert connection.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(whole[-2:])
+        assert connection.recv(12) == b"HTTP/1.1 404"
 
 
 def test_a_connection_without_a_request_takes_nobodys_place(
@@ -142,18 +240,23 @@ def test_a_connection_without_a_request_takes_nobodys_place(
         assert _answers(place, _post("/api/unknown"), _post("/api/unknown"))[1].status == 404
 
 
-def test_who_finds_no_room_to_be_connected_is_told_to_come_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_that_finds_no_room_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "CONNECTIONS", 1)
-    with _served(world) as place:
-        with socket.create_connection(place, timeout=20) as first:
-            first.sendall(_post("/api/unknown"))
-            assert first.recv(12) == b"HTTP/1.1 404"
-            (second,) = _answers(place, b"")
-            assert (second.status, second.getheader("Retry-After")) == (503, "1")
-        while _answers(place, _post("/api/unknown"))[0].status == 503:
-            continue
+    began, may_end = Event(), Event()
+
+    def answer(request: Request) -> Answer:
+        began.set()
+        may_end.wait(20)
+        return Answer(document=request.path)
+
+    with _serving(answer) as place, socket.create_connection(place, timeout=20) as first:
+        first.sendall(_post("/"))
+        assert began.wait(20)
+        (second,) = _answers(place, b"")
+        assert (second.status, second.getheader("Retry-After")) == (503, "1")
+        may_end.set()
+        assert first.recv(12) == b"HTTP/1.1 200"
+        assert _answers(place, _post("/"))[0].status == 200, "a connection without a request makes way"
 
 
 def test_an_answer_that_is_held_back_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
