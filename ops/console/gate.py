@@ -1,9 +1,8 @@
 """Who may ask, and for what.
 
-With a token whoever sends it may, or whoever has sent it once and has the cookie of a session since; ``view`` may look,
-``operate`` may change things as well. Without any token whoever can reach the loopback address may do both, and that is
-not only people: a page in their browser may as well. So a page of another origin is turned away, also one that has had
-its own name resolve to this machine; and a call that changes anything has to be of a type that no form sends.
+A request needs one of the two tokens, or the cookie of a session that was made with one; ``view`` may look, ``operate``
+may change things as well. A page of another site in a signed-in user's browser can send requests. So another origin is
+turned away, and a call that changes anything has to be of a type that no form sends.
 """
 
 import hmac
@@ -23,6 +22,8 @@ from ops.console.session import COOKIE, is_session, is_signed, sessions_in, writ
 
 #: What this machine calls itself, to itself.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+#: A shorter token can be guessed by a client that has the time.
+TOKEN_CHARS_MIN = 16
 _BEARER = "Bearer "
 _BODIED = frozenset({"POST", "PUT", "PATCH"})
 
@@ -61,19 +62,9 @@ class Gate:
         self._clock = clock
         self._refusals = Refusals(clock)
 
-    @property
-    def needs_token(self) -> bool:
-        return bool(self._tokens)
-
     def turned_away(self, request: Request) -> Answer | None:
         """Why nobody may ask in this way, whoever he is; None where he may."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
-        if not self.needs_token and _name_of(host) not in LOOPBACK:
-            return problem(
-                HTTPStatus.FORBIDDEN,
-                "Without a token only this machine may ask, by its own name.",
-                "Set SLUICE_CONSOLE_TOKEN, and send it as `Authorization: Bearer TOKEN`.",
-            )
         if origin is not None and _place_of(origin) != host:
             return problem(HTTPStatus.FORBIDDEN, "A page of another origin may not ask.")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -85,8 +76,8 @@ class Gate:
         return None
 
     def who(self, request: Request) -> Who | None:
-        """Who asks; None where that cannot be told, and has to be."""
-        role = self._role_of(request) if self.needs_token else Role.OPERATE
+        """Who sends it; None without a token or session that is valid."""
+        role = self._role_of(request)
         return None if role is None else Who(role=role, at=_address(request))
 
     def role_for(self, token: str) -> Role | None:
@@ -167,12 +158,5 @@ def _place_of(origin: str) -> str | None:
     """None of what is no address at all, as anybody may send it."""
     try:
         return urlsplit(origin).netloc
-    except ValueError:
-        return None
-
-
-def _name_of(host: str) -> str | None:
-    try:
-        return urlsplit(f"//{host}").hostname
     except ValueError:
         return None

@@ -3,28 +3,56 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
+from typing import NamedTuple
 
 from actors.settings import Settings
 from jobs.errors import BadSetting
 from ops.console.answering import Answering
 from ops.console.calls.routes import ROUTES
 from ops.console.files import Files
-from ops.console.gate import Gate
+from ops.console.gate import TOKEN_CHARS_MIN, Gate
 from ops.console.office import Office
+from ops.console.own_token import own_token
 from ops.console.server import Place, Server
 from ops.desk.desk import Desk
 from ops.desk.installation import Installation
 
 
-def gate_for(place: Place, settings: Settings) -> Gate:
-    """BadSetting where others could reach it and nobody has to show a token."""
-    gate = Gate(settings.console_token, settings.console_view_token)
-    if not gate.needs_token and not place.is_loopback:
+class Keys(NamedTuple):
+    """The gate of a console, and the token that it made itself, which is to be printed."""
+
+    gate: Gate
+    own_token: str | None
+
+    def address(self, place: Place) -> str:
+        """What to open in a browser. The page makes a session of the token, and removes it from the address. Behind
+        the # it reaches no server, and no log of one."""
+        return f"{place}/#token={self.own_token}" if self.own_token else str(place)
+
+
+def keys_for(place: Place, settings: Settings) -> Keys:
+    """Return the gate for the tokens that are set, or else for one of its own. BadSetting as below."""
+    check_tokens(place, settings)
+    if settings.console_token is not None or settings.console_view_token is not None:
+        return Keys(Gate(settings.console_token, settings.console_view_token), None)
+    own = own_token(settings.home)
+    return Keys(Gate(own), own)
+
+
+def check_tokens(place: Place, settings: Settings) -> None:
+    """BadSetting if a token can be guessed, or if other machines can reach the console and no token is set."""
+    operate, view = settings.console_token, settings.console_view_token
+    for name, token in (("SLUICE_CONSOLE_TOKEN", operate), ("SLUICE_CONSOLE_VIEW_TOKEN", view)):
+        if token is not None and len(token) < TOKEN_CHARS_MIN:
+            raise BadSetting(
+                f"{name} has {len(token)} characters, fewer than {TOKEN_CHARS_MIN}: it can be guessed.",
+                advice="Make one: openssl rand -hex 32",
+            )
+    if operate is None and view is None and not place.is_loopback:
         raise BadSetting(
             f"At {place} others could ask, and there is no token.",
             advice="Set SLUICE_CONSOLE_TOKEN, or listen at 127.0.0.1.",
         )
-    return gate
 
 
 @contextmanager

@@ -1,42 +1,76 @@
-"""Who may ask the console."""
+"""The console: whether it may start with these settings, and whether one answers."""
 
+import http.client
+import json
 from collections.abc import Iterator
+from contextlib import closing
+from http import HTTPStatus
 
+from actors.settings import Settings
+from jobs.errors import BadSetting
+from ops.console.own_token import kept_token
 from ops.console.server import Place
-from ops.doctor.finding import Finding, bad, counted, ok, warn
+from ops.console.serving import check_tokens
+from ops.doctor.finding import Finding, bad, ok, warn
 
 ABOUT = "console"
-#: A token that is shorter can be guessed by who has the time.
-TOKEN_CHARS_MIN = 16
+_SESSION = "/api/session"
+_ANSWERS_WITHIN_S = 3.0
 
 
-def judge(place: Place, *, operate: str | None, view: str | None) -> Iterator[Finding]:
-    """``place`` is where it listens, or is to; the tokens are those of its two roles."""
-    tokens = {"SLUICE_CONSOLE_TOKEN": operate, "SLUICE_CONSOLE_VIEW_TOKEN": view}
-    given = {name: token for name, token in tokens.items() if token is not None}
-    if not given and not place.is_loopback:
-        yield bad(
-            ABOUT,
-            "Others could ask there, and there is no token; it will not start.",
-            "Set SLUICE_CONSOLE_TOKEN, or listen at 127.0.0.1.",
-            where=str(place),
-        )
+def judge(place: Place, settings: Settings) -> Iterator[Finding]:
+    """``place`` is where it listens, or is to."""
+    try:
+        check_tokens(place, settings)
+    except BadSetting as error:
+        yield bad(ABOUT, f"It will not start: {error.what}", error.advice, where=str(place))
         return
-    short = {name: token for name, token in given.items() if len(token) < TOKEN_CHARS_MIN}
-    for name, token in short.items():
+    if settings.console_token is None and settings.console_view_token is not None:
         yield warn(
             ABOUT,
-            f"{name} has {counted(len(token), 'character')}, which can be guessed.",
-            "Make one: openssl rand -hex 32",
-            where=str(place),
-        )
-    if operate is None and view is not None:
-        yield warn(
-            ABOUT,
-            "Whoever has the token for looking may look, and nobody may do anything.",
+            "SLUICE_CONSOLE_VIEW_TOKEN lets people look, and nobody can act.",
             "Set SLUICE_CONSOLE_TOKEN as well, if somebody is to.",
             where=str(place),
         )
-    elif not short:
-        who = "who has a token" if given else "this machine alone"
-        yield ok(ABOUT, f"It answers {who}.", where=str(place))
+    yield _asked(place, settings)
+
+
+def _asked(place: Place, settings: Settings) -> Finding:
+    """Ask the console who asks, with the token that is known here."""
+    token = settings.console_token or settings.console_view_token or kept_token(settings.home)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        with closing(
+            http.client.HTTPConnection(place.host, place.port, timeout=_ANSWERS_WITHIN_S)
+        ) as connection:
+            connection.request("GET", _SESSION, headers=headers)
+            response = connection.getresponse()
+            status, body = response.status, response.read()
+    except OSError as error:
+        why = error.strerror or str(error)
+        return ok(ABOUT, f"It may start; none answers there now ({why}).", where=str(place))
+    except http.client.HTTPException:
+        return _another(place)
+    if status == HTTPStatus.UNAUTHORIZED:
+        return warn(
+            ABOUT,
+            "One answers there, and does not know the token of these settings.",
+            "Run the doctor with the console's SLUICE_CONSOLE_TOKEN or SLUICE_HOME, or restart the console.",
+            where=str(place),
+        )
+    role = _role(body) if status == HTTPStatus.OK else None
+    return ok(ABOUT, f"It answers, to `{role}`.", where=str(place)) if role else _another(place)
+
+
+def _role(body: bytes) -> str | None:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None
+    return str(found["role"]) if isinstance(found, dict) and "role" in found else None
+
+
+def _another(place: Place) -> Finding:
+    return warn(
+        ABOUT, "Something else answers there.", "Give the console another place: --listen.", where=str(place)
+    )

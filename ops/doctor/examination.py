@@ -64,8 +64,7 @@ class Examination:
             yield from self._look(ledgers.ABOUT, partial(self._agreement, self._ledger))
             yield from self._look(crew.ABOUT, partial(self._crew, self._ledger))
         yield from self._look(brokers.ABOUT, self._broker)
-        own = self._settings
-        yield from console.judge(self._listen, operate=own.console_token, view=own.console_view_token)
+        yield from self._look(console.ABOUT, lambda: console.judge(self._listen, self._settings))
         yield from self._look(sandbox.ABOUT, lambda: sandbox.judge(stores(self._settings).sandbox))
 
     def _look(self, about: str, probe: Callable[[], Iterable[Finding]]) -> Iterable[Finding]:

@@ -14,14 +14,15 @@ details (RFC 9457, `application/problem+json`) with an `advice`. A call that cha
 `application/json`, also where it has nothing to say.
 
 ```sh
-curl -s localhost:8484/api/submissions -H 'Content-Type: application/json' \\
+curl -s localhost:8484/api/submissions -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
      -d '{"app": "report", "key": "2026-11-20"}'
 ```
 
 A submission whose `id` belongs to one that [asks for something else](messages.md#repeat-a-submission) is answered with
 409.
 
-Where there is a token, it goes along as `Authorization: Bearer TOKEN`. *view* may look, *operate* may do. This page is
+Every call needs a [token](console.md#who-may-what), sent as `Authorization: Bearer TOKEN`: the one that was set, or the
+one that the console made, in `.sluice/console.token`. *view* may look, *operate* may act. This page is
 made from the table of calls.
 
 | call | who | words | |

@@ -16,6 +16,8 @@ from tests.clocks import Clock
 from tests.leashed import ROOT, Program
 
 LEASE_S = 3.0
+#: Of the console, which takes a part of the submissions.
+CONSOLE_TOKEN = "the token of these tests"
 TICK_S = 0.2
 GRACE_S = 2.0
 THREADS = 4
@@ -167,6 +169,7 @@ def environment(record: Record, wires: Wires, apps: Apps) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         VARIABLE: str(record.effects),
         "SLUICE_APPS": ",".join(apps.sources),
+        "SLUICE_CONSOLE_TOKEN": CONSOLE_TOKEN,
         "SLUICE_LEDGER_URL": wires.ledger.url,
         "SLUICE_BROKER_URL": wires.broker.url,
         "SLUICE_LEASE": f"{LEASE_S}s",

@@ -20,6 +20,7 @@ from broker.carrier import Broker
 from broker.messages import Cancel, Submit
 from jobs.errors import BadRequest, SluiceError
 from jobs.submission import Submission
+from tests.chaos.fleet import CONSOLE_TOKEN
 from tests.chaos.record import Record
 from tests.chaos.workload import Workload
 
@@ -29,6 +30,7 @@ _BATCH = 12
 _PAUSE_S = 0.1
 _AGAIN_AFTER_S = 0.2
 _HTTP_TIMEOUT_S = 10.0
+_HEADERS = {"Content-Type": "application/json", "Authorization": f"Bearer {CONSOLE_TOKEN}"}
 _BY = ("ledger", "ledger", "ledger", "message", "message", "http")
 _CANCELLED, _PAUSED, _APP_PAUSED = 0.04, 0.04, 0.1
 _PAUSABLE = ("crown", "nap", "narrow", "beat")
@@ -117,7 +119,7 @@ class Sender:
         connection = http.client.HTTPConnection(*self._console, timeout=_HTTP_TIMEOUT_S)
         try:
             words = msgspec.json.encode(submission)
-            connection.request("POST", "/api/submissions", words, {"Content-Type": "application/json"})
+            connection.request("POST", "/api/submissions", words, _HEADERS)
             reply = connection.getresponse()
             said = reply.read()
             if reply.status >= 300:

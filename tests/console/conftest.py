@@ -24,7 +24,10 @@ from tests.ops.typist import Typist
 
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 30.0
-_ADDRESS = re.compile(r"http://\S+:\d+")
+_ADDRESS = re.compile(r"http://\S+:\d+\S*")
+#: Of consoles in these tests that have no other.
+TOKEN = "the token of these tests"
+SIGNED = {"Authorization": f"Bearer {TOKEN}"}
 
 
 class Console(NamedTuple):
@@ -35,7 +38,7 @@ class Console(NamedTuple):
 
     def asks(self, path: str, **document: Any) -> dict[str, Any]:
         """A call that changes something, which somebody else makes meanwhile."""
-        body, kind = json.dumps(document).encode(), {"Content-Type": "application/json"}
+        body, kind = json.dumps(document).encode(), {"Content-Type": "application/json", **SIGNED}
         request = urllib.request.Request(f"{self.address}/api/{path}", body, kind, method="POST")
         with urllib.request.urlopen(request, timeout=ANSWERS_WITHIN_S) as answer:
             found: dict[str, Any] = json.load(answer)
@@ -53,7 +56,8 @@ class Console(NamedTuple):
 
     def _state(self, app: str, key: str) -> str | None:
         query = urllib.parse.urlencode({"app": app, "key": key})
-        with urllib.request.urlopen(f"{self.address}/api/jobs?{query}", timeout=ANSWERS_WITHIN_S) as answer:
+        request = urllib.request.Request(f"{self.address}/api/jobs?{query}", headers=SIGNED)
+        with urllib.request.urlopen(request, timeout=ANSWERS_WITHIN_S) as answer:
             return next((job["state"] for job in json.load(answer)["jobs"] if job["key"] == key), None)
 
 
@@ -98,15 +102,18 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def visiting(browser: Browser, address: str, size: tuple[int, int] = WIDE) -> Iterator[Visitor]:
-    """Somebody who has never been there."""
+    """Somebody who has never been there, and has signed in."""
     with context_at(browser, address) as context, untroubled(Visitor(context, size)) as visitor:
         yield visitor
 
 
 @contextmanager
-def context_at(browser: Browser, address: str) -> Iterator[BrowserContext]:
+def context_at(browser: Browser, address: str, token: str | None = TOKEN) -> Iterator[BrowserContext]:
+    """Without a token nobody has signed in."""
     context = browser.new_context(base_url=address, reduced_motion="reduce")
     try:
+        if token is not None:
+            assert context.request.post("/api/session", data={"token": token}).ok
         yield context
     finally:
         context.close()
@@ -134,15 +141,15 @@ def console_in(folder: Path, **settings: str) -> Iterator[Console]:
 
 
 @contextmanager
-def started(typist: Typist, *words: str) -> Iterator[str]:
-    """The address that a command listens at. In the end it is told to stop, and does."""
+def started(typist: Typist, *words: str, token: str | None = TOKEN) -> Iterator[str]:
+    """The address that a command prints, with a token in it if it made one. In the end it is told to stop."""
     log = typist.folder / f"{words[0]}.log"
     with (
         log.open("w") as file,
         subprocess.Popen(
             [sys.executable, "-m", "ops.cli.main", *words],
             cwd=typist.folder,
-            env=typist.environment,
+            env={**({"SLUICE_CONSOLE_TOKEN": token} if token else {}), **typist.environment},
             stdout=file,
             stderr=subprocess.STDOUT,
         ) as process,

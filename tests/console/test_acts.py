@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.console.conftest import Console, started, visiting
+from tests.console.conftest import Console, context_at, started, untroubled
 from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import SOURCES, open_gate, write_works
 from tests.ops.typist import Typist
 
-TOKEN, VIEW_TOKEN = "a word that nobody guesses", "another word"
+TOKEN, VIEW_TOKEN = "a word that nobody guesses", "another word of that kind"
 
 
 def test_a_job_that_runs_is_cancelled_and_run_again(console: Console, visitor: Visitor) -> None:
@@ -214,8 +214,22 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+def test_the_address_that_is_printed_signs_in(browser: Browser, tmp_path: Path) -> None:
+    write_works(tmp_path)
+    typist = Typist(tmp_path, SLUICE_HOME=str(tmp_path / "home"), SLUICE_APPS=SOURCES)
+    with started(typist, "console", "--listen", "127.0.0.1:0", token=None) as address:
+        bare, _, token = address.partition("/#token=")
+        assert token
+        with context_at(browser, bare, token=None) as context, untroubled(Visitor(context)) as visitor:
+            visitor.goes(address)
+            expect(visitor.page.get_by_role("link", name="Submit", exact=True)).to_be_visible()
+            assert token not in visitor.page.url
+            visitor.goes("/jobs")
+            assert token not in visitor.page.url
+
+
 def test_a_stranger_signs_in_and_out(browser: Browser, guarded: str, pictures: Path) -> None:
-    with visiting(browser, guarded) as visitor:
+    with context_at(browser, guarded, token=None) as context, untroubled(Visitor(context)) as visitor:
         visitor.forgives("401")
         visitor.page.goto("/jobs")
         token = visitor.page.get_by_label("Token")
@@ -233,7 +247,7 @@ def test_a_stranger_signs_in_and_out(browser: Browser, guarded: str, pictures: P
 
 
 def test_who_may_look_alone_is_offered_nothing_else(browser: Browser, guarded: str) -> None:
-    with visiting(browser, guarded) as visitor:
+    with context_at(browser, guarded, token=None) as context, untroubled(Visitor(context)) as visitor:
         visitor.forgives("401")
         visitor.page.goto("/schedules")
         visitor.page.get_by_label("Token").fill(VIEW_TOKEN)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.console.conftest import Console, console_in, started, visiting
+from tests.console.conftest import TOKEN, Console, console_in, context_at, started, untroubled, visiting
 from tests.console.visitor import Visitor
 from tests.console.works import RAN, open_gate
 from tests.ops.typist import Typist
@@ -71,11 +71,15 @@ def alone(tmp_path: Path) -> Typist:
 
 
 def test_the_lamp_says_when_nothing_is_heard(browser: Browser, alone: Typist) -> None:
-    with visiting(browser, "http://127.0.0.1") as visitor:
+    with (
+        context_at(browser, "http://127.0.0.1", token=None) as context,
+        untroubled(Visitor(context)) as visitor,
+    ):
         visitor.forgives("ERR_", "Failed to load")
         lamp = visitor.page.locator(".lamp")
         visitor.page.clock.install()
         with started(alone, "console", "--listen", "127.0.0.1:0") as address:
+            assert context.request.post(f"{address}/api/session", data={"token": TOKEN}).ok
             visitor.goes(address)
             expect(lamp).to_have_text("live")
         visitor.page.clock.run_for(1_500)

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from ops.console.server import SEATS
 from tests.broker.proxy import Proxy
-from tests.console.conftest import Console, started, visiting
+from tests.console.conftest import SIGNED, Console, started, visiting
 from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import open_gate
 from tests.homes import started_ledger
@@ -28,7 +28,7 @@ def test_who_finds_no_seat_is_shown_what_he_asks_for(
     visitor.forgives("503", "status of 503")
     lamp = visitor.page.locator(".lamp")
     with ExitStack() as seats:
-        caller = Caller(int(console.address.rpartition(":")[2]))
+        caller = Caller(int(console.address.rpartition(":")[2]), **SIGNED)
         for _ in range(SEATS):
             seats.enter_context(caller.hears("overview"))
         visitor.goes("/")

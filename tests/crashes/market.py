@@ -26,6 +26,8 @@ _ASKED = "SELECT id, state, reason FROM submission ORDER BY id"
 _TWICE = "SELECT job FROM transition WHERE target = 'succeeded' GROUP BY job HAVING count(*) > 1"
 _LEFT = [*(LIVE - {State.EXPECTED})]
 _TIMELESS = 1000
+CONSOLE_TOKEN = "the token of these tests"
+_HEADERS = {"Content-Type": "application/json", "Authorization": f"Bearer {CONSOLE_TOKEN}"}
 #: So many open jobs take a worker that has just begun a few seconds.
 _MANY = 100
 DIAMOND = ("top", "left", "right", "bottom")
@@ -195,9 +197,7 @@ class Market:
         body = {"app": "bottom", "key": f"{key}5", "id": f"post {key}"}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         try:
-            connection.request(
-                "POST", "/api/submissions", json.dumps(body), {"Content-Type": "application/json"}
-            )
+            connection.request("POST", "/api/submissions", json.dumps(body), _HEADERS)
             if connection.getresponse().status == http.HTTPStatus.ACCEPTED:
                 self.want(f"bottom/{key}5")
         except (OSError, http.client.HTTPException):

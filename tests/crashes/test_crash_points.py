@@ -16,7 +16,7 @@ from broker.connect import connect
 from jobs.places import PLACES
 from ledger.connection import Ledger
 from tests.crashes.lanes import LANES, Lane
-from tests.crashes.market import Market
+from tests.crashes.market import CONSOLE_TOKEN, Market
 from tests.crashes.victims import Victims, order, up, work
 from tests.live.fleet import wait_until
 from tests.servers import rabbitmq_url, redis_url
@@ -84,6 +84,7 @@ def _market(lane: Lane, url: str, folder: Path) -> Iterator[tuple[Market, Victim
         market = Market(ledger, broker, folder)
         environment = {
             "SLUICE_APPS": market.sources,
+            "SLUICE_CONSOLE_TOKEN": CONSOLE_TOKEN,
             "SLUICE_LEDGER_URL": url,
             "SLUICE_BROKER_URL": broker_url,
             "SLUICE_HOME": str(folder / "home"),

@@ -1,6 +1,9 @@
 """Somebody who asks a console without a socket, on the ledger of a world."""
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 
 from actors.client import Client
@@ -11,11 +14,17 @@ from ops.console.exchange import Answer, Request
 from ops.console.files import Files
 from ops.console.gate import Gate
 from ops.console.office import Office
+from ops.console.server import Place, Server
 from ops.desk.desk import Desk
 from ops.desk.installation import Installation
 from tests.world import World
 
-HERE = {"host": "127.0.0.1:8484", "content-type": "application/json"}
+TOKEN = "the token of these tests"
+HERE = {
+    "host": "127.0.0.1:8484",
+    "content-type": "application/json",
+    "authorization": f"Bearer {TOKEN}",
+}
 
 
 def console_of(world: World, gate: Gate) -> Answering:
@@ -29,7 +38,7 @@ def console_of(world: World, gate: Gate) -> Answering:
 class Asker:
     """Asks without a socket."""
 
-    def __init__(self, world: World, token: str | None = None) -> None:
+    def __init__(self, world: World, token: str = TOKEN) -> None:
         world.apps("a -> b")
         self.world = world
         self._console = console_of(world, Gate(token))
@@ -55,3 +64,19 @@ class Asker:
 def told(answer: Answer) -> Any:
     """As who reads it has it."""
     return json.loads(answer.body)
+
+
+@contextmanager
+def serving(
+    answer: Callable[[Request], Answer], refuse: Callable[[Request, int], Answer | None] = lambda _, __: None
+) -> Iterator[Place]:
+    """A console's sockets before these answers."""
+    server = Server(Place("127.0.0.1", 0), answer, refuse)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.place
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -73,11 +73,16 @@ def console(typist: Typist, *words: str, **settings: str) -> Iterator[Caller]:
     """A console of its own, which has to end well."""
     with typist.starts("console", "--listen", "127.0.0.1:0", *words, **settings) as process:
         assert process.stdout
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
-        assert found, process.communicate(timeout=TIMEOUT_S)
-        yield Caller(int(found[1]))
+        yield printed(process.stdout.readline())
         process.send_signal(signal.SIGTERM)
         assert ended(process).code == 0
+
+
+def printed(line: str) -> Caller:
+    """Somebody who opens the address that a command prints, with the token in it, if there is one."""
+    found = re.search(r"http://127\.0\.0\.1:(\d+)(?:/#token=(\S+))?", line)
+    assert found, line
+    return Caller(int(found[1]), **({"Authorization": f"Bearer {found[2]}"} if found[2] else {}))
 
 
 def _events(lines: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:

@@ -1,10 +1,6 @@
 """The console's calls by HTTP: what each comes to, and who is turned away."""
 
-import http.client
-import json
-import re
 import signal
-from contextlib import closing
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +9,7 @@ import pytest
 from jobs.states import State
 from jobs.submission import SubmissionState
 from tests.ops.asker import Asker, told
+from tests.ops.caller import printed
 from tests.ops.orders import waiting
 from tests.ops.typist import Typist, ended
 from tests.world import World
@@ -89,9 +86,8 @@ def test_a_call_of_another_method_says_which_it_is(asker: Asker) -> None:
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        ({"host": "rebound.example.org:8484"}, 403),
-        ({"host": ""}, 403),
-        ({"host": "[::1"}, 403),
+        # A page that has its own name resolve to this machine has no session of that name.
+        ({"host": "rebound.example.org:8484", "authorization": ""}, 401),
         ({"origin": "https://elsewhere.example.org"}, 403),
         ({"origin": "null"}, 403),
         ({"content_type": "text/plain"}, 415),
@@ -128,12 +124,10 @@ def test_a_saga_that_waits_is_resumed_by_http(orders: Typist) -> None:
     waiting(orders, "41")
     with orders.starts("console", "--listen", "127.0.0.1:0") as console:
         assert console.stdout
-        found = re.search(r"http://127.0.0.1:(\d+)", console.stdout.readline())
-        assert found
-        said = _asks(
-            int(found[1]), "/api/jobs/order/41/resume", {"event": "approved", "payload": {"ok": True}}
-        )
-        assert said == (200, {"app": "order", "key": "41", "event": "approved", "became": "resumed"})
+        caller = printed(console.stdout.readline())
+        said = caller.posts("/api/jobs/order/41/resume", {"event": "approved", "payload": {"ok": True}})
+        assert said.status == 200
+        assert said.document == {"app": "order", "key": "41", "event": "approved", "became": "resumed"}
         console.send_signal(signal.SIGTERM)
         assert ended(console).code == 0
     assert orders.types("up", "--drain").code == 0
@@ -143,10 +137,3 @@ def test_a_saga_that_waits_is_resumed_by_http(orders: Typist) -> None:
 def test_others_may_not_ask_without_a_token(orders: Typist) -> None:
     said = orders.types("console", "--listen", "0.0.0.0:0")
     assert (said.code, "there is no token" in said.err) == (2, True)
-
-
-def _asks(port: int, path: str, document: Any) -> tuple[int, Any]:
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
-        connection.request("POST", path, json.dumps(document), {"Content-Type": "application/json"})
-        response = connection.getresponse()
-        return response.status, json.loads(response.read())

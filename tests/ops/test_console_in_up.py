@@ -1,12 +1,11 @@
 """The console of ``sluice up``: beside whatever that does, and never in its way."""
 
 import json
-import re
 import signal
 import socket
 
 from jobs.states import State
-from tests.ops.caller import Caller
+from tests.ops.caller import Caller, printed
 from tests.ops.typist import Typist, ended
 
 
@@ -14,9 +13,8 @@ def test_what_is_asked_of_it_is_done_by_the_same_process(desk_of_module: Typist)
     with desk_of_module.starts("up", "--listen", "127.0.0.1:0") as up:
         assert up.stdout
         told = next(line for line in up.stdout if "console" in line)
-        found = re.search(r"The console is at http://127\.0\.0\.1:(\d+)\.", told)
-        assert found
-        caller = Caller(int(found[1]))
+        caller = printed(told)
+        assert Caller(caller.port).posts("/api/submissions", {"app": "report", "key": "1"}).status == 401
         assert caller.posts("/api/submissions", {"app": "report", "key": "20261106"}).status == 202
         desk_of_module.waits_until("report", "20261106", State.SUCCEEDED)
         assert caller.reads("/api/jobs/report/20261106")["state"] == "succeeded"

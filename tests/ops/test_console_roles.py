@@ -1,15 +1,19 @@
 """Who may ask a console, and for what: by the tokens of two roles, by a session, and from where."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from jobs.errors import BadSetting
 from ops.console.exchange import Request
 from ops.console.gate import Gate, Role
+from ops.console.own_token import FILE, kept_token, own_token
 from ops.console.session import COOKIE, LASTS
-from tests.ops.caller import Caller, console
+from tests.ops.caller import Caller, console, printed
 from tests.ops.typist import Typist, ended
 
 OPERATE, VIEW = "a word that nobody guesses", "another that nobody does"
@@ -57,7 +61,6 @@ def test_a_session_stands_for_the_token(token: str, role: str, status: int, guar
     assert token not in cookie
     assert session.reads("/api/session") == {
         "role": role,
-        "needs_token": True,
         "who": f"{role} from 127.0.0.1",
     }
     assert session.posts("/api/submissions/none/cancel").status == status
@@ -74,7 +77,9 @@ def test_a_session_is_of_its_role_and_good_at_every_console_with_the_token(
     assert Caller(guarded.port, Cookie=forged).gets("/api/session").status == 401
     with console(desk_of_module, SLUICE_CONSOLE_TOKEN=OPERATE, SLUICE_CONSOLE_VIEW_TOKEN=VIEW) as other:
         assert Caller(other.port, **viewer.headers).reads("/api/session")["role"] == "view"
-    with console(desk_of_module, SLUICE_CONSOLE_TOKEN=OPERATE, SLUICE_CONSOLE_VIEW_TOKEN="changed") as other:
+    with console(
+        desk_of_module, SLUICE_CONSOLE_TOKEN=OPERATE, SLUICE_CONSOLE_VIEW_TOKEN="changed to another"
+    ) as other:
         assert Caller(other.port, **viewer.headers).gets("/api/session").status == 401
 
 
@@ -182,11 +187,41 @@ def test_with_a_token_for_looking_alone_nobody_acts(desk_of_module: Typist) -> N
         assert caller.posts("/api/submissions/none/cancel").status == 401
 
 
-def test_where_no_token_is_needed_there_is_nothing_to_sign_in_for(desk_of_module: Typist) -> None:
+def test_a_console_without_a_setting_makes_a_token_that_only_its_user_can_read(
+    desk_of_module: Typist,
+) -> None:
     with console(desk_of_module) as caller:
-        told = caller.posts("/api/session", {"token": "whatever"})
-        assert (told.status, "Set-Cookie" in told.headers) == (200, False)
-        assert caller.reads("/api/session")["needs_token"] is False
+        assert caller.reads("/api/session")["role"] == "operate"
+        assert Caller(caller.port).gets("/api/session").status == 401
+        assert Caller(caller.port).posts("/api/submissions", {"app": "nap", "key": "1"}).status == 401
+        kept = Path(desk_of_module.environment["SLUICE_HOME"]) / FILE
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert caller.headers["Authorization"] == f"Bearer {kept.read_text().strip()}"
+    with console(desk_of_module) as other:
+        assert other.headers == caller.headers, "sessions and kept addresses outlive a restart"
+
+
+def test_a_token_that_other_users_may_know_is_refused(tmp_path: Path) -> None:
+    made = own_token(tmp_path)
+    assert (own_token(tmp_path), kept_token(tmp_path)) == (made, made)
+    (tmp_path / FILE).chmod(0o644)
+    with pytest.raises(BadSetting, match="is not yours alone"):
+        own_token(tmp_path)
+
+
+def test_consoles_that_start_at_once_make_one_token(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as several:
+        assert len({*several.map(lambda _: own_token(tmp_path / "home"), range(8))}) == 1
+    assert [each.name for each in (tmp_path / "home").iterdir()] == [FILE]
+
+
+def test_a_token_that_can_be_guessed_is_refused_at_the_start(desk_of_module: Typist) -> None:
+    for name in ("SLUICE_CONSOLE_TOKEN", "SLUICE_CONSOLE_VIEW_TOKEN"):
+        said = desk_of_module.types("console", "--listen", "127.0.0.1:0", **{name: "fifteen letters"})
+        assert (said.code, said.out) == (2, "")
+        assert f"{name} has 15 characters, fewer than 16" in said.err
+        assert "openssl rand -hex 32" in said.err
+        assert "fifteen" not in said.err
 
 
 def test_a_proxy_on_this_machine_says_for_whom_it_asks(guarded: Caller) -> None:
@@ -200,7 +235,7 @@ def test_a_proxy_on_this_machine_says_for_whom_it_asks(guarded: Caller) -> None:
 def test_wrong_tokens_are_told_to_the_log_and_keep_nobody_waiting(desk_of_module: Typist) -> None:
     with desk_of_module.starts("console", "--listen", "127.0.0.1:0", SLUICE_CONSOLE_TOKEN=OPERATE) as process:
         assert process.stdout
-        caller = Caller(int(process.stdout.readline().rpartition(":")[2].partition(".")[0]))
+        caller = printed(process.stdout.readline())
         wrong = [
             Thread(target=caller.posts, args=("/api/session", {"token": f"a guess {n}"})) for n in range(40)
         ]

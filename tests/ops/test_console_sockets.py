@@ -2,11 +2,11 @@
 
 import http.client
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from select import select
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 
@@ -14,31 +14,18 @@ from jobs.errors import BadSetting
 from ops.console import server as server_module
 from ops.console.exchange import Answer, Request, problem
 from ops.console.gate import Gate
-from ops.console.head import BODY_BYTES_MAX
+from jobs.request_limits import BYTES_MAX
 from ops.console.server import Place, Server, read_place
-from tests.ops.asker import console_of
+from tests.ops.asker import TOKEN, console_of, serving
 from tests.world import World
+
+_RIGHT = f"Authorization: Bearer {TOKEN}"
 
 
 @contextmanager
 def _served(world: World) -> Iterator[Place]:
-    with _serving(console_of(world, Gate(None)).answer) as place:
+    with serving(console_of(world, Gate(TOKEN)).answer) as place:
         yield place
-
-
-@contextmanager
-def _serving(
-    answer: Callable[[Request], Answer], refuse: Callable[[Request, int], Answer | None] = lambda _, __: None
-) -> Iterator[Place]:
-    server = Server(Place("127.0.0.1", 0), answer, refuse)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server.place
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _answers(place: Place, *pieces: bytes) -> list[http.client.HTTPResponse]:
@@ -55,7 +42,7 @@ def _answers(place: Place, *pieces: bytes) -> list[http.client.HTTPResponse]:
 
 
 def _post(path: str, body: bytes = b"", *lines: str) -> bytes:
-    head = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", *lines]
+    head = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", _RIGHT, *lines]
     return "\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
@@ -77,11 +64,11 @@ def test_several_requests_come_on_one_connection(world: World) -> None:
         (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nContent-Length: 9\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n", 400),
         (
-            f"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {BODY_BYTES_MAX + 1}\r\n\r\n".encode(),
+            f"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {BYTES_MAX + 1}\r\n\r\n".encode(),
             413,
         ),
         (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
-        (b"FETCH /api/submissions HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 405),
+        (f"FETCH /api/submissions HTTP/1.1\r\nHost: 127.0.0.1\r\n{_RIGHT}\r\n\r\n".encode(), 405),
         (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
         (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length : 5\r\n\r\nGET /", 400),
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nno colon\r\nAuthorization: Bearer x\r\n\r\n", 400),
@@ -150,7 +137,7 @@ def test_a_request_that_finds_no_place_is_told_to_come_again(monkeypatch: pytest
             may_end.wait(20)
         return Answer(document=request.path)
 
-    with _serving(answer) as place, socket.create_connection(place, timeout=20) as first:
+    with serving(answer) as place, socket.create_connection(place, timeout=20) as first:
         first.sendall(_post("/long"))
         assert began.wait(20)
         (second,) = _answers(place, _post("/short"))
@@ -174,7 +161,7 @@ def test_requests_that_are_not_whole_take_no_place(
 @pytest.mark.parametrize("bound", ["CONNECTIONS", "CONNECTIONS_OF_ONE"])
 def test_slow_connections_make_way_for_whole_requests(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, bound, 3)
-    with _serving(lambda _: Answer(document="right")) as place, ExitStack() as opened:
+    with serving(lambda _: Answer(document="right")) as place, ExitStack() as opened:
         slow = [opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(3)]
         for each in slow:
             each.sendall(b"GET / HT")
@@ -189,7 +176,7 @@ def test_wrong_tokens_push_no_right_request_out(monkeypatch: pytest.MonkeyPatch)
     def answer(request: Request) -> Answer:
         return Answer(document="", after_s=3600.0 if request.path == "/wrong" else 0.0)
 
-    with _serving(answer) as place, ExitStack() as opened:
+    with serving(answer) as place, ExitStack() as opened:
         for _ in range(6):
             opened.enter_context(socket.create_connection(place, timeout=20)).sendall(_post("/wrong"))
         assert [_answers(place, _post("/right"))[0].status for _ in range(6)] == [200] * 6
@@ -199,7 +186,7 @@ def test_an_answer_that_is_read_slowly_takes_no_place(monkeypatch: pytest.Monkey
     monkeypatch.setattr(server_module, "PLACES", 1)
     large = "x" * 20_000_000
     with (
-        _serving(lambda request: Answer(document=large if request.path == "/large" else "")) as place,
+        serving(lambda request: Answer(document=large if request.path == "/large" else "")) as place,
         socket.create_connection(place, timeout=20) as slow,
     ):
         slow.sendall(_post("/large"))
@@ -208,12 +195,12 @@ def test_an_answer_that_is_read_slowly_takes_no_place(monkeypatch: pytest.Monkey
 
 
 def test_a_large_body_is_not_read_before_its_sender_is_known(world: World) -> None:
-    answering = console_of(world, Gate("a-token-of-this-test"))
-    head = _post("/api/submissions", b"x" * 100_000)[:-100_000]
-    with _serving(answering.answer, answering.refuse) as place:
+    answering = console_of(world, Gate(TOKEN))
+    known = _post("/api/submissions", b"x" * 100_000)
+    head = known[:-100_000].replace(_RIGHT.encode(), b"X: 1")
+    with serving(answering.answer, answering.refuse) as place:
         assert _answers(place, head)[0].status == 401
-        known = head.replace(b"\r\n\r\n", b"\r\nAuthorization: Bearer a-token-of-this-test\r\n\r\n")
-        assert _answers(place, known + b"x" * 100_000)[0].status == 400
+        assert _answers(place, known)[0].status == 400
 
 
 def test_a_client_that_waits_for_leave_to_send_its_body_gets_it(world: World) -> None:
@@ -249,7 +236,7 @@ def test_a_connection_that_finds_no_room_is_told_to_come_again(monkeypatch: pyte
         may_end.wait(20)
         return Answer(document=request.path)
 
-    with _serving(answer) as place, socket.create_connection(place, timeout=20) as first:
+    with serving(answer) as place, socket.create_connection(place, timeout=20) as first:
         first.sendall(_post("/"))
         assert began.wait(20)
         (second,) = _answers(place, b"")
@@ -266,7 +253,7 @@ def test_an_answer_that_is_held_back_keeps_nobody_waiting(monkeypatch: pytest.Mo
         return Answer(document=request.path, after_s=3600.0 if request.path == "/late" else 0.0)
 
     with ExitStack() as opened:
-        with _serving(answer) as place:
+        with serving(answer) as place:
             late = opened.enter_context(socket.create_connection(place, timeout=20))
             late.sendall(_post("/late"))
             # Its place is free again, so it has been asked, and is held back, by now.

@@ -106,7 +106,7 @@ def _finds_a_seat(caller: Caller) -> None:
     deadline = time.monotonic() + TIMEOUT_S
     with closing(http.client.HTTPConnection("127.0.0.1", caller.port, timeout=TIMEOUT_S)) as connection:
         while time.monotonic() < deadline:
-            connection.request("GET", "/api/events?watch=overview")
+            connection.request("GET", "/api/events?watch=overview", headers=caller.headers)
             response = connection.getresponse()
             if response.status == 200:
                 assert response.readline() == b"retry: 2000\n"

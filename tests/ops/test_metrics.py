@@ -5,7 +5,6 @@ import signal
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -23,6 +22,7 @@ from ops.metrics.exposition import Spread, text
 from ops.metrics.families import FAMILIES, Family, Kind
 from ops.metrics.numbers import numbers
 from tests.ledger.test_tallies import counts_all
+from tests.ops.caller import printed
 from tests.ops.typist import Typist, ended
 from tests.world import World
 
@@ -259,10 +259,8 @@ def test_the_console_answers_with_what_workers_have_done(desk_apart: Typist) -> 
     assert desk_apart.types("run", "nap", "0").code == 0
     with desk_apart.starts("console", "--listen", "127.0.0.1:0") as console:
         assert console.stdout
-        place = re.search(r"http://(127.0.0.1:\d+)", console.stdout.readline())
-        assert place
-        with urlopen(f"http://{place[1]}/metrics", timeout=30) as answer:
-            kind, found = answer.headers["content-type"], read(answer.read().decode())
+        answer = printed(console.stdout.readline()).gets("/metrics")
+        kind, found = answer.headers["Content-Type"], read(answer.body.decode())
         console.send_signal(signal.SIGTERM)
         assert ended(console).code == 0
     assert kind == "text/plain; version=0.0.4; charset=utf-8"

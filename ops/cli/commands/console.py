@@ -9,7 +9,7 @@ from ops.cli.exits import DONE
 from ops.cli.page import Line
 from ops.cli.stopping import told_to_stop
 from ops.console.server import LISTEN, read_place
-from ops.console.serving import console, gate_for
+from ops.console.serving import console, keys_for
 from ops.desk.installation import Installation
 
 
@@ -24,12 +24,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: CommandDesk, options: Options) -> int:
     place = read_place(options.listen)
-    gate = gate_for(place, desk.settings)
+    keys = keys_for(place, desk.settings)
     installation = Installation(desk)
     installation.require_own_broker()
-    with told_to_stop() as stop, console(desk, installation, place, gate) as server:
+    with told_to_stop() as stop, console(desk, installation, place, keys.gate) as server:
         _look_out(desk)
-        desk.output.say(Line(f"Listening at {server.place}. Ctrl-C ends it."))
+        desk.output.say(Line(f"Listening at {keys.address(server.place)}"), Line("Ctrl-C ends it."))
         stop.wait()
     desk.output.answer({"listened": str(server.place)}, Line("Stopped."))
     return DONE

@@ -15,9 +15,8 @@ from ops.cli.exits import DONE
 from ops.cli.page import Line
 from ops.cli.stopping import told_to_stop
 from ops.cli.working import threads_option, working
-from ops.console.gate import Gate
 from ops.console.server import LISTEN, Place, PlaceTaken, read_place
-from ops.console.serving import console, gate_for
+from ops.console.serving import Keys, console, keys_for
 from ops.desk.installation import Installation
 from ops.times import span
 
@@ -40,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: CommandDesk, options: Options) -> int:
     place = _place(options)
-    gate = Gate(None) if place is None else gate_for(place, desk.settings)
+    keys = None if place is None else keys_for(place, desk.settings)
     facts = {"apps": len(desk.catalogue), "ledger": _ledger(desk), "broker": _broker(desk)}
     desk.output.say(
         Line("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**facts)),
@@ -50,10 +49,10 @@ def run(desk: CommandDesk, options: Options) -> int:
     with (
         told_to_stop() as stop,
         working(desk.settings, desk.definitions, installation.ledger, threads=options.threads),
-        _console(desk, installation, place, gate) as listened,
+        _console(desk, installation, place, keys) as listened,
     ):
-        if listened is not None:
-            desk.output.say(Line(f"The console is at {listened}."))
+        if listened is not None and keys is not None:
+            desk.output.say(Line(f"The console is at {keys.address(listened)}"))
         while not stop.wait(LOOK_EVERY_S):
             if options.drain and _is_idle(desk, installation):
                 break
@@ -77,16 +76,16 @@ def _place(options: Options) -> Place | None:
 
 @contextmanager
 def _console(
-    desk: CommandDesk, working: Installation, place: Place | None, gate: Gate
+    desk: CommandDesk, working: Installation, place: Place | None, keys: Keys | None
 ) -> Iterator[Place | None]:
     """Where it listens for as long as the block lasts; where nobody can, the work goes on without it."""
     with ExitStack() as opened:
         listened = None
-        if place is not None:
+        if place is not None and keys is not None:
             # Whoever works has connections that are made for looking a few jobs up; this one looks at many.
             beside = Installation(desk, beside=working)
             try:
-                listened = opened.enter_context(console(desk, beside, place, gate)).place
+                listened = opened.enter_context(console(desk, beside, place, keys.gate)).place
             except PlaceTaken as error:
                 desk.output.note(Line(f"{error.what} There is no console; --listen gives it another place."))
         yield listened

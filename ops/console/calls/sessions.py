@@ -10,10 +10,9 @@ from ops.console.route import Asked, Nothing, Route
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """``needs_token``: there is one, and whoever asks has shown it. ``who`` is what the audit says of him."""
+    """``who`` is how the audit names the sender."""
 
     role: Role
-    needs_token: bool
     who: str
 
 
@@ -28,17 +27,15 @@ class SignedOut(Struct, frozen=True, kw_only=True):
 def session(_: Office, asked: Asked[Nothing, Nothing]) -> Session:
     if asked.who is None:
         raise BadRequest("Nobody has signed in.")
-    return Session(role=asked.who.role, needs_token=asked.gate.needs_token, who=str(asked.who))
+    return Session(role=asked.who.role, who=str(asked.who))
 
 
 def sign_in(_: Office, asked: Asked[Nothing, SignIn]) -> Answer:
-    """Where no token is needed there is nothing to be had by one."""
-    role = asked.gate.role_for(asked.body.token) if asked.gate.needs_token else Role.OPERATE
+    role = asked.gate.role_for(asked.body.token)
     if role is None:
         return asked.gate.wrong_token(asked.request)
-    cookie = {"Set-Cookie": asked.gate.session(role, asked.request)} if asked.gate.needs_token else {}
-    told = Session(role=role, needs_token=asked.gate.needs_token, who=str(role))
-    return Answer(document=told, headers=cookie)
+    cookie = asked.gate.session(role, asked.request)
+    return Answer(document=Session(role=role, who=str(role)), headers={"Set-Cookie": cookie})
 
 
 def sign_out(_: Office, asked: Asked[Nothing, Nothing]) -> Answer:

@@ -1,12 +1,16 @@
 """Who is missing among the workers, and who has something else than is here."""
 
+import socket
+from http import HTTPStatus
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from ledger import workers
+from ops.console.exchange import Answer, problem
 from ops.doctor.finding import Level
+from tests.ops.asker import serving
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist
 
@@ -131,13 +135,25 @@ def test_a_console_that_others_could_ask(tmp_path: Path) -> None:
     typist = Typist(tmp_path)
     open_ = typist.types("doctor", "--listen", "0.0.0.0:8484")
     assert open_.code == 1
-    assert "Others could ask there, and there is no token" in open_.out
+    assert "It will not start: At http://0.0.0.0:8484 others could ask, and there is no token." in open_.out
     short = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_TOKEN="short")
-    assert short.code == 0
+    assert short.code == 1
     assert "SLUICE_CONSOLE_TOKEN has 5 characters" in short.out
-    looking = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_VIEW_TOKEN="short")
+    looking = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_VIEW_TOKEN="0123456789abcdef")
     assert looking.code == 0
-    assert "SLUICE_CONSOLE_VIEW_TOKEN has 5 characters" in looking.out
-    assert "nobody may do anything" in looking.out
-    long = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_TOKEN="0123456789abcdef")
-    assert "It answers who has a token." in long.out
+    assert "lets people look, and nobody can act" in looking.out
+
+
+def test_a_console_is_asked_whether_it_answers(tmp_path: Path) -> None:
+    typist = Typist(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+    nobody = typist.types("doctor", "--listen", place)
+    assert "none answers there now (Connection refused)" in nobody.out
+    with serving(lambda _: Answer(document={"role": "view"})) as own:
+        assert "It answers, to `view`." in typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out
+    with serving(lambda _: problem(HTTPStatus.UNAUTHORIZED, "no")) as own:
+        said = typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out
+        assert "does not know the token of these settings" in said
+    with serving(lambda _: Answer(document=["another"])) as own:
+        assert "Something else answers" in typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out

@@ -4,7 +4,7 @@ import { h } from "./element.js";
 import { icon, mark } from "./icons.js";
 import { ASK_EVERY_MS } from "./live.js";
 import { search } from "./search.js";
-import { isSignedIn, mayAct, signOut } from "./session.js";
+import { mayAct, signOut } from "./session.js";
 import { help } from "./shortcuts.js";
 import { stage } from "./stage.js";
 import { THEMES, choose, theme } from "./theme.js";
@@ -153,7 +153,7 @@ function footLinks(leave) {
         h("button", { type: "button", on: { click: help } }, "Keys"),
         h("a", { href: "/api/openapi.json", target: "_blank" }, "API"),
         h("a", { href: "/metrics", target: "_blank" }, "Metrics"),
-        isSignedIn() && h("button", { type: "button", on: { click: out } }, "Sign out"),
+        h("button", { type: "button", on: { click: out } }, "Sign out"),
     );
 }
 

@@ -5,7 +5,7 @@ import { frame, lamp, mayHaveMoved, tellOfAlarms } from "./frame.js";
 import * as live from "./live.js";
 import { fetchAll, screenOf } from "./places.js";
 import * as router from "./router.js";
-import { begin } from "./session.js";
+import { begin, signInByAddress, tokenOfAddress } from "./session.js";
 import * as shortcuts from "./shortcuts.js";
 import { signInScreen } from "./signin.js";
 import { hear, redraw, show } from "./stage.js";
@@ -18,10 +18,13 @@ let latest = null;
 
 theme.start(() => window.dispatchEvent(new Event("repaint")));
 window.addEventListener("repaint", redraw);
+// The address with a token may be pasted where the console is open already: then only what is behind the # changes.
+window.addEventListener("hashchange", () => tokenOfAddress() !== null && location.reload());
 enter();
 
 async function enter() {
     try {
+        await signInByAddress();
         await begin();
     } catch (error) {
         document.body.replaceChildren(signInScreen(error, enter));

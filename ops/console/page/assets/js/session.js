@@ -2,8 +2,8 @@
 
 import { change, get, post } from "./api.js";
 
-/** @type {{role: "view" | "operate", needs_token: boolean}} */
-let session = { role: "view", needs_token: true };
+/** @type {{role: "view" | "operate"}} */
+let session = { role: "view" };
 
 export async function begin() {
     session = await get("/api/session");
@@ -14,8 +14,17 @@ export function mayAct() {
     return session.role === "operate";
 }
 
-export function isSignedIn() {
-    return session.needs_token;
+/** The token that `sluice up` prints behind the # of the address. */
+export function tokenOfAddress() {
+    return new URLSearchParams(location.hash.slice(1)).get("token");
+}
+
+/** Make a session of it. It leaves the address and the browser's history first, whatever comes of it. */
+export async function signInByAddress() {
+    const token = tokenOfAddress();
+    if (token === null) return;
+    history.replaceState(null, "", location.pathname + location.search);
+    await signIn(token);
 }
 
 export async function signIn(token) {

@@ -20,7 +20,7 @@ export function signInScreen(error, enter) {
         "form.card",
         { on: { submit } },
         h("div.brand", {}, mark(), h("h1", {}, "Sluice")),
-        is_stranger && field({ label: "Token", hint: "SLUICE_CONSOLE_TOKEN of this installation", input: token }),
+        is_stranger && field({ label: "Token", hint: "SLUICE_CONSOLE_TOKEN, or the one in the address that `sluice up` prints", input: token }),
         trouble,
         button,
     );
