@@ -26,6 +26,9 @@ _TEXT = Text()
 #: What ``compensate`` says of an app that no other can undo.
 IRREVERSIBLE = "irreversible"
 
+#: Browsers and proxies remove these from a path.
+_DOTS = (".", "..")
+
 
 class Parents(Struct, frozen=True, kw_only=True):
     """One sub-dependency: these apps, at the values listed (for identifiers not listed, the child's own).
@@ -160,6 +163,8 @@ class App(Struct, frozen=True, kw_only=True):
 
     def read_value(self, name: str, raw: str) -> Value:
         """The value of one identifier; ValueError says what is wrong with it."""
+        if raw in _DOTS and self.template.join([raw for _ in self.template.names]) == raw:
+            raise ValueError(f"{raw!r} would be the whole key, and no address could name the job")
         try:
             value = self.kind(name).parse(raw)
         except ValueError as error:

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterable
 from typing import TextIO
 
+from ops.cli.harmless import harmless, harmless_pieces
 from ops.cli.page import Block, Spans
 
 _SGR = {
@@ -38,8 +39,9 @@ class Screen:
         self._stream.flush()
 
     def pour(self, pieces: Iterable[bytes]) -> None:
-        """What is no text of ours, byte for byte, and to the end of its line."""
+        """What is no text of ours, byte for byte, and to the end of its line; harmless on a terminal."""
         self._stream.flush()
+        pieces = harmless_pieces(pieces) if self.is_terminal else pieces
         last = b"\n"
         for piece in pieces:
             self._stream.buffer.write(piece)
@@ -49,8 +51,10 @@ class Screen:
         self._stream.buffer.flush()
 
     def _painted(self, spans: Spans) -> str:
-        """Characters that the stream's encoding lacks are replaced: a key that shows is worth more than an error."""
-        text = "".join(self._span(text, style) for text, style in spans)
+        """Replace characters that the stream's encoding lacks, because a key that shows is worth more than an error."""
+        text = "".join(
+            self._span(harmless(text) if self.is_terminal else text, style) for text, style in spans
+        )
         return text.encode(self._stream.encoding, "replace").decode(self._stream.encoding)
 
     def _span(self, text: str, style: str) -> str:

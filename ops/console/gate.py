@@ -140,18 +140,18 @@ def _cookie(value: str, request: Request) -> str:
 
 def _address(request: Request) -> str:
     """Of whom a proxy on this machine asks for, what it says of him, and that it is the proxy's word."""
-    told = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-    if request.address not in LOOPBACK or not _is_address(told):
+    told = _read_address(request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip())
+    if request.address not in LOOPBACK or told is None:
         return request.address
     return f"{told} by way of {request.address}"
 
 
-def _is_address(text: str) -> bool:
+def _read_address(text: str) -> str | None:
+    """In its one usual spelling. An address with a zone is none here, because a zone may be any text."""
     try:
-        ip_address(text)
+        return None if "%" in text else str(ip_address(text))
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _place_of(origin: str) -> str | None:

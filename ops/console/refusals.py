@@ -6,7 +6,7 @@ What holds:
   waits for none of them: nobody is kept out by the mistakes of others.
 - None waits longer than ``WAIT_S_MAX``. Who guesses by many connections at once has as many guesses in that time as
   there are connections, and no more.
-- The log has each address once in ``TOLD_EVERY``.
+- The log has each address once in ``TOLD_EVERY``, and ``LINES_MAX`` addresses in that time, whatever a proxy says.
 """
 
 import logging
@@ -24,6 +24,8 @@ FORGOTTEN_AFTER = timedelta(minutes=1)
 TOLD_EVERY = timedelta(minutes=1)
 #: So many addresses are remembered as told.
 _ADDRESSES_MAX = 1000
+#: Lines of the log in ``TOLD_EVERY``.
+LINES_MAX = 20
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -36,6 +38,7 @@ class Refusals:
         self._pause_s = PAUSE_S
         self._last = self._answered = _NEVER
         self._told: dict[str, datetime] = {}
+        self._lines_since, self._lines = _NEVER, 0
 
     def refused(self, address: str) -> float:
         """A token from there was wrong: for how many seconds its answer is to wait."""
@@ -53,8 +56,11 @@ class Refusals:
         return wait_s
 
     def _is_to_be_told(self, address: str, now: datetime) -> bool:
-        if now - self._told.get(address, _NEVER) < TOLD_EVERY:
+        if now - self._lines_since >= TOLD_EVERY:
+            self._lines_since, self._lines = now, 0
+        if now - self._told.get(address, _NEVER) < TOLD_EVERY or self._lines == LINES_MAX:
             return False
+        self._lines += 1
         # Put in anew it stands last, so that the first is the one that was told the longest ago.
         self._told.pop(address, None)
         if len(self._told) == _ADDRESSES_MAX:

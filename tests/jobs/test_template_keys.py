@@ -50,6 +50,12 @@ class TestKeys:
             one.read_key(key)
         assert words in caught.value.what
 
+    @pytest.mark.parametrize("key", [".", ".."])
+    def test_a_key_that_no_address_can_name_is_refused(self, key: str) -> None:
+        with pytest.raises(BadKey, match="no address could name"):
+            app("{t}").read_key(key)
+        assert app("{t}_{u}").read_key(f"{key}_x") == {"t": key, "u": "x"}
+
     @given(
         st.sampled_from(["_", "-", "__", "-_-", "."]),
         st.lists(st.text(st.sampled_from("a_-.1"), min_size=1, max_size=4), min_size=2, max_size=3),

@@ -228,8 +228,11 @@ def test_a_proxy_on_this_machine_says_for_whom_it_asks(guarded: Caller) -> None:
     operator = of(guarded, OPERATE)
     told = operator.gets("/api/session", X_Forwarded_For="10.0.0.1, 192.0.2.7").document
     assert told["who"] == "operate from 192.0.2.7 by way of 127.0.0.1"
-    told = operator.gets("/api/session", X_Forwarded_For="<script>").document
-    assert told["who"] == "operate from 127.0.0.1"
+    told = operator.gets("/api/session", X_Forwarded_For="2001:DB8:0::1").document
+    assert told["who"] == "operate from 2001:db8::1 by way of 127.0.0.1"
+    for text in ("<script>", "fe80::1%any text", "fe80::1%eth0"):
+        told = operator.gets("/api/session", X_Forwarded_For=text).document
+        assert told["who"] == "operate from 127.0.0.1"
 
 
 def test_wrong_tokens_are_told_to_the_log_and_keep_nobody_waiting(desk_of_module: Typist) -> None:

@@ -6,7 +6,12 @@ import re
 import subprocess
 import sys
 import termios
+from itertools import pairwise
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ops.cli.harmless import harmless, harmless_pieces
 from tests.ops.typist import Typist
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -23,6 +28,26 @@ def test_a_run_draws_bars_and_leaves_a_summary(desk: Typist) -> None:
     assert re.match(r"nap +1 +1(\.\d)? s ", job)
     assert end.startswith("succeeded: 1 succeeded in ")
     assert drawn.endswith(f"\x1b[32m{end}\x1b[0m\n")
+
+
+def test_what_a_job_prints_cannot_command_a_terminal(desk: Typist) -> None:
+    desk.apps(
+        "evil.json",
+        {"evil": {"job_id": "{n}", "bash_cmd": "printf '\\033[31mred\\033]0;title\\007\\033[2J'"}},
+    )
+    assert desk.types("--apps", "evil.json", "run", "evil", "1").code == 0
+    drawn = _on_a_terminal(desk, "--apps", "evil.json", "logs", "evil", "1")
+    assert "\x1b[31mred\ufffd]0;title\ufffd\ufffd[2J\x1b[0m" in drawn
+    assert "\x1b]0;title\x07" in desk.types("--apps", "evil.json", "logs", "evil", "1").out
+
+
+@given(st.text(alphabet="a\r\n\x1b[31m;\u00e9\u202e"), st.lists(st.integers(0, 40)))
+def test_text_is_as_harmless_in_pieces_as_in_one(text: str, cuts: list[int]) -> None:
+    sent = text.encode()
+    edges = [0, *sorted(cuts), len(sent)]
+    pieces = b"".join(harmless_pieces(sent[begin:end] for begin, end in pairwise(edges)))
+    assert pieces.decode() == harmless(text)
+    assert not set(re.sub(r"\x1b\[[0-9;]*m", "", harmless(text))) & set("\x1b\r\u202e")
 
 
 def _on_a_terminal(typist: Typist, *words: str) -> str:
