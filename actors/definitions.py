@@ -2,17 +2,22 @@
 
 import gc
 import logging
+from datetime import UTC, datetime
 from functools import cache
 
 from actors import transport
 from actors.settings import Settings
 from jobs.address import without_password
 from jobs.catalogue import Catalogue, load
+from jobs.catalogue.known import KnownDefinitions, known
 from jobs.catalogue.remote import BRANCH, Fetch, Stored, Unread
 from jobs.catalogue.snapshot import Snapshot, imported, snapshot
 from jobs.errors import DefinitionError, Fault
 
 _LOG = logging.getLogger("sluice.definitions")
+
+#: Of a problem that is recorded in the ledger; the log has all of it.
+PROBLEM_CHARACTERS_MAX = 500
 
 
 def fetcher(settings: Settings) -> Fetch:
@@ -53,7 +58,10 @@ class Definitions:
         self._loaded = self._tried = snapshot(settings.apps, fetched)
         self._current = self._load(fetched)
         self._imported = imported(settings.apps)
+        self._changed_modules: set[str] = set()
         self._faults: frozenset[Fault] = frozenset()
+        self._since = datetime.now(UTC)
+        self._known = known(self._current)
         # What is imported and loaded by now stays for as long as the process. A plan of 100,000 jobs would have the
         # collector look at all of it again and again.
         gc.freeze()
@@ -63,9 +71,25 @@ class Definitions:
         """Ask once for whatever has to fit together: the next answer may be another."""
         return self._current
 
+    @property
+    def since(self) -> datetime:
+        """When the current catalogue was loaded."""
+        return self._since
+
+    @property
+    def known(self) -> KnownDefinitions:
+        """What others compare theirs with; another object after each change."""
+        return self._known
+
     def look(self) -> None:
         """Take up what has changed. Where it is at fault, or cannot be read, everything stays as it was."""
         self._look_at_modules()
+        self._look_at_sources()
+        fresh = known(self._current, self._problem())
+        if fresh != self._known:
+            self._known = fresh
+
+    def _look_at_sources(self) -> None:
         fetched = cache(self._fetch)
         seen = snapshot(self._settings.apps, fetched)
         if seen == self._tried:
@@ -87,6 +111,7 @@ class Definitions:
         else:
             _LOG.info("the definitions have changed: %s", _difference(self._current, catalogue))
             self._loaded, self._current, self._faults = seen, catalogue, frozenset()
+            self._since = datetime.now(UTC)
 
     def _load(self, fetch: Fetch) -> Catalogue:
         settings = self._settings
@@ -104,10 +129,22 @@ class Definitions:
             _LOG.error("the definitions stay as they were: %s", fault)
         self._faults = faults
 
+    def _problem(self) -> str | None:
+        """Why a change is not taken up."""
+        found = [str(fault) for fault in sorted(self._faults)]
+        if self._changed_modules:
+            modules = ", ".join(sorted(self._changed_modules))
+            found.insert(0, f"{modules} changed, and Python modules are taken up only by a restart")
+        if not found:
+            return None
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        return f"{found[0]}{more}"[:PROBLEM_CHARACTERS_MAX]
+
     def _look_at_modules(self) -> None:
         seen = imported(self._settings.apps)
         changed = [name for name, state in seen.items() if self._imported.get(name, state) != state]
         self._imported |= seen
+        self._changed_modules.update(changed)
         if changed:
             _LOG.warning("%s changed; restart the workers to take that up", ", ".join(sorted(changed)))
 

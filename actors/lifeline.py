@@ -11,11 +11,12 @@ from uuid import UUID
 from actors.complaints import Complaints
 from actors.holdings import Holdings
 from actors.meter import Meter
+from jobs.catalogue.known import KnownDefinitions
 from jobs.errors import Unreachable
 from jobs.ref import Claim
 from jobs.subject import about
 from ledger import workers
-from ledger.connection import Ledger
+from ledger.connection import Ledger, Tx
 
 _LOG = logging.getLogger("sluice.worker")
 
@@ -40,6 +41,7 @@ class Lifeline:
         code: str | None,
         lease_s: float,
         give_back: Callable[[list[Claim]], None],
+        known: Callable[[], KnownDefinitions],
         meter: Meter | None = None,
     ) -> None:
         self.id = id
@@ -50,6 +52,8 @@ class Lifeline:
         self._code = code
         self._lease_s = lease_s
         self._give_back = give_back
+        self._known = known
+        self._recorded: KnownDefinitions | None = None
         self._meter = meter or Meter(ledger)
         self._trusted_until = 0.0
         self._complaints = Complaints(_LOG, "a beat came to nothing")
@@ -60,8 +64,10 @@ class Lifeline:
         """Join; no claim is accepted before. Unreachable if the ledger does not answer."""
         began = time.monotonic()
         host, pid = socket.gethostname(), os.getpid()
-        self._ledger.transact(
-            lambda tx: workers.join(
+        known = self._known()
+
+        def join(tx: Tx) -> None:
+            workers.join(
                 tx,
                 self.id,
                 host=host,
@@ -71,7 +77,10 @@ class Lifeline:
                 code=self._code,
                 lease_s=self._lease_s,
             )
-        )
+            workers.know(tx, self.id, known)
+
+        self._ledger.transact(join)
+        self._recorded = known
         self._trusted_until = began + self._lease_s
         self._thread.start()
 
@@ -116,7 +125,15 @@ class Lifeline:
         strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
         if strays:
             self._give_back(strays)
+        self._record_definitions()
         self._meter.read()
+
+    def _record_definitions(self) -> None:
+        """If they have changed since they were recorded."""
+        known = self._known()
+        if known is not self._recorded:
+            self._ledger.transact(lambda tx: workers.know(tx, self.id, known))
+            self._recorded = known
 
     def _mistrust(self) -> None:
         """Stop the runs if the lease may have ended before the next beat."""

@@ -74,17 +74,7 @@ class Process:
         self._witness = self._watched(settings)
         self._running = self._runs(worker)
         self._watching = Watching(ledger, self._catalogue, self._holdings, self._send)
-        self._lifeline = Lifeline(
-            ledger,
-            self._holdings,
-            worker,
-            queues=list(queues),
-            threads=threads,
-            code=settings.code_version,
-            lease_s=settings.lease_s,
-            give_back=self._running.give_back,
-            meter=Meter(ledger, self._witness.counts()),
-        )
+        self._lifeline = self._lives(worker, queues, threads)
         self._ticker = (
             Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
         )
@@ -149,6 +139,20 @@ class Process:
             stores=stores(self._settings),
             serves=self._serves,
             witness=self._witness,
+        )
+
+    def _lives(self, worker: UUID, queues: Sequence[str], threads: int) -> Lifeline:
+        return Lifeline(
+            self._ledger,
+            self._holdings,
+            worker,
+            queues=list(queues),
+            threads=threads,
+            code=self._settings.code_version,
+            lease_s=self._settings.lease_s,
+            give_back=self._running.give_back,
+            known=lambda: self._definitions.known,
+            meter=Meter(self._ledger, self._witness.counts()),
         )
 
     def _serve(self, queues: list[str], threads: int) -> Service:

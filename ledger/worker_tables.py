@@ -1,13 +1,13 @@
 """The tables of those who work: which processes there are, how fast each app's jobs go, and who leads."""
 
 from sqlalchemy import Column, DateTime, Double, Index, Integer, Table, Text
-from sqlalchemy.dialects.postgresql import ARRAY, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
 from ledger.schema import metadata
 
 
-def _moment(name: str, *, nullable: bool = True) -> Column[object]:
-    return Column(name, DateTime(timezone=True), nullable=nullable)
+def _moment(name: str, *, nullable: bool = True, comment: str | None = None) -> Column[object]:
+    return Column(name, DateTime(timezone=True), nullable=nullable, comment=comment)
 
 
 worker = Table(
@@ -28,6 +28,10 @@ worker = Table(
     _moment("started_at", nullable=False),
     _moment("lease_until", nullable=False),
     _moment("left_at"),
+    Column("catalogue", Text, comment="digest of its definitions; null for a worker of an earlier version"),
+    Column("definitions", JSONB, comment="digest of each app, by name"),
+    _moment("definitions_at", comment="since when it goes by them"),
+    Column("definitions_problem", Text, comment="why it has not taken up a change"),
     Index("worker_lease", "lease_until"),
 )
 

@@ -2,6 +2,9 @@
 
 from uuid import UUID
 
+import msgspec
+
+from jobs.catalogue.known import KnownDefinitions
 from jobs.ref import Claim
 from jobs.states import State
 from ledger.connection import Tx, arrays
@@ -16,6 +19,12 @@ ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, left_at = NUL
 # A lease that ran out is renewed all the same: what it protected may be gone, the process is not.
 _BEAT = f"""
 UPDATE worker SET lease_until = greatest(lease_until, {NOW} + make_interval(secs => %(lease_s)s))
+WHERE id = %(id)s
+"""
+_KNOW = f"""
+UPDATE worker SET
+    definitions_at = CASE WHEN catalogue IS DISTINCT FROM %(catalogue)s THEN {NOW} ELSE definitions_at END,
+    catalogue = %(catalogue)s, definitions = %(definitions)s::jsonb, definitions_problem = %(problem)s
 WHERE id = %(id)s
 """
 _HELD = f"""
@@ -54,6 +63,17 @@ def join(
     """Make a worker known; only one that is may claim. ``threads`` is how many jobs it runs at once, ``code`` the
     version of the users' code that it has."""
     tx.write(_JOIN, id=id, host=host, pid=pid, queues=queues, threads=threads, code=code, lease_s=lease_s)
+
+
+def know(tx: Tx, id: UUID, known: KnownDefinitions) -> None:
+    """Record by which definitions the worker goes from now on, for comparison with others."""
+    tx.write(
+        _KNOW,
+        id=id,
+        catalogue=known.digest,
+        definitions=msgspec.json.encode(known.apps).decode(),
+        problem=known.problem,
+    )
 
 
 def beat(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:

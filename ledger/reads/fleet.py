@@ -23,7 +23,7 @@ _RUNNING = f"(SELECT count(*) FROM job WHERE job.worker = worker.id AND job.stat
 
 _WORKERS = f"""
 SELECT worker.id::text, host, pid, queues, threads, code, started_at, lease_until, lease_until > {NOW} AS alive,
-       {_RUNNING} AS running
+       {_RUNNING} AS running, catalogue AS definitions, definitions_at, definitions_problem
 FROM worker WHERE left_at IS NULL AND (lease_until > {NOW} - interval '1 hour')
 ORDER BY started_at
 """
@@ -69,7 +69,9 @@ WHERE NOT ({_ALIVE}) AND {_SERVES} AND threads > 0 ORDER BY lease_until DESC LIM
 
 
 class Worker(Struct, frozen=True):
-    """``threads`` is how many jobs it runs at once; 0 for one that only plans, judges and grooms."""
+    """``threads`` is how many jobs it runs at once; 0 for one that only plans, judges and grooms. ``definitions`` is a
+    digest of those that it goes by, None if they are unknown; ``definitions_problem`` is why it has not taken up a
+    change."""
 
     id: str
     host: str
@@ -81,6 +83,9 @@ class Worker(Struct, frozen=True):
     lease_until: datetime
     alive: bool
     running: int
+    definitions: str | None = None
+    definitions_at: datetime | None = None
+    definitions_problem: str | None = None
 
 
 class Held(Struct, frozen=True):

@@ -271,4 +271,7 @@ class WorkerDocument(Document, frozen=True, kw_only=True):
     lease_until: datetime
     alive: bool
     running: int
+    definitions: str | None
+    definitions_at: datetime | None
+    definitions_problem: str | None
     pools: Sequence[PoolDocument]

@@ -15,6 +15,7 @@ from ops.demand import Recent
 from ops.desk.desk import Desk
 from ops.desk.installation import Installation
 from ops.metrics.desk import Metrics
+from ops.overview.alarms import OwnDefinitions
 from ops.overview.page import Overview, overview
 
 T = TypeVar("T")
@@ -61,7 +62,12 @@ class Office:
         return self.installation.client
 
     def overview(self, tx: Tx) -> Overview:
-        return overview(tx, [*self.catalogue] if self.has_definitions else [])
+        if not self.has_definitions:
+            return overview(tx, [])
+        definitions = self.desk.definitions
+        known = definitions.known
+        own = OwnDefinitions(since=definitions.since, problem=known.problem)
+        return overview(tx, [*definitions.current], own, known)
 
     def ask(self, question: Callable[[Tx], T]) -> T:
         """Read something from the ledger."""

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from broker.messages import CONTROL, SCHEDULER
+from ledger.reads.definitions import Variant
 from ledger.reads.fleet import Worker
 from ledger.reads.vitals import LOOKED_AT_MAX, Ready, Runs
 from ops.doctor.finding import Finding, bad, counted, ok, warn
+from ops.drift import SAME_DEFINITIONS, by_app, differ
 from ops.times import moment
 
 ABOUT = "workers"
@@ -46,6 +48,20 @@ def definitions(runs: Sequence[Runs], digests: Mapping[str, str]) -> Iterator[Fi
                 "Have both take up the same; modules that Python imported are taken up by a restart alone.",
                 where=f"{each.host}:{each.pid}",
             )
+
+
+def drift(workers: Sequence[Worker], variants: Sequence[Variant]) -> Iterator[Finding]:
+    """Report workers that keep old definitions, and apps of which several definitions are in use."""
+    for each in workers:
+        if each.alive and each.definitions_problem:
+            yield warn(
+                ABOUT,
+                f"It keeps the definitions that it has: {each.definitions_problem}.",
+                "Repair the source, or restart the worker if the source is a Python module.",
+                where=f"{each.host}:{each.pid}",
+            )
+    for app, found in by_app(variants).items():
+        yield warn(ABOUT, differ(app, found), SAME_DEFINITIONS)
 
 
 def _unserved(alive: Sequence[Worker], ready: Sequence[Ready], scheduled: Sequence[str]) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from jobs.catalogue import Catalogue
 from jobs.errors import SluiceError
 from ledger import migrate
 from ledger.connection import Ledger
-from ledger.reads import fleet, schedules, vitals
+from ledger.reads import definitions, fleet, schedules, vitals
 from ops.console.server import Place
 from ops.desk.desk import Desk
 from ops.doctor import brokers, console, crew, sandbox, transport
@@ -124,6 +124,10 @@ class Examination:
             ledger.transact(vitals.ready),
             sorted({*kept, *defined}),
             code=self._settings.code_version,
+        )
+        known = self._desk.definitions.known if self._catalogue else None
+        yield from crew.drift(
+            ledger.transact(fleet.workers), ledger.transact(lambda tx: definitions.differing(tx, known))
         )
         digests = {name: app.digest for name, app in (self._catalogue or {}).items()}
         yield from crew.definitions(ledger.transact(vitals.runs), digests)

@@ -41,6 +41,12 @@ QUEUE_WORKERS = Family(
     ("app",),
     "Living workers that take jobs of the app, or what is for `planner`, `groomer` and `scheduler`.",
 )
+APP_DEFINITIONS = Family(
+    "sluice_app_definitions",
+    Kind.GAUGE,
+    ("app",),
+    "How many different definitions of the app living workers go by; more than 1 only during a roll-out.",
+)
 WORKERS = Family(
     "sluice_workers",
     Kind.GAUGE,
@@ -119,8 +125,8 @@ BROKER_DEAD = Family(
 )
 
 FAMILIES = (
-    *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, WORKERS, THREADS),
-    *(LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
+    *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, APP_DEFINITIONS),
+    *(WORKERS, THREADS, LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
     *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED),
     *(APP_PAUSED, BREAKER_OPEN, BROKER_UP, BROKER_MESSAGES, BROKER_DEAD),
 )

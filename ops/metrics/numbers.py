@@ -1,5 +1,6 @@
 """What each metric is now, as the ledger has it."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
@@ -9,6 +10,7 @@ from ledger.app_pauses import pauses
 from ledger.connection import Tx
 from ledger.happenings import What, happened
 from ledger.reads import health, metrics
+from ledger.reads.definitions import differing
 from ledger.reads.standing import standing
 from ledger.tallies import BUCKETS_S
 from ops.metrics import families
@@ -53,8 +55,10 @@ def _of_workers(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
     queues = [*CONTROL, *apps]
     servers = health.servers(tx, queues)
     crew = metrics.crew(tx)
+    different = Counter(each.app for each in differing(tx))
     return {
         families.QUEUE_WORKERS: {(queue,): servers.get(queue, 0) for queue in queues},
+        families.APP_DEFINITIONS: {(app,): different.get(app, 1) for app in apps},
         families.WORKERS: {("alive",): crew.alive, ("lost",): crew.lost},
         families.THREADS: {("busy",): crew.busy, ("idle",): crew.threads - crew.busy},
     }

@@ -11,9 +11,12 @@ from msgspec import Struct
 
 from broker.messages import CONTROL, SCHEDULER
 from ledger.app_pauses import AppPause
+from ledger.reads.definitions import Variant
+from ledger.reads.fleet import Worker
 from ledger.reads.health import Stopped
+from ops.drift import SAME_DEFINITIONS, by_app, differ
 from ops.overview.queues import Queue
-from ops.times import span
+from ops.times import moment, span
 
 #: Jobs may be ready for so long before somebody is to look why.
 STALE_S = 600.0
@@ -36,8 +39,27 @@ class Alarm(Struct, frozen=True, kw_only=True):
     advice: str
 
 
+class OwnDefinitions(Struct, frozen=True, kw_only=True):
+    """Definitions that the console itself goes by ``since`` then; ``problem`` is why it has not taken up a change."""
+
+    since: datetime
+    problem: str | None
+
+
+class Drift(Struct, frozen=True):
+    """Definitions that workers and the console go by, as far as they differ."""
+
+    workers: Sequence[Worker]
+    variants: Sequence[Variant]
+    own: OwnDefinitions | None
+
+
 def alarms(
-    queues: Sequence[Queue], control: Mapping[str, int], stopped: Stopped, pauses: Sequence[AppPause]
+    queues: Sequence[Queue],
+    control: Mapping[str, int],
+    stopped: Stopped,
+    pauses: Sequence[AppPause],
+    drift: Drift,
 ) -> list[Alarm]:
     """The worst first. ``control`` has how many take from the queues that are no app's."""
     found = [
@@ -45,6 +67,7 @@ def alarms(
         *_of_control(control, stopped),
         *_of_what_stopped(stopped),
         *_of_breakers(pauses),
+        *_of_definitions(drift),
     ]
     return sorted(found, key=lambda alarm: (alarm.severity is not Severity.PAGE, alarm.name))
 
@@ -127,6 +150,34 @@ def _of_breakers(pauses: Sequence[AppPause]) -> Iterator[Alarm]:
                 about={"app": pause.app},
                 advice="Mend what its jobs need; one is tried from time to time, and all go on once that succeeds."
                 f" Or let them go on now: `sluice apps resume {pause.app}`",
+            )
+
+
+def _of_definitions(drift: Drift) -> Iterator[Alarm]:
+    for app, variants in by_app(drift.variants).items():
+        yield Alarm(
+            name="definitions-differ",
+            severity=Severity.WARN,
+            what=differ(app, variants, here="this console"),
+            about={"app": app},
+            advice=SAME_DEFINITIONS,
+        )
+    if drift.own and drift.own.problem:
+        yield Alarm(
+            name="definitions-differ",
+            severity=Severity.WARN,
+            what=f"This console shows the definitions of {moment(drift.own.since)} UTC: {drift.own.problem}.",
+            advice="Repair the source, or restart the console if the source is a Python module.",
+        )
+    for worker in drift.workers:
+        if worker.alive and worker.definitions_problem:
+            place = f"{worker.host}:{worker.pid}"
+            yield Alarm(
+                name="definitions-differ",
+                severity=Severity.WARN,
+                what=f"The worker {place} keeps the definitions that it has: {worker.definitions_problem}.",
+                about={"worker": place},
+                advice="Repair the source, or restart the worker if the source is a Python module.",
             )
 
 

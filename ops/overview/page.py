@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from broker.messages import CONTROL
+from jobs.catalogue.known import KnownDefinitions
 from jobs.states import State
 from ledger.app_pauses import pauses
 from ledger.connection import Tx
 from ledger.reads import fleet, health
+from ledger.reads.definitions import differing
 from ledger.reads.standing import Minute, minutes, standing
-from ops.overview.alarms import Alarm, alarms
+from ops.overview.alarms import Alarm, Drift, OwnDefinitions, alarms
 from ops.overview.queues import Queue, queues
 
 #: What is drawn by the minute, and of which states.
@@ -52,11 +54,19 @@ class Overview(Struct, frozen=True, kw_only=True):
     queues: list[Queue]
     workers: list[fleet.Worker]
     alarms: list[Alarm]
+    definitions: OwnDefinitions | None = None
 
 
-def overview(tx: Tx, defined: Collection[str]) -> Overview:
-    """``defined`` are the apps that there are by the definitions; those of jobs come besides."""
+def overview(
+    tx: Tx,
+    defined: Collection[str],
+    definitions: OwnDefinitions | None = None,
+    known: KnownDefinitions | None = None,
+) -> Overview:
+    """``defined`` are the apps of the definitions; those of jobs come besides. ``known`` are the console's own
+    definitions, which are compared with those of workers."""
     counts = standing(tx)
+    crew = fleet.workers(tx)
     apps = sorted({*defined, *counts})
     stopped = health.stopped(tx)
     standing_still = pauses(tx)
@@ -81,8 +91,11 @@ def overview(tx: Tx, defined: Collection[str]) -> Overview:
         series=_series(course, since),
         states=Course(step_s=60.0, since=since, by_app=course),
         queues=lines,
-        workers=fleet.workers(tx),
-        alarms=alarms(lines, workers, stopped, standing_still),
+        workers=crew,
+        alarms=alarms(
+            lines, workers, stopped, standing_still, Drift(crew, differing(tx, known), definitions)
+        ),
+        definitions=definitions,
     )
 
 

@@ -202,6 +202,28 @@ def test_what_a_python_file_has_imported_is_not_taken_up(here: Path, said: Calla
     assert said() == ["helping changed; restart the workers to take that up"]
 
 
+def test_what_others_compare_says_why_a_change_is_not_taken_up(here: Path) -> None:
+    Path("helping.py").write_text("N = 1")
+    Path("one.py").write_text("import helping\n" + PYTHON % ("one", 1))
+    held = definitions("one.py")
+    first, since = held.known, held.since
+    held.look()
+    assert held.known is first
+    Path("one.py").write_text("import helping\n" + PYTHON % ("one", 2))
+    held.look()
+    second = held.known
+    assert (second.problem, second.digest != first.digest, held.since > since) == (None, True, True)
+    Path("one.py").write_text("no Python")
+    held.look()
+    assert held.known.digest == second.digest
+    assert held.known.problem is not None
+    assert "one.py" in held.known.problem
+    Path("helping.py").write_text("N = 20")
+    held.look()
+    assert held.known.problem.startswith("helping changed, and Python modules are taken up only by a restart")
+    assert held.known.problem.endswith("(and 1 more)")
+
+
 def test_a_changed_text_in_redis_is_taken_up(said: Callable[[], list[str]]) -> None:
     server = Server(json.dumps({"a": A}))
     held = definitions(ADDRESS, server=server)

@@ -12,6 +12,7 @@ from psycopg.errors import DeadlockDetected
 from actors.holdings import Holdings
 from actors.lifeline import Lifeline
 from actors.meter import Meter
+from jobs.catalogue.known import KnownDefinitions
 from jobs.errors import BadSetting, Unreachable
 from tests.actors.ledgers import Refusing
 from tests.jobs.runners.runner_bench import eventually
@@ -36,6 +37,7 @@ class Life:
         self.holdings = Holdings()
         self.id = uuid4()
         self.ledger = Refusing(world)
+        self.known = KnownDefinitions(apps={"a": "first"})
         self.line = Lifeline(
             self.ledger,
             self.holdings,
@@ -45,6 +47,7 @@ class Life:
             code=None,
             lease_s=LEASE_S,
             give_back=lambda _: None,
+            known=lambda: self.known,
             meter=Meter(self.ledger, {}),
         )
 
@@ -98,3 +101,20 @@ def test_who_cannot_say_that_he_leaves_leaves_all_the_same(
     life.ledger.refuse(error)
     life.line.end()
     assert "the lease ends by itself" in caplog.text
+
+
+def test_changed_definitions_reach_the_ledger_with_the_next_heartbeat(world: World) -> None:
+    life = Life(world)
+    life.line.start()
+    try:
+        assert _recorded(world) == life.known.digest
+        life.known = KnownDefinitions(apps={"a": "second"})
+        eventually(lambda: _recorded(world) == life.known.digest)
+    finally:
+        life.line.end()
+
+
+def _recorded(world: World) -> str | None:
+    with psycopg.connect(world.url) as connection:
+        row = connection.execute("SELECT catalogue FROM worker WHERE catalogue IS NOT NULL").fetchone()
+    return row[0] if row else None

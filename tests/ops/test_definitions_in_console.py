@@ -14,8 +14,12 @@ def test_what_is_edited_is_known_and_acted_by(desk_apart: Typist) -> None:
     _define(desk_apart, key="old", a=A)
     with console(desk_apart) as caller:
         assert _key_of_a_firing(caller) == "old"
+        before = caller.reads("/api/overview")["definitions"]
         _define(desk_apart, key="new", a=A, b=A)
         _until_known(caller, "b")
+        after = caller.reads("/api/overview")["definitions"]
+        assert (before["problem"], after["problem"]) == (None, None)
+        assert after["since"] > before["since"]
         assert _key_of_a_firing(caller) == "new"
 
 

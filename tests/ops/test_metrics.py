@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from actors.executor import record
 from actors.meter import Meter
 from broker.messages import CONTROL
+from jobs.catalogue.known import KnownDefinitions
 from jobs.outcome import Ending, Outcome
 from jobs.ref import Claim
 from jobs.states import State
@@ -119,6 +120,12 @@ def hires(world: World) -> None:
     world.hire()
 
 
+def rolls_out(world: World) -> None:
+    for digest in ("one", "two"):
+        worker, known = world.hire(), KnownDefinitions(apps={"a": digest})
+        world.ledger.transact(lambda tx, worker=worker, known=known: workers.know(tx, worker, known))
+
+
 def asks_the_ledger(world: World) -> None:
     meter = Meter(world.ledger)
     meter.read()
@@ -152,6 +159,7 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.QUEUE_DEPTH: (submits, ("a",), 1),
     families.OLDEST_READY: (waits, ("a",), 30),
     families.QUEUE_WORKERS: (hires, ("a",), 1),
+    families.APP_DEFINITIONS: (rolls_out, ("a",), 1),
     families.WORKERS: (hires, ("alive",), 1),
     families.THREADS: (hires, ("idle",), 1),
     families.LEASE_LOSSES: (loses_a_worker, (), 1),

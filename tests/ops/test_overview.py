@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
 from broker.messages import CONTROL, SCHEDULER
+from jobs.catalogue.known import KnownDefinitions
 from jobs.outcome import Ending
 from jobs.states import State
 from ledger import workers
-from ops.overview.alarms import Severity
+from ops.overview.alarms import OwnDefinitions, Severity
 from ops.overview.page import MINUTES, Overview, overview
 from tests.world import LEASE_S, World
 
@@ -39,6 +41,27 @@ def office(world: World) -> World:
     world.apps("a -> b")
     keep_alive(world)
     return world
+
+
+def test_workers_and_a_console_with_different_definitions_are_told(office: World) -> None:
+    first, second, own = (KnownDefinitions(apps={"a": text}) for text in ("one", "two", "old"))
+    office.ledger.transact(lambda tx: workers.know(tx, office.worker, first))
+    assert "definitions-differ" not in names(office)
+    broken = KnownDefinitions(apps=second.apps, problem="apps.json: a: it needs itself")
+    other = uuid4()
+    terms = {"host": "there", "pid": 2, "queues": [], "threads": 1, "lease_s": LEASE_S}
+    office.ledger.transact(lambda tx: workers.join(tx, other, **terms))
+    office.ledger.transact(lambda tx: workers.know(tx, other, broken))
+    shown = OwnDefinitions(since=office.now, problem="pipeline changed")
+    page = office.ledger.transact(lambda tx: overview(tx, {"a", "b"}, shown, own))
+    told = [alarm.what for alarm in page.alarms if alarm.name == "definitions-differ"]
+    assert len(told) == 3
+    assert told[0].startswith("There are 3 definitions of a in use: ")
+    assert "old this console" in told[0]
+    assert "definitions of 2" in told[1]
+    assert "UTC: pipeline changed." in told[1]
+    assert told[2] == "The worker there:2 keeps the definitions that it has: apps.json: a: it needs itself."
+    assert page.definitions == shown
 
 
 def test_what_there_is_and_what_has_happened(office: World) -> None:

@@ -22,7 +22,8 @@ def options(_: argparse.ArgumentParser) -> None:
 
 def run(desk: CommandDesk, _: Options) -> int:
     found, pools = Installation(desk).ask(workers_and_pools)
-    desk.output.answer([as_document(each, pools) for each in found], _table(found), *_lines(pools))
+    documents = [as_document(each, pools) for each in found]
+    desk.output.answer(documents, _table(found), *_problems(found), *_lines(pools))
     return DONE
 
 
@@ -44,6 +45,12 @@ def _table(found: Sequence[fleet.Worker]) -> Block:
         prose=True,
         empty="No worker is there. Start one: sluice up, or python -m actors.worker",
     )
+
+
+def _problems(found: Sequence[fleet.Worker]) -> Iterator[Block]:
+    for each in found:
+        if each.definitions_problem:
+            yield Line(f"{each.host}:{each.pid} keeps old definitions: {each.definitions_problem}.", "yellow")
 
 
 def _lines(pools: Pools) -> Iterator[Block]:

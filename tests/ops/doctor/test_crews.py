@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from jobs.catalogue.known import KnownDefinitions, known
 from ledger import workers
 from ops.console.exchange import Answer, problem
 from ops.doctor.finding import Level
@@ -101,6 +102,21 @@ def test_a_worker_that_goes_by_another_definition(site: Site) -> None:
     site.define(here)
     site.world.catalogue = defined
     assert "[site:7] It runs 1 job of a by another definition than is here." in _said(site, Level.WARN)
+
+
+def test_workers_with_different_definitions(site: Site) -> None:
+    site.chain("a")
+    digest = known(site.world.catalogue).apps["a"]
+    site.world.ledger.transact(
+        lambda tx: workers.know(tx, site.world.worker, KnownDefinitions(apps={"a": digest}))
+    )
+    assert "definitions" not in _said(site, Level.WARN)
+    stale = KnownDefinitions(apps={"a": "0123456789abcdef"}, problem="apps.json: a: it needs itself")
+    site.world.ledger.transact(lambda tx: workers.know(tx, site.hire(queues=[], threads=1), stale))
+    said = _said(site, Level.WARN)
+    assert "There are 2 definitions of a in use: " in said
+    assert f"{digest[:8]} 1 worker (site:7) and here" in said
+    assert "[site:7] It keeps the definitions that it has: apps.json: a: it needs itself." in said
 
 
 def test_definitions_that_are_missing_or_at_fault(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import * as router from "./router.js";
 import { begin, signInByAddress, tokenOfAddress } from "./session.js";
 import * as shortcuts from "./shortcuts.js";
 import { signInScreen } from "./signin.js";
-import { hear, redraw, show } from "./stage.js";
+import { hear, redraw, show, tellOfDefinitions } from "./stage.js";
 import { remember } from "./store.js";
 import * as theme from "./theme.js";
 import * as toast from "./toast.js";
@@ -51,6 +51,7 @@ function heard(kind, news) {
     if (kind === "overview") {
         remember(news);
         tellOfAlarms(news.alarms ?? []);
+        tellOfDefinitions(news.alarms ?? []);
     }
     hear(kind, news);
 }

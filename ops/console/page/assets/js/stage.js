@@ -22,6 +22,14 @@ import { counted } from "./words.js";
 const AGAIN_EVERY_MS = 1500;
 
 const main = h("main.main", { id: "main", tabindex: "-1" });
+/** Stands above every screen while workers and console go by different definitions. */
+const banner = h(
+    "div.notice.warn",
+    { role: "status", "data-key": "definitions", hidden: true },
+    icon("warn"),
+    h("p", {}, "Not all processes go by the same definitions; what is shown may be of old ones."),
+    h("a", { href: "/workers" }, "Workers"),
+);
 let present = null;
 let fetching = new AbortController();
 let again = 0;
@@ -102,8 +110,13 @@ function fail(error) {
     present.root.prepend(notice);
 }
 
+/** @param {{name: string}[]} alarms */
+export function tellOfDefinitions(alarms) {
+    banner.hidden = !alarms.some((each) => each.name === "definitions-differ");
+}
+
 function put(root) {
-    main.replaceChildren(root);
+    main.replaceChildren(banner, root);
 }
 
 function leave() {

@@ -2,10 +2,11 @@
 
 import { get } from "../api.js";
 import { h } from "../element.js";
-import { card, empty, jobLink, table } from "../parts.js";
+import { card, empty, jobLink, notice, table } from "../parts.js";
 import { headline } from "../stage.js";
 import { badge, sign } from "../states.js";
-import { number } from "../words.js";
+import { overview } from "../store.js";
+import { moment, number } from "../words.js";
 import { ago } from "../when.js";
 
 const QUEUES_MAX = 6;
@@ -14,16 +15,20 @@ export function screen() {
     return {
         title: "Workers",
         kind: "workers",
-        load: (signal) => get("/api/workers", { signal }),
+        load: (signal) => Promise.all([get("/api/workers", { signal }), overview(signal)]),
         hears: { overview: () => "again" },
         draw,
     };
 }
 
-function draw(workers) {
+function draw([workers, { alarms = [], definitions }]) {
+    const differing = alarms.filter((each) => each.name === "definitions-differ");
     const pools = new Map(workers.flatMap((each) => each.pools ?? []).map((each) => [each.pool, each]));
     return [
-        headline("Workers"),
+        headline("Workers", {
+            says: definitions && `This console goes by the definitions of ${moment(definitions.since)}.`,
+        }),
+        ...differing.map(({ what, advice }) => notice("warn", h("span.strong", {}, what), advice)),
         card(
             { key: "workers", bare: true },
             table({
@@ -35,6 +40,7 @@ function draw(workers) {
                     ["threads", "num"],
                     "queues",
                     ["code", "secondary"],
+                    ["definitions", "secondary"],
                     ["there for", "num secondary"],
                     ["lease until", "num"],
                 ],
@@ -49,6 +55,7 @@ function draw(workers) {
                         each.threads ? number(each.threads) : h("span.faint", {}, "none"),
                         queues(each.queues),
                         h("span.mono.faint", {}, each.code ?? "–"),
+                        known(each),
                         ago(each.started_at),
                         ago(each.lease_until),
                     ],
@@ -57,6 +64,16 @@ function draw(workers) {
             }),
         ),
         pools.size > 0 && lines([...pools.values()]),
+    ];
+}
+
+/** Equal digests are equal definitions. */
+function known({ definitions, definitions_at, definitions_problem }) {
+    if (!definitions) return h("span.faint", {}, "unknown");
+    const since = `since ${moment(definitions_at)}`;
+    return [
+        h("span.mono.faint", { title: since }, definitions.slice(0, 8)),
+        definitions_problem && h("span", { title: definitions_problem }, " kept: a change is not taken up"),
     ];
 }
 

@@ -1,0 +1,29 @@
+"""Workers with different definitions, in words for people."""
+
+from collections.abc import Mapping, Sequence
+
+from ledger.reads.definitions import Variant
+
+SAME_DEFINITIONS = (
+    "Give all of them the same sources. Files are taken up within seconds, Python modules by a restart alone;"
+    " during a roll-out it passes by itself."
+)
+
+
+def by_app(variants: Sequence[Variant]) -> Mapping[str, Sequence[Variant]]:
+    found: dict[str, list[Variant]] = {}
+    for each in variants:
+        found.setdefault(each.app, []).append(each)
+    return found
+
+
+def differ(app: str, variants: Sequence[Variant], *, here: str = "here") -> str:
+    """``here`` names this process."""
+    groups = [_group(each, here) for each in variants]
+    return f"There are {len(variants)} definitions of {app} in use: {'; '.join(groups)}."
+
+
+def _group(variant: Variant, here: str) -> str:
+    many = f"{variant.workers} {'worker' if variant.workers == 1 else 'workers'}"
+    workers = f"{many} ({'' if variant.workers == 1 else 'one is '}{variant.one})" if variant.workers else ""
+    return f"{variant.digest[:8]} " + " and ".join(filter(None, [workers, here if variant.is_own else ""]))
