@@ -5,16 +5,18 @@ them. So what two branches say alike is one version, and its partitions are made
 branch is planned by what that has.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from actors.assembly import open_ledger
 from actors.settings import Settings
 from actors.versions import catalogue_of, kept, texts_of
 from jobs.app import App
 from jobs.catalogue import Catalogue
+from jobs.catalogue.functions import not_importing
 from jobs.catalogue.lineage import stamped
 from jobs.catalogue.remote import BRANCH, Stored, Unread
 from jobs.errors import BadRequest, DefinitionError, SluiceError
@@ -50,7 +52,8 @@ class Difference(Struct, frozen=True):
 
 
 def branch_of(tx: Tx, name: str) -> Catalogue:
-    """The definitions of a branch; BadRequest where there is no such one, or they cannot be read here."""
+    """Return the definitions of a branch, without their code: rows of the ledger do not decide what the planner or the
+    console imports. BadRequest if there is no such branch, or if its definitions cannot be read."""
     synced = versions.synced(tx, name)
     if synced is None:
         known = ", ".join(each.branch for each in versions.branches(tx)) or "there is none yet"
@@ -60,12 +63,13 @@ def branch_of(tx: Tx, name: str) -> Catalogue:
         )
     has = versions.of_branch(tx, name)
     try:
-        catalogue = catalogue_of(has, synced.confs)
+        with not_importing():
+            catalogue = catalogue_of(has, synced.confs)
     except DefinitionError as error:
         raise BadRequest(
             f"The definitions of branch {name} cannot be read here: {error}", where=name
         ) from error
-    return _stamped(catalogue, {each.app: each.version for each in has})
+    return _as_kept(catalogue, has)
 
 
 def stored(settings: Settings, address: str) -> Stored | Unread:
@@ -85,9 +89,16 @@ def stored(settings: Settings, address: str) -> Stored | Unread:
         return Unread(error.what)
 
 
-def _stamped(catalogue: Catalogue, of: Mapping[str, str]) -> Catalogue:
-    """By the versions that they were kept as: the code that this process has may be another."""
-    return catalogue.revised([stamped(app, of) for app in catalogue.values()])
+def _as_kept(catalogue: Catalogue, has: Iterable[Kept]) -> Catalogue:
+    """Give the apps the versions, words and digests of code that they were kept with."""
+    of = {each.app: each for each in has}
+    found = {each.app: each.version for each in of.values()}
+    return catalogue.revised(
+        [
+            replace(stamped(app, found), words=of[app.name].words, code=of[app.name].code)
+            for app in catalogue.values()
+        ]
+    )
 
 
 def sync(

@@ -13,17 +13,41 @@ import sys
 import sysconfig
 import textwrap
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.abc import InspectLoader
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary
 
 from jobs.api import Definition
 from jobs.errors import DefinitionError, Fault
 from jobs.two_way import TwoWay
+
+
+class NotImported:
+    """Stands for any function, job manager or two-way function while nothing may be imported. It can do nothing."""
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise RuntimeError("this definition was read without its code")
+
+    run = check = cancel = parents = children = _refuse
+
+
+_imports: ContextVar[bool] = ContextVar("imports", default=True)
+
+
+@contextmanager
+def not_importing() -> Iterator[None]:
+    """Read definitions without their code for as long as the block lasts, in this thread."""
+    token = _imports.set(False)
+    try:
+        yield
+    finally:
+        _imports.reset(token)
 
 
 def resolve_function(path: str) -> Callable[..., Any]:
@@ -65,6 +89,8 @@ def find_object(path: str) -> object:
     place, colon, name = path.rpartition(":")
     if not (place and colon and name):
         raise ValueError(f"{path!r} is not the path of a function; write package.module:name")
+    if not _imports.get():
+        return NotImported
     found: object = load_file(Path(place)) if place.endswith(".py") else load_module(place)
     for part in name.split("."):
         found = getattr(found, part, None)

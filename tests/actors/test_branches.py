@@ -1,5 +1,6 @@
 """Definitions on branches: what two of them say alike is made once, and what changes is made anew."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from jobs.errors import BadRequest
 from jobs.partition_key import with_version
 from jobs.ref import JobName
 from jobs.submission import SubmissionState
+from ledger import versions
+from ledger.versions import Kept
 from tests.world import World, catalogue_of
 
 STAGING = {"output_table": "staging", "bash_cmd": "true"}
@@ -55,6 +58,36 @@ def test_a_branch_shares_what_it_does_not_change(world: World) -> None:
     assert (_count(world, "staging"), _count(world, "sums"), _count(world, "join")) == (3, 6, 6)
     _run_all(world)
     assert world.submission(id) is SubmissionState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"function": "marking:leave_a_mark"}, {"job_type": "marking:Manager"}],
+    ids=["function", "job manager"],
+)
+def test_rows_of_the_ledger_import_nothing_where_a_branch_is_planned_or_shown(
+    words: dict[str, str], world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "mark"
+    (tmp_path / "marking.py").write_text(f"open({str(mark)!r}, 'w').close()\ndef leave_a_mark(): pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    written = {"output_table": "staging", **words}
+    kept = Kept(app="staging", version="0123456789abcdef", code="by another process", words=written)
+    world.define({})
+    world.ledger.transact(lambda tx: versions.point(tx, "theirs", [kept], {}, by="ann"))
+    world.submit("staging", None, branch="theirs", **DAY)
+    assert _count(world, "staging") == 3
+    shown = world.ledger.transact(lambda tx: branches.branch_of(tx, "theirs"))["staging"]
+    assert (shown.version, shown.code, shown.words) == (kept.version, kept.code, kept.words)
+    assert world.ledger.transact(lambda tx: versions.kept(tx, "staging", kept.version)) == kept
+    assert not mark.exists()
+
+
+def test_a_row_of_the_ledger_names_no_function_that_is_called(world: World) -> None:
+    kept = Kept(app="conf_planner", version="1", code="", words={"output_table": "t", "bash_cmd": "true"})
+    world.ledger.transact(lambda tx: versions.point(tx, "theirs", [kept], {}, by="ann"))
+    with pytest.raises(BadRequest, match="cannot be read here"):
+        world.ledger.transact(lambda tx: branches.branch_of(tx, "theirs"))
 
 
 def test_two_branches_with_the_same_definitions_share_everything(world: World) -> None:
