@@ -6,8 +6,9 @@ What holds once it has been run:
 - ``control`` is for who plans, grooms and fires schedules, or serves every queue. It reads and writes rows; of the
   history it adds and removes, for retention is the groomer's, and changes nothing. It sees how many ids the history has
   given out, for whoever leads counts it.
-- ``worker`` is for who runs jobs, submits, or acts by the console. As ``control``, but for that: what is history, it
-  adds to and never removes. So no process that runs users' code can rewrite what has happened.
+- ``worker`` is for processes that run jobs, submit, or act by the console. As ``control``, with two exceptions. It adds
+  to the history and never removes from it, so no process that runs users' code can rewrite what has happened. It reads
+  definitions that the ledger keeps and does not write them, so it cannot decide by which ones others plan.
 - ``reader`` is for the console that may only look, and for people. It reads every table, in transactions that write
   nothing.
 - ``submitter`` calls ``sluice_submit`` and can do nothing else; that runs with its owner's rights, and finds its table
@@ -29,6 +30,8 @@ from ledger.tallies import SEQUENCE
 
 #: Rows are added to these and never changed. Whatever else tells of the past, those who run jobs have to change.
 HISTORY = ("transition", "audit")
+#: Definitions by version, and the branches that point at them. The planner and `sluice apps sync` write them.
+DEFINITIONS = ("app_version", "branch", "branch_sync")
 _SCHEMA = "public"
 #: Functions that run with their owner's rights, and who may call them.
 _FUNCTIONS = {
@@ -47,6 +50,14 @@ _LIMITS: dict[str, dict[str, str]] = {
     "submitter": {"statement_timeout": "10s", "lock_timeout": "5s"},
 }
 _IDLE = {"idle_in_transaction_session_timeout": "1min"}
+#: Idle sessions are ended after so long, but not those of pools: a process of ours expects them to last.
+_IDLE_SESSIONS = {"submitter": "10min"}
+#: Sessions at once, of the roles that are given to others.
+_CONNECTIONS = {"reader": 50, "submitter": 50}
+#: Functions that everybody may call by default. An advisory lock of ours stops all planning while a session
+#: holds it, and large objects fill the disk.
+_EVERYBODYS = "proname LIKE 'pg\\_advisory%' OR proname LIKE 'pg\\_try\\_advisory%' OR proname LIKE 'lo\\_%'"
+_LOCKS = "proname LIKE 'pg\\_advisory%'"
 
 
 class Right(Struct, frozen=True):
@@ -71,6 +82,14 @@ def script(prefix: str = "sluice") -> str:
         "BEGIN;",
         *(_made(name) for name in called.values()),
         *(_limited(called[role], limits | _IDLE) for role, limits in _LIMITS.items()),
+        *(_limited(called[role], {"idle_session_timeout": span}) for role, span in _IDLE_SESSIONS.items()),
+        *(f"ALTER ROLE {called[role]} CONNECTION LIMIT {count};" for role, count in _CONNECTIONS.items()),
+        _for_each_function(_EVERYBODYS, "REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC"),
+        _for_each_function(
+            _LOCKS,
+            f"GRANT EXECUTE ON FUNCTION %s TO {called['owner']}, {called['control']}, {called['worker']}",
+        ),
+        "DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$;",
         f"REVOKE CREATE ON SCHEMA {_SCHEMA} FROM PUBLIC;",
         f"GRANT USAGE ON SCHEMA {_SCHEMA} TO {', '.join(called.values())};",
         f"GRANT CREATE ON SCHEMA {_SCHEMA} TO {called['owner']};",
@@ -96,9 +115,10 @@ def rights(name: str) -> list[Right]:
     if name == VERSION_TABLE:
         return [Right(role, "SELECT") for role in ("control", "worker", "reader")]
     is_history = name in HISTORY
+    workers = "SELECT, INSERT" if is_history else "SELECT, INSERT, UPDATE, DELETE"
     return [
         Right("control", "SELECT, INSERT, DELETE" if is_history else "SELECT, INSERT, UPDATE, DELETE"),
-        Right("worker", "SELECT, INSERT" if is_history else "SELECT, INSERT, UPDATE, DELETE"),
+        Right("worker", "SELECT" if name in DEFINITIONS else workers),
         Right("reader", "SELECT"),
     ]
 
@@ -113,6 +133,15 @@ def _made(name: str) -> str:
 
 def _limited(name: str, limits: dict[str, str]) -> str:
     return "\n".join(f"ALTER ROLE {name} SET {setting} = '{value}';" for setting, value in limits.items())
+
+
+def _for_each_function(which: str, statement: str) -> str:
+    """Of Postgres' own, as far as the caller may: otherwise Postgres warns and goes on."""
+    return (
+        "DO $$ DECLARE each regprocedure; BEGIN FOR each IN SELECT oid FROM pg_proc"
+        f" WHERE pronamespace = 'pg_catalog'::regnamespace AND ({which})"
+        f" LOOP EXECUTE format('{statement}', each); END LOOP; END $$;"
+    )
 
 
 def _table(table: str, called: dict[str, str]) -> str:

@@ -14,7 +14,7 @@ from actors.ticker import Ticker
 from broker.messages import Message
 from jobs.errors import BadSetting
 from jobs.states import State
-from ledger import migrate, pruning, roles
+from ledger import migrate, pausing, pruning, roles
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from ledger.tallies import SEQUENCE
@@ -76,6 +76,13 @@ _SCHEMA = ("CREATE TABLE mine (x int)", "DROP TABLE job", "ALTER TABLE job ADD C
 _HISTORY = ("TRUNCATE transition", "UPDATE transition SET verb = 'x'", "UPDATE audit SET who = 'x'")
 _VERSION = "UPDATE sluice_version SET version_num = 'x'"
 _DELETIONS = tuple(f"DELETE FROM {table}" for table in roles.HISTORY)
+_EVERYBODYS = (
+    "SELECT pg_advisory_lock(1)",
+    "SELECT pg_try_advisory_xact_lock_shared(1, 2)",
+    "SELECT lo_from_bytea(0, 'x')",
+    "SELECT lo_creat(-1)",
+    "CREATE TEMPORARY TABLE mine (x int)",
+)
 #: Statements that the database must refuse, by role and kind of right.
 REFUSED: Mapping[tuple[str, str], Sequence[str]] = {
     **{(role, "change the schema"): _SCHEMA for role in ("control", "worker", "reader", "submitter")},
@@ -89,6 +96,13 @@ REFUSED: Mapping[tuple[str, str], Sequence[str]] = {
     ("reader", "submit"): ("SELECT sluice_submit('{}')",),
     ("submitter", "resume"): ("SELECT sluice_resume('{}')",),
     ("reader", "resume"): ("SELECT sluice_resume('{}')",),
+    **{(role, "take locks or disk"): _EVERYBODYS for role in ("reader", "submitter")},
+    ("worker", "take disk"): _EVERYBODYS[2:],
+    ("worker", "change definitions"): tuple(
+        statement
+        for table in roles.DEFINITIONS
+        for statement in (f"INSERT INTO {table} DEFAULT VALUES", f"DELETE FROM {table}")
+    ),
     ("worker", "change a function"): (
         "CREATE OR REPLACE FUNCTION sluice_submit(jsonb) RETURNS text LANGUAGE sql AS 'SELECT 1'",
         "ALTER FUNCTION sluice_submit(jsonb) SECURITY INVOKER",
@@ -137,7 +151,7 @@ def test_a_reader_writes_nothing_even_where_he_was_granted_more(place: Roled) ->
     with place.connect("reader") as connection:
         connection.execute("SELECT FROM job")
         with pytest.raises(ReadOnlySqlTransaction):
-            connection.execute("CREATE TEMPORARY TABLE mine (x int)")
+            connection.execute("CREATE TABLE mine (x int)")
 
 
 def test_a_submitter_submits_and_sees_nothing_of_it(place: Roled) -> None:
@@ -167,7 +181,12 @@ def test_a_program_that_was_granted_it_sends_an_event_and_reads_no_table(place: 
 
 
 def test_what_a_submitter_puts_in_the_way_of_the_function_is_not_found(place: Roled) -> None:
-    """A table and a function of the caller's own, in a schema that comes first on the caller's path."""
+    """A table and a function of the caller's own, in a schema that comes first on the caller's path. To have one the
+    caller needs a right that the script takes from everybody."""
+    with psycopg.connect(place.admin_url, autocommit=True) as admin:
+        admin.execute(
+            f"GRANT TEMPORARY ON DATABASE {admin.info.dbname} TO {place.names['submitter']}".encode()
+        )
     with place.connect("submitter") as connection:
         connection.execute("SET search_path = pg_temp, public")
         connection.execute("CREATE TEMPORARY TABLE submission (LIKE pg_class)")
@@ -176,7 +195,10 @@ def test_what_a_submitter_puts_in_the_way_of_the_function_is_not_found(place: Ro
             " AS $$ SELECT NULL::jsonb $$"
         )
         connection.execute("""SELECT public.sluice_submit('{"app": "a", "id": "in-the-way"}')""")
-    with psycopg.connect(place.admin_url) as admin:
+    with psycopg.connect(place.admin_url, autocommit=True) as admin:
+        admin.execute(
+            f"REVOKE TEMPORARY ON DATABASE {admin.info.dbname} FROM {place.names['submitter']}".encode()
+        )
         found = admin.execute("SELECT request ->> 'id' FROM submission WHERE id = 'in-the-way'").fetchall()
     assert found == [("in-the-way",)]
 
@@ -233,6 +255,24 @@ def test_each_role_is_held_to_its_limits(place: Roled) -> None:
         "reader": ["30s", "5s", "1min"],
         "submitter": ["10s", "5s", "1min"],
     }
+
+
+def test_a_submitters_sessions_are_few_and_do_not_idle(place: Roled) -> None:
+    limits = "SELECT rolname::text, rolconnlimit FROM pg_roles WHERE rolname = ANY (%s)"
+    with psycopg.connect(place.admin_url) as admin:
+        found = dict(admin.execute(limits, ([*place.names.values()],)).fetchall())
+    by_role = {role: found[name] for role, name in place.names.items()}
+    assert by_role == {"owner": -1, "control": -1, "worker": -1, "reader": 50, "submitter": 50}
+    for role, span in (("submitter", "10min"), ("reader", "0"), ("worker", "0")):
+        with place.connect(role) as connection:
+            assert connection.execute("SHOW idle_session_timeout").fetchone() == (span,)
+
+
+def test_a_worker_pauses_and_an_owner_migrates_under_locks(place: Roled) -> None:
+    """Our own statements need the locks that the script takes from everybody."""
+    with closing(Ledger(place.url("worker"), connections=1)) as ledger:
+        ledger.transact(lambda tx: pausing.hold_still(tx, [1]))
+    migrate.require(place.url("owner"))
 
 
 def test_what_was_granted_besides_is_taken_back(place: Roled) -> None:
