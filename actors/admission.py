@@ -9,15 +9,12 @@ from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 
-from actors.asked import NOT_ASKED_FOR
+from actors.asked import NOT_ASKED_FOR, RESERVED
 from jobs.places import Place, reached
 from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, large_kwargs, unfit
-from jobs.submission import COMPENSATION, Submission, conflict
+from jobs.submission import COMPENSATION, Submission, conflict, is_reserved
 from ledger import submissions
 from ledger.connection import Ledger, Tx
-
-#: The reason of one whose id is such as the ledger gives to what undoes a saga.
-TAKEN = f"An id that ends in {COMPENSATION} is of what undoes another submission."
 
 
 class _Read(NamedTuple):
@@ -42,11 +39,6 @@ def admit(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submi
     conflicts = ledger.transact(work)
     reached(Place.SUBMIT_COMMITTED)
     return [row.submission for place, row in enumerate(read) if not row.reason and place not in conflicts]
-
-
-def is_free(id_: str) -> bool:
-    """Whether it is not one that the ledger gives to what undoes a saga."""
-    return not id_.endswith(COMPENSATION)
 
 
 def _admit(tx: Tx, read: Sequence[_Read]) -> set[int]:
@@ -74,9 +66,10 @@ def _refused(row: _Read) -> _Read:
 
 def _read(name: str, raw: msgspec.Raw) -> _Read:
     """The submission and "", or a stand-in that keeps what could be read of it, and why it is refused."""
-    if not is_free(name):
-        name = _fitting(f"{name}/refused")
-        return _Read(name, _stand_in(name, raw), TAKEN)
+    if is_reserved(name):
+        # Under another id, or the refusal would take the place of the submission that the id belongs to.
+        name = _fitting(f"{name}/refused" if name.endswith(COMPENSATION) else f"refused/{name}")
+        return _Read(name, _stand_in(name, raw), RESERVED)
     if reason := unfit(bytes(raw)):
         return _Read(name, _stand_in(name, raw), f"The submission is refused. {reason}")
     try:
@@ -87,13 +80,15 @@ def _read(name: str, raw: msgspec.Raw) -> _Read:
         return _Read(name, _stand_in(name, raw), f"The submission is refused. {reason}")
     if submission.compensates is not None:
         return _Read(name, _stand_in(name, raw), NOT_ASKED_FOR)
+    if submission.id and is_reserved(submission.id):
+        return _Read(name, _stand_in(name, raw), RESERVED)
     return _Read(name, submission if submission.id else msgspec.structs.replace(submission, id=name), "")
 
 
 def _stand_in(name: str, raw: msgspec.Raw) -> Submission:
     words = _words(raw)
     app, own_id = _text(words.get("app")), _text(words.get("id"))
-    has_id = 0 < len(own_id) <= ID_LENGTH_MAX and is_free(own_id)
+    has_id = 0 < len(own_id) <= ID_LENGTH_MAX and not is_reserved(own_id)
     return Submission(app=app or "?", id=own_id if has_id else name)
 
 

@@ -7,10 +7,15 @@ import msgspec
 from jobs.catalogue import parse_policy
 from jobs.errors import BadRequest
 from jobs.request_limits import large_kwargs, unfit
-from jobs.submission import Submission
+from jobs.submission import COMPENSATION, SCHEDULED, Submission, is_reserved
 
 #: Of a submission that says of itself that it undoes another.
 NOT_ASKED_FOR = "compensates: a saga that fails is undone by itself; nobody asks for that."
+#: Of an id that is not the sender's to give.
+RESERVED = (
+    f"id: ids that begin with {SCHEDULED} belong to schedules, and those that end in {COMPENSATION} to what"
+    " undoes another submission. Choose another id."
+)
 
 
 def sound(submission: Submission) -> Submission:
@@ -18,6 +23,8 @@ def sound(submission: Submission) -> Submission:
     parse_policy(submission.policy)
     if submission.compensates is not None:
         raise BadRequest(NOT_ASKED_FOR)
+    if submission.id and is_reserved(submission.id):
+        raise BadRequest(RESERVED)
     try:
         reason = unfit(msgspec.json.encode(submission)) or large_kwargs(submission.kwargs)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:

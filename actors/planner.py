@@ -6,8 +6,9 @@ Every handler takes a ledger, the catalogue and a message, and returns messages;
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from actors.admission import TAKEN, admit, is_free
+from actors.admission import admit
 from actors.announce import announce, tell
+from actors.asked import RESERVED
 from actors.bubble import may_push, push_children
 from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
 from actors.compensating import plan_compensation
@@ -21,7 +22,7 @@ from jobs.places import Place, reached
 from jobs.ref import JobName
 from jobs.request_limits import large_kwargs
 from jobs.retry_budget import RetryBudget
-from jobs.submission import Submission
+from jobs.submission import COMPENSATION, Submission
 from ledger import counts, judging, requests, splitting, submissions, unplanned
 from ledger.connection import Ledger, Tx
 from planner.chunk_keys import is_by_chunk
@@ -221,8 +222,8 @@ def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
 def _reread(received: unplanned.Received, refuse: Refuse) -> Submission | None:
     """The submission as it was taken in; one that came by SQL may turn out not to be one."""
     submission, reason = requests.read(received.body)
-    if submission and submission.compensates is None and not is_free(received.id):
-        reason = TAKEN
+    if submission and submission.compensates is None and received.id.endswith(COMPENSATION):
+        reason = RESERVED
     if submission and not reason:
         reason = large_kwargs(submission.kwargs)
     if reason:

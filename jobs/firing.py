@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.submission import Submission
+from jobs.submission import SCHEDULED, Submission
 
 
 class FiringOutcome(StrEnum):
@@ -73,9 +73,9 @@ def iso(instant: datetime) -> str:
 
 def submission_id(schedule: str, due: datetime) -> str:
     """One for each due time of each schedule, whoever fires it."""
-    return f"schedule:{schedule}:{iso(due)}"
+    return f"{SCHEDULED}{schedule}:{iso(due)}"
 
 
 def by_hand_id(schedule: str, mark: str) -> str:
     """For a firing that no due time asked for."""
-    return f"schedule:{schedule}:by hand:{mark}"
+    return f"{SCHEDULED}{schedule}:by hand:{mark}"

@@ -25,6 +25,9 @@ COMPENSATION = "/compensation"
 #: Seconds for which a submission may name an app that no definition has yet: a minute, in which a rollout reaches all
 #: planners.
 UNKNOWN_APP_GRACE_S = 60.0
+#: Prefix of the ids of schedules' own submissions. They can be predicted, so no other submission may have one.
+SCHEDULED = "schedule:"
+
 #: A submission names at most this many keys; more belong into several, or into a range.
 KEYS_MAX = 100_000
 
@@ -155,6 +158,11 @@ def divided(keys: Sequence[K]) -> Iterator[Sequence[K]]:
         size += more
     if start < len(keys):
         yield keys[start:]
+
+
+def is_reserved(id_: str) -> bool:
+    """Return whether only the ledger or the scheduler gives such an id."""
+    return id_.endswith(COMPENSATION) or id_.startswith(SCHEDULED)
 
 
 def narrowed(submission: Submission, name: JobName) -> Submission:

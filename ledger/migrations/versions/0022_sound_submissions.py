@@ -41,8 +41,8 @@ BEGIN
         WHEN octet_length((given -> 'kwargs')::text) > 65536 THEN 'its kwargs are larger than 65536 bytes'
         WHEN jsonb_typeof(given -> 'id') NOT IN ('string', 'null')
             OR NOT length(given ->> 'id') BETWEEN 1 AND 200 THEN 'its id is no text of 1 to 200 characters'
-        WHEN given ->> 'id' LIKE '%/compensation'
-            THEN 'an id that ends in /compensation is of what undoes another submission'
+        WHEN given ->> 'id' LIKE '%/compensation' OR given ->> 'id' LIKE 'schedule:%'
+            THEN 'ids that begin with schedule: or end in /compensation are reserved'
     END;
     IF fault IS NOT NULL THEN
         RAISE EXCEPTION 'The submission is refused: %.', fault USING ERRCODE = 'invalid_parameter_value';
