@@ -29,6 +29,8 @@ PATHS: Mapping[str, str] = {
     "console/test_files.py": "check",
     "console/test_live.py": "check",
     "crashes": "night",
+    "fuzz": "check",
+    "fuzz/test_many_seeds.py": "night",
     "installed": "check",
     "jobs": "test",
     "jobs/managers": "check",

@@ -1,0 +1,45 @@
+"""A fixed number of inputs at every entry, in a few seconds."""
+
+import random
+
+import pytest
+
+from ops.console.gate import Gate
+from tests.fuzz import entries
+from tests.ops.asker import TOKEN, Asker, console_of, serving
+from tests.world import World
+
+SEEDS = range(3)
+COUNT = 40
+
+
+@pytest.fixture(params=SEEDS)
+def chance(request: pytest.FixtureRequest) -> random.Random:
+    return random.Random(request.param)
+
+
+def test_a_head_is_read_or_refused(chance: random.Random) -> None:
+    entries.heads(chance, 20 * COUNT)
+
+
+def test_the_consoles_socket_answers_or_closes(chance: random.Random, world: World) -> None:
+    console = console_of(world, Gate(TOKEN))
+    with serving(console.answer, console.refuse) as place:
+        entries.sockets(chance, place, COUNT)
+
+
+def test_a_call_is_answered_without_a_fault_of_ours(chance: random.Random, world: World) -> None:
+    entries.calls(chance, Asker(world), 2 * COUNT)
+
+
+def test_a_message_is_read_or_refused(chance: random.Random) -> None:
+    entries.messages(chance.randrange(2**32), 5 * COUNT)
+
+
+def test_a_policy_is_read_or_refused(chance: random.Random) -> None:
+    entries.policies(chance, 10 * COUNT)
+
+
+def test_the_sql_function_takes_in_or_raises(chance: random.Random, world: World) -> None:
+    world.apps("a -> b")
+    entries.sql(chance, world, COUNT)
