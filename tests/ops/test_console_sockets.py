@@ -11,10 +11,10 @@ from threading import Event
 import pytest
 
 from jobs.errors import BadSetting
+from jobs.request_limits import BYTES_MAX
 from ops.console import server as server_module
 from ops.console.exchange import Answer, Request, problem
 from ops.console.gate import Gate
-from jobs.request_limits import BYTES_MAX
 from ops.console.server import Place, Server, read_place
 from tests.ops.asker import TOKEN, console_of, serving
 from tests.world import World
