@@ -47,6 +47,15 @@ def masked_kwargs(kwargs: Mapping[str, JSON]) -> dict[str, JSON]:
     return {masked(name): _of_kwarg(name, value) for name, value in kwargs.items()}
 
 
+def masked_policy(policy: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return a policy, or a definition's words, with the names alone of ``env``, whose values may be secret."""
+    told = {masked(name): masked_value(value) for name, value in policy.items()}
+    env = policy.get("env")
+    if env is None:
+        return told
+    return told | {"env": {masked(name): "…" for name in env} if isinstance(env, Mapping) else "…"}
+
+
 def _of_kwarg(name: str, value: JSON) -> JSON:
     if name == _SOURCE and isinstance(value, str) and _WEB.match(value):
         return masked_url(value)

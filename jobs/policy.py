@@ -28,7 +28,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     ``start_after`` and ``end_before`` are instants; no job starts before the one, and one that
     has not finished by the other is expired. ``random_start_offset_s`` is how long at the most a start is put off
     after that, or after it was planned. ``keep_output`` has what the ledger would cut out of the middle of an
-    output stored whole, elsewhere.
+    output stored whole, elsewhere. ``submitters_may_set`` lists options, beyond those open to every submission,
+    that the author of an app leaves to its submitters.
     """
 
     max_fails: int = 0
@@ -51,6 +52,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     limits: Allowance = Allowance()
     keep_output: bool = False
     debug: Debug = Debug()
+    submitters_may_set: tuple[str, ...] = ()
 
     def start_offset_s(self, name: JobName, seed: str) -> float | None:
         """By how much the first start of this job is put off; None where none is. ``seed`` names who asks for it, so

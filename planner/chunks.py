@@ -15,14 +15,12 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from jobs.catalogue import Catalogue
-from jobs.catalogue.policy import parse_policy
 from jobs.chunking import Dependency
 from jobs.errors import BadRequest
 from jobs.freshness import Age, Busy, is_fresh
 from jobs.gate import Gate, Need
 from jobs.known import Known
 from jobs.plan import Plan, PlannedJob, Standing, Wish
-from jobs.policy import Policy
 from jobs.pooling import pool_of
 from jobs.ref import JobName
 from jobs.states import State
@@ -30,7 +28,7 @@ from jobs.submission import JSON, Submission
 from jobs.work_ids import WorkId, short_text_of
 from planner.chunk_nodes import Node, nodes_of
 from planner.cuts import Cut, cuts, positions, touching
-from planner.fitting import require_fit
+from planner.fitting import Terms, require_fit, terms_of
 from planner.walk import JOBS_MAX
 
 
@@ -107,8 +105,9 @@ def chunk(
     run = _Chunks(nodes, ids, known)
     if (total := sum(len(each) for each in run.needed)) > JOBS_MAX:
         raise BadRequest(f"It comes to {total:,} jobs; one submission may come to {JOBS_MAX:,}.")
-    terms = _Terms(ids, submission.policy, _policies(nodes, submission), number)
-    require_fit(nodes[0].app, terms.policies[nodes[0].app.name])
+    require_fit(nodes[0].app, submission.policy)
+    terms = {node.app.name: terms_of(node.app, submission.policy) for node in nodes}
+    shared = _Shared(ids, terms, number)
     named = [
         {cut: _name(node, ids[slice(*cut)], number) for cut in run.needed[place]}
         for place, node in enumerate(nodes)
@@ -118,7 +117,7 @@ def chunk(
         needs = run.needs(place, named)
         if after:
             needs = {cut: [Need(name) for name in after] for cut in named[place]}
-        jobs += _jobs(nodes[place], named[place], needs, terms)
+        jobs += _jobs(nodes[place], named[place], needs, shared)
     return Chunked(
         jobs=tuple(jobs),
         asked=frozenset(named[0].values()),
@@ -224,24 +223,18 @@ class _Chunks:
         return None
 
 
-class _Terms(NamedTuple):
-    """What all jobs have in common, and the policies by app."""
+class _Shared(NamedTuple):
+    """What all jobs have in common, and the terms of each app."""
 
     ids: Sequence[WorkId]
-    overrides: Mapping[str, JSON]
-    policies: Mapping[str, Policy]
+    of_app: Mapping[str, Terms]
     number: int
 
 
-def _policies(nodes: Iterable[Node], submission: Submission) -> dict[str, Policy]:
-    overrides = parse_policy(submission.policy)
-    return {node.app.name: node.app.policy.overridden(overrides) for node in nodes}
-
-
 def _jobs(
-    node: Node, named: Mapping[Cut, JobName], needs: Mapping[Cut, Sequence[Need]], terms: _Terms
+    node: Node, named: Mapping[Cut, JobName], needs: Mapping[Cut, Sequence[Need]], shared: _Shared
 ) -> Iterator[PlannedJob]:
-    policy = terms.policies[node.app.name]
+    overrides, policy = shared.of_app[node.app.name]
     for cut, name in named.items():
         waits_for = needs.get(cut)
         yield PlannedJob(
@@ -249,10 +242,10 @@ def _jobs(
             standing=Standing.WANTED,
             gates=(Gate("default", tuple(waits_for)),) if waits_for else (),
             policy=policy,
-            offset_s=policy.start_offset_s(name, str(terms.number)),
-            overrides=terms.overrides,
+            offset_s=policy.start_offset_s(name, str(shared.number)),
+            overrides=overrides,
             kwargs=node.kwargs,
-            work_ids=tuple(terms.ids[slice(*cut)]),
+            work_ids=tuple(shared.ids[slice(*cut)]),
             mark=node.mark,
             pool=pool_of(node.app, policy, name.key, node.kwargs),
         )

@@ -1,14 +1,58 @@
-"""Whether the terms of a submission fit the app that it asks for."""
+"""Whether the policy of a submission fits the app that it asks for, and the terms that result for each app."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from jobs.app import App
+from jobs.catalogue.policy import parse_policy
+from jobs.catalogue.submitters import refused_options
 from jobs.errors import BadRequest
 from jobs.policy import Policy
 from jobs.pooling import require_names
 from jobs.sagas.debug import Debug
+from jobs.submission import JSON, Submission
 
 
-def require_fit(app: App, policy: Policy) -> None:
-    """BadRequest where they do not. Of the other jobs that it comes to, those of sagas obey ``debug`` too."""
+class Terms(NamedTuple):
+    """Terms for the jobs of one app: ``overrides`` are the options that replace those of its definition."""
+
+    overrides: Mapping[str, JSON]
+    policy: Policy
+
+
+def mode_of(app: App, submission: Submission) -> Mapping[str, JSON]:
+    """Return what the app defines for the mode of the submission: its author's own words, so any option."""
+    modes = app.partitioning.modes if app.partitioning else {}
+    return modes.get(submission.layout_mode or "", {})
+
+
+def terms_of(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> Terms:
+    """Return the terms for the jobs of an app. ``asked`` is the policy of a submission, ``mode`` as for ``mode_of``;
+    BadRequest if either cannot be read.
+
+    Options of the submission that the app does not leave to it do not apply. For the app that is asked for,
+    ``require_fit`` has refused them; this is for the other apps that the submission reaches.
+    """
+    if not asked and not mode:
+        return Terms({}, app.policy)
+    refused = dict(refused_options(app.policy.overridden(parse_policy(mode)), asked))
+    overrides = {**mode, **{option: value for option, value in asked.items() if option not in refused}}
+    return Terms(overrides, app.policy.overridden(parse_policy(overrides)))
+
+
+def require_fit(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> None:
+    """BadRequest if a submission for this app asks for terms that do not fit it, or that are not the submitter's to
+    set. Other apps that it reaches keep their own terms instead, except that sagas among them obey ``debug``."""
+    if not asked and not mode:
+        return
+    own = app.policy.overridden(parse_policy(mode))
+    if refused := list(refused_options(own, asked)):
+        raise BadRequest(
+            f"policy: {'; '.join(f'{option}: {why}' for option, why in refused)}.",
+            where=app.name,
+            advice="Leave it out and submit again.",
+        )
+    policy = own.overridden(parse_policy(asked))
     require_names(app, policy)
     if app.saga is None and policy.debug != Debug():
         raise BadRequest(

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from jobs.catalogue import Catalogue
-from jobs.catalogue.policy import parse_policy
 from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
 from jobs.pooling import pool_of
 from jobs.ref import JobName
 from jobs.submission import JSON
+from planner.fitting import terms_of
 from planner.keyspaces import keyspace_of
 from planner.walk import Walk
 
@@ -47,13 +47,13 @@ def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
 
     BadRequest where the definitions do not have it (any more), or its filter raises.
     """
-    name, overrides = push.child, push.overrides
+    name = push.child
     app = catalogue.app(name.app)
     keyspace = keyspace_of(app, catalogue)
     if not keyspace.passes(app, name.key):
         return (PlannedJob(name=name, standing=Standing.SKIPPED),)
     gates = keyspace.gates(app, name.key)
-    policy = app.policy.overridden(parse_policy(overrides))
+    overrides, policy = terms_of(app, push.overrides)
     child = PlannedJob(
         name=name,
         standing=Standing.WANTED,

@@ -7,12 +7,11 @@ step waits for the steps, and the jobs under way, that make anything it needs. P
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 from jobs.app import App
 from jobs.calendar import Calendar, Span
-from jobs.catalogue import Catalogue, parse_policy
+from jobs.catalogue import Catalogue
 from jobs.coverage import Extent
 from jobs.errors import BadRequest
 from jobs.gate import Gate, Need
@@ -21,8 +20,8 @@ from jobs.plan import PlannedJob, Standing
 from jobs.policy import Policy
 from jobs.pooling import pool_of
 from jobs.ref import JobName
-from jobs.submission import JSON, Submission
-from planner.fitting import require_fit
+from jobs.submission import Submission
+from planner.fitting import Terms, mode_of, require_fit, terms_of
 from planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
 from planner.restating import touched
 from planner.spans import united, without
@@ -37,13 +36,6 @@ NEEDS_MAX = 10_000_000
 _GATE = "default"
 
 
-class _Terms(NamedTuple):
-    """What the jobs of an app run under."""
-
-    overrides: Mapping[str, JSON]
-    policy: Policy
-
-
 class Layout:
     """What one submission comes to: BadRequest where it cannot be carried out.
 
@@ -54,10 +46,10 @@ class Layout:
         self._catalogue = catalogue
         self._submission = submission
         self._known = known
-        self._terms: dict[str, _Terms] = {}
+        self._terms: dict[str, Terms] = {}
         self._extents: dict[str, Extent] = {}
         self._app = catalogue.app(submission.app)
-        require_fit(self._app, self._terms_of(self._app).policy)
+        require_fit(self._app, submission.policy, mode_of(self._app, submission))
         asked = asked_for(self._app, submission)
         self._horizon_s = self._horizon(asked, submission)
         self._wanted: dict[str, list[Span]] = defaultdict(list)
@@ -131,12 +123,11 @@ class Layout:
                 whens[name] = Need(name, "running") if endless else Need(name)
         return (Gate(_GATE, tuple(whens[name] for name in sorted(whens))),) if whens else ()
 
-    def _terms_of(self, app: App) -> _Terms:
+    def _terms_of(self, app: App) -> Terms:
         """The app's own, with what it says of the mode, and what the submission says."""
         if app.name not in self._terms:
-            words = partitioning_of(app).modes.get(self._submission.layout_mode or "", {})
-            overrides = {**words, **self._submission.policy}
-            self._terms[app.name] = _Terms(overrides, app.policy.overridden(parse_policy(overrides)))
+            mode = mode_of(app, self._submission)
+            self._terms[app.name] = terms_of(app, self._submission.policy, mode)
         return self._terms[app.name]
 
     def _children_first(self) -> list[App]:

@@ -15,19 +15,17 @@ from typing import Self
 from jobs.app import App
 from jobs.catalogue import Catalogue
 from jobs.catalogue.graph import cycles
-from jobs.catalogue.policy import parse_policy
 from jobs.errors import BadKey, BadRequest
 from jobs.gate import DEAD_FOR, MET, Gate, Need
 from jobs.known import Known
 from jobs.plan import PlannedJob, Rerun, Standing, Wish
-from jobs.policy import Policy
 from jobs.pooling import pool_of
 from jobs.ref import JobName
 from jobs.states import DEAD, LIVE, TERMINAL, State
 from jobs.submission import Submission
 from planner.ages import Ages
 from planner.chunk_keys import no_such_chunk, was_split
-from planner.fitting import require_fit
+from planner.fitting import Terms, require_fit, terms_of
 from planner.keyspace import Keyspace
 from planner.keyspaces import keyspace_of
 
@@ -58,8 +56,7 @@ class Walk:
         self.number = number
         self.submission = submission
         self._catalogue = catalogue
-        self._overrides = parse_policy(submission.policy)
-        self._policies: dict[str, Policy] = {}
+        self._terms: dict[str, Terms] = {}
         self._states: dict[JobName, State | None] = {}
         self._ages = Ages(catalogue, now) if now else None
         self._planned: dict[JobName, PlannedJob] = {}
@@ -67,7 +64,7 @@ class Walk:
         self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
         self._stale: dict[JobName, int] = {}
         self._taken_along: set[JobName] = set()
-        require_fit(catalogue.app(submission.app), self._policy(submission.app))
+        require_fit(catalogue.app(submission.app), submission.policy)
         self._roots = tuple(self._expand())
         self._asked_for = frozenset(self._roots)
         self._frontier = dict.fromkeys(self._roots)
@@ -174,7 +171,7 @@ class Walk:
         job = self._planned[name]
         if self._ages:
             job = self._planned[name] = self._ages.told(job, gates)
-        chosen = gates if self._policy(name.app).pull == "all" else self._choose(job, gates)
+        chosen = gates if self._terms_of(name.app).policy.pull == "all" else self._choose(job, gates)
         for gate in gates:
             for need in gate.needs:
                 if gate in chosen and self._states[need.parent] not in _OVER:
@@ -247,7 +244,7 @@ class Walk:
         *,
         digest: str | None = None,
     ) -> None:
-        policy = self._policy(name.app)
+        overrides, policy = self._terms_of(name.app)
         self._planned[name] = PlannedJob(
             name=name,
             standing=standing,
@@ -255,15 +252,15 @@ class Walk:
             digest=digest,
             policy=policy,
             offset_s=policy.start_offset_s(name, str(self.number)),
-            overrides=self.submission.policy,
+            overrides=overrides,
             kwargs=self.submission.kwargs,
             pool=pool_of(self._catalogue.app(name.app), policy, name.key, self.submission.kwargs),
         )
 
-    def _policy(self, app: str) -> Policy:
-        if app not in self._policies:
-            self._policies[app] = self._catalogue.app(app).policy.overridden(self._overrides)
-        return self._policies[app]
+    def _terms_of(self, app: str) -> Terms:
+        if app not in self._terms:
+            self._terms[app] = terms_of(self._catalogue.app(app), self.submission.policy)
+        return self._terms[app]
 
 
 def _parents(gates: tuple[Gate, ...]) -> Iterable[JobName]:

@@ -9,9 +9,10 @@ from jobs.allowance import Allowance
 from jobs.backoff import Retry
 from jobs.catalogue.concurrency import read_concurrency
 from jobs.catalogue.debug import read_debug
-from jobs.catalogue.faults import Words, one_of, read_fields, read_mapping, truth, unknown
+from jobs.catalogue.faults import Words, nearest, one_of, read_fields, read_mapping, truth, unknown
 from jobs.durations import parse_instant, read_duration_s
 from jobs.errors import BadRequest
+from jobs.runners.environment import WITHHELD, is_withheld
 from jobs.sizes import parse_size_bytes
 
 COUNT_MAX = 2**31 - 1
@@ -140,6 +141,23 @@ def _variable(name: object) -> str:
     return name
 
 
+def _variables_of_the_worker(value: object) -> tuple[str, ...]:
+    names = _variables(value)
+    for name in names:
+        if is_withheld(name):
+            raise ValueError(f"{name} {WITHHELD}")
+    return names
+
+
+def _options(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(option, str) for option in value):
+        raise ValueError(f'{value!r} is not a list of policy options; write ["env", "cwd"]')
+    for option in value:
+        if option not in POLICY_WORDS or option == "submitters_may_set":
+            raise ValueError(f"{option!r} is not an option of a policy{nearest(option, POLICY_WORDS)}")
+    return tuple(value)
+
+
 def _folder(value: object) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         raise ValueError(f"{value!r} is not the path of a folder")
@@ -206,11 +224,12 @@ POLICY_WORDS: Words = {
     "fail_on": ("fail_on", _fail_on),
     "archive": ("archive", _archive),
     "env": ("env", _environment),
-    "env_from_os": ("env_from_os", _variables),
+    "env_from_os": ("env_from_os", _variables_of_the_worker),
     "cwd": ("cwd", _folder),
     "limits": ("limits", _limits),
     "keep_output": ("keep_output", truth),
     "debug": ("debug", read_debug),
+    "submitters_may_set": ("submitters_may_set", _options),
 }
 
 #: Anything may stand there: these are for people and their tools, and say nothing to Sluice.

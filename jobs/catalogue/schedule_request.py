@@ -11,6 +11,7 @@ import msgspec
 from jobs.app import App
 from jobs.calendar import Calendar
 from jobs.catalogue.policy import parse_policy
+from jobs.catalogue.submitters import refused_options
 from jobs.cron import Cron
 from jobs.due_text import fill, speaks_of_due
 from jobs.errors import BadKey, BadRequest
@@ -71,15 +72,9 @@ def samples(rule: Rule, zone: ZoneInfo) -> Iterator[datetime]:
 
 
 def _check_request(wanted: Submission, app: App | None, samples: list[datetime], complain: Complain) -> None:
-    try:
-        policy = parse_policy(fill(wanted.policy, samples[0]))
-    except BadRequest as error:
-        complain(f"policy: {error.what}")
-        policy = {}
+    _check_policy(fill(wanted.policy, samples[0]), app, complain)
     if app is None:
         return
-    if "debug" in policy and app.saga is None:
-        complain(f"policy: debug: {app.name} is no saga, so it has no steps that could fail")
     if foreign := wanted.words_of(_foreign(app)):
         words = " and ".join(foreign)
         complain(f"{words}: {_keyed(app)}; {words} {'does' if len(foreign) == 1 else 'do'} not say which job")
@@ -93,6 +88,20 @@ def _check_request(wanted: Submission, app: App | None, samples: list[datetime],
     elif app.is_keyed_by_template:
         for key in wanted.named_keys or ():
             _check_key(key, app, samples, complain)
+
+
+def _check_policy(asked: Mapping[str, Any], app: App | None, complain: Complain) -> None:
+    try:
+        parse_policy(asked)
+    except BadRequest as error:
+        complain(f"policy: {error.what}")
+        return
+    if app is None:
+        return
+    for option, why in refused_options(app.policy, asked):
+        complain(f"policy: {option}: {why}")
+    if "debug" in asked and app.saga is None:
+        complain(f"policy: debug: {app.name} is no saga, so it has no steps that could fail")
 
 
 def _foreign(app: App) -> tuple[str, ...]:

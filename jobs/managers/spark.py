@@ -95,7 +95,7 @@ class SparkSubmit(LocalProcess):
 
     @property
     def _surroundings(self) -> dict[str, str]:
-        return of_the_worker(os.environ, self.env_from_os) | dict(self.env)
+        return of_the_worker(os.environ) | dict(self.env)
 
     def _read(self, job: Job) -> tuple[Spark, str]:
         """The words of the class as of an app; DefinitionError tells all that is wrong with them."""

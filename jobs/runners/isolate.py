@@ -61,8 +61,8 @@ class IsolateRunner:
             )
         errand = _errand(assignment, assignment.app.function_path, acknowledges=acknowledge is not None)
         ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
-        environment = function_environment(assignment, assignment.policy, os.environ)
         try:
+            environment = function_environment(assignment, assignment.policy, os.environ)
             exit_ = _run_child(errand, environment, limits, ear, assignment, sandbox=self._stores.sandbox)
         except (OSError, ValueError, TypeError) as error:
             return failed(f"The child process could not be started: {error}.")

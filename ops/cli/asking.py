@@ -18,6 +18,7 @@ from jobs.submission import JSON, Submission
 from ops.cli.command import Options
 from planner.chunk_keys import is_by_chunk, require_chunk_words
 from planner.confs import meant
+from planner.fitting import require_fit
 from planner.walk import Walk
 
 
@@ -86,6 +87,7 @@ def check(catalogue: Catalogue, submission: Submission) -> None:
         Walk(catalogue, 0, submission)
         return
     require_chunk_words(app, submission)
+    require_fit(app, submission.policy)
     if submission.work_ids is not None:
         select(app, submission)
 

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from actors.assembly import stores
-from actors.settings import read_settings
+from actors.found import find
+from actors.settings import read_settings, settings_of
 from jobs.errors import BadSetting
 from jobs.fence import Fence, Level
 from jobs.programs import Rules
+from jobs.runners.environment import is_withheld
 
 SECRET = "s" * 32
 
@@ -161,3 +163,12 @@ def test_wrong_message_keys_are_not_repeated(tmp_path: Path, text: str) -> None:
         read_settings({"SLUICE_MESSAGE_KEYS": text}, folder=tmp_path)
     assert SECRET not in str(caught.value)
     assert "s3cret" not in str(caught.value)
+
+
+def test_no_job_is_given_any_setting(tmp_path: Path) -> None:
+    """Nor the file that it may be in. The table of settings is what reading them asks for."""
+    found = find({}, folder=tmp_path)
+    settings_of(found, folder=tmp_path)
+    names = [*found.asked, *(f"{name}_FILE" for name in found.asked)]
+    assert len(names) > 60
+    assert [name for name in names if not is_withheld(name)] == []

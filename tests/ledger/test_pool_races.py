@@ -24,7 +24,8 @@ class Meeting(Acts):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         pool = {"pool": "p", "limit": LIMIT}
-        self.world.apps("a -> d, b, c", concurrency=pool, max_fails=1)
+        submitters = ["concurrency"]
+        self.world.apps("a -> d, b, c", concurrency=pool, max_fails=1, submitters_may_set=submitters)
         self.ids = {app: self.world.submit(app, push="wanted", id=app) for app in "abc"}
         self.world.submit("b", push="wanted", id="other")
         claimed = self.world.claim("a")

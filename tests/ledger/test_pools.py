@@ -131,7 +131,7 @@ def test_halves_have_the_pool_of_the_whole(world: World) -> None:
 
 def test_a_submission_may_have_a_limit_of_its_own(world: World) -> None:
     """Whoever wants less at once waits, and keeps nobody waiting behind him who does not."""
-    world.apps("a", concurrency=2)
+    world.apps("a", concurrency=2, submitters_may_set=["concurrency"])
     world.submit("a", "1")
     world.submit("a", "2", policy={"concurrency": 1})
     world.submit("a", "3")
@@ -143,7 +143,7 @@ def test_a_submission_may_have_a_limit_of_its_own(world: World) -> None:
 
 
 def test_a_limit_alone_leaves_a_job_in_the_pool_that_its_app_names(world: World) -> None:
-    world.apps("a, b", concurrency={"pool": "p", "limit": 2})
+    world.apps("a, b", concurrency={"pool": "p", "limit": 2}, submitters_may_set=["concurrency"])
     world.submit("a", "1")
     world.submit("a", "2", policy={"concurrency": 1})
     world.submit("b", "1", policy={"concurrency": 3})
@@ -153,7 +153,7 @@ def test_a_limit_alone_leaves_a_job_in_the_pool_that_its_app_names(world: World)
 
 def test_a_limit_alone_leaves_a_job_in_the_pool_of_its_key(world: World) -> None:
     key = {"job_id": "{x}_{y}", "concurrency": {"key": "{y}", "limit": 2}}
-    world.define({"a": WORDS | key})
+    world.define({"a": WORDS | key | {"submitters_may_set": ["concurrency"]}})
     world.submit("a", "1_eu")
     for job in ("2_eu", "2_us"):
         world.submit("a", job, policy={"concurrency": 1})
@@ -162,7 +162,7 @@ def test_a_limit_alone_leaves_a_job_in_the_pool_of_its_key(world: World) -> None
 
 
 def test_a_submission_whose_key_asks_for_what_jobs_have_not_is_refused(world: World) -> None:
-    world.apps("a")
+    world.apps("a", submitters_may_set=["concurrency"])
     id_ = world.submit("a", policy={"concurrency": {"key": "{y}", "limit": 1}})
     assert world.submission(id_) is SubmissionState.REFUSED
     assert "the key asks for {y}; there are {x}, {app_name}, {job_id}" in world.reason(id_)
@@ -198,7 +198,7 @@ def test_a_job_that_is_run_again_has_the_pool_of_the_definition_as_it_is(world: 
 
 def test_a_job_that_is_run_again_keeps_what_its_submission_said(world: World) -> None:
     key = {"key": "{kwargs.region}", "limit": 2}
-    world.apps("a", concurrency=1)
+    world.apps("a", concurrency=1, submitters_may_set=["concurrency"])
     world.submit("a", "1", policy={"concurrency": key}, kwargs={"region": "eu"})
     world.finish("a")
     world.submit("a", "1", rerun="job")
@@ -254,7 +254,7 @@ def test_the_groomer_lets_in_who_was_passed_over(world: World) -> None:
 
 
 def test_the_groomer_lets_nobody_in_by_a_limit_that_is_not_his(world: World) -> None:
-    world.apps("a", concurrency=2)
+    world.apps("a", concurrency=2, submitters_may_set=["concurrency"])
     world.submit("a", "1")
     world.submit("a", "2", policy={"concurrency": 1})
     assert _chores(world) == set()

@@ -139,6 +139,7 @@ def _definitions(folder: Path) -> Path:
             "bash_cmd": f"touch {folder}/held; while ! [ -e {folder}/go ]; do sleep 0.1; done; exit 3",
             "env": {"API_KEY": SECRETS["env"]},
             "env_from_os": ["FROM_OS"],
+            "submitters_may_set": ["env"],
         },
         "fetched": {"job_id": "{n}", "job_type": "program", "env": {"API_KEY": SECRETS["env"]}},
         "raises": {"job_id": "{n}", "function": f"{talkative}:raises", "max_fails": 1},

@@ -14,7 +14,10 @@ from tests.ops.typist import Typist
 from tests.ops.weeks import APPS as TABLES
 
 SCHEDULES = {"schedules": [{"id": "nightly", "app": "fetch", "cron": "0 2 * * *", "key": "20261120_oslo"}]}
-BOXES = {"box": {"job_id": "{n}", "bash_cmd": "true", "archive": "manual"}}
+BOXES = {
+    "box": {"job_id": "{n}", "bash_cmd": "true", "archive": "manual"},
+    "open": {"job_id": "{n}", "bash_cmd": "true", "submitters_may_set": ["env"]},
+}
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +96,34 @@ def test_a_submission_that_was_cancelled_is_retried(caller: Caller, notes: Notes
     notes.new()
 
 
+def test_what_was_asked_for_is_kept_without_the_values_of_its_environment(
+    caller: Caller, notes: Notes
+) -> None:
+    policy = {"env": {"DB_PASSWORD": "hunter2"}, "priority": 3}
+    kwargs = {"page": "https://me:hunter2@host/", "all": True}
+    wanted = {"app": "open", "key": "1", "id": "secretive", "policy": policy, "kwargs": kwargs}
+    done(caller, "/api/submissions", wanted, 202)
+    did, about, _ = notes.one()
+    masked = {"env": {"DB_PASSWORD": "…"}, "priority": 3}
+    assert did == "submit"
+    assert about == {
+        "id": "secretive",
+        "app": "open",
+        "key": "1",
+        "policy": masked,
+        "kwargs": ["all", "page"],
+    }
+    shown = caller.reads("/api/submissions/secretive")["request"]
+    assert shown["policy"] == masked
+    assert "hunter2" not in str(shown)
+
+
 @pytest.mark.parametrize(
     ("path", "document", "status"),
     [
         ("/api/submissions/none/retry", {}, 422),
         ("/api/submissions", {"app": "report", "compensates": "x"}, 422),
+        ("/api/submissions", {"app": "box", "key": "1", "policy": {"env": {"A": "b"}}}, 422),
         ("/api/submissions/none/cancel", {}, 422),
         ("/api/submissions/none/pause", {}, 422),
         ("/api/submissions/none/resume", {}, 422),

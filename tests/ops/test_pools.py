@@ -12,7 +12,7 @@ from ops.cli.main import main
 from tests.ops.site import WORDS, Site
 from tests.world import World
 
-POOL = {"concurrency": {"pool": "warehouse", "limit": 2}}
+POOL = {"concurrency": {"pool": "warehouse", "limit": 2}, "submitters_may_set": ["concurrency"]}
 
 
 def _full(site: Site) -> None:

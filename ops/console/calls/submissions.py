@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from jobs.errors import BadRequest
-from jobs.masking import masked_kwargs, masked_value
+from jobs.masking import masked, masked_kwargs, masked_policy, masked_value
 from jobs.states import State
 from jobs.submission import JSON, Submission, SubmissionState
 from ledger.connection import Tx
@@ -21,8 +21,9 @@ from ops.console.gate import Role
 from ops.console.office import Office
 from ops.console.paging import Paging, write_token
 from ops.console.route import Asked, Nothing, Route
+from planner.fitting import mode_of, require_fit
 
-#: What the audit tells of what was asked for.
+#: Words of a submission that the audit keeps as they are.
 _NAMING = ("id", "app", "key", "start", "end", "mode", "branch", "rerun")
 
 
@@ -119,8 +120,8 @@ def submit(office: Office, asked: Asked[Nothing, Submission]) -> Received:
     wanted = asked.body
     if wanted.traceparent is None:
         wanted = replace(wanted, traceparent=asked.request.headers.get("traceparent"))
-    about = {word: getattr(wanted, word) for word in _NAMING if getattr(wanted, word) is not None}
-    client = office.doing(asked.who, "submit", about, deeds.submitted)
+    _require_fit(office, wanted)
+    client = office.doing(asked.who, "submit", _about(wanted), deeds.submitted)
     return Received(client.submit(wanted), SubmissionState.RECEIVED)
 
 
@@ -148,11 +149,33 @@ def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
     return Resumed(id_, client.resume(id_))
 
 
+def _require_fit(office: Office, wanted: Submission) -> None:
+    """BadRequest if the policy is one that the planner would refuse. A branch has definitions of its own, which the
+    planner reads."""
+    app = office.catalogue.get(wanted.app) if office.has_definitions and wanted.branch is None else None
+    if app is not None:
+        require_fit(app, wanted.policy, mode_of(app, wanted))
+
+
+def _about(wanted: Submission) -> dict[str, JSON]:
+    """Return what the audit keeps of a submission: the policy without values of the environment, and the names of the
+    kwargs, whose values may be as secret and of any size."""
+    about = {word: getattr(wanted, word) for word in _NAMING if getattr(wanted, word) is not None}
+    if wanted.policy:
+        about["policy"] = masked_policy(wanted.policy)
+    if wanted.kwargs:
+        about["kwargs"] = sorted(masked(name) for name in wanted.kwargs)
+    return about
+
+
 def _masked(request: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Its kwargs are those of its jobs, and as secret. What came by SQL need not have written them as such."""
+    """Return the request as people may see it: kwargs and policy are as secret as those of its jobs. A request that
+    came by SQL need not have either in the right form."""
     told = {name: masked_value(each) for name, each in request.items()}
-    kwargs = request.get("kwargs")
-    return {**told, "kwargs": masked_kwargs(kwargs)} if isinstance(kwargs, Mapping) else told
+    for word, mask in (("kwargs", masked_kwargs), ("policy", masked_policy)):
+        if isinstance(each := request.get(word), Mapping):
+            told[word] = mask(each)
+    return told
 
 
 def _words(found: Submitted, share: Share) -> dict[str, Any]:

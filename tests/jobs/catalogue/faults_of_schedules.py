@@ -97,6 +97,10 @@ FAULTS_OF_SCHEDULES: dict[str, Fault] = {
     "a range of an app with chunks": (timed(app="chunks", key=..., start="1", end="2"), "start and end: chunks is"),
     "a rerun that is none": (timed(rerun="jobs"), "rerun: 'jobs' is none of job, downstream (did you mean job?)"),
     "a push that is none": (timed(push="some"), "push: 'some' is none of all, wanted"),
+    "a policy that only the app sets": (
+        timed(policy={"env": {"A": "b"}}),
+        "policy: env: the definition of the app alone sets it, unless it lists it in submitters_may_set",
+    ),
     "a policy that is none": (timed(policy={"max_fail": 1}), "policy: The policy cannot be used: unknown"),
     "a NUL in a text": (timed(kwargs={"a": "\0"}), "kwargs: '\\x00' has characters that no ledger keeps"),
 }  # fmt: skip

@@ -190,6 +190,14 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     ),
     "an unknown fail_on": (app(fail_on="stdout"), "fail_on: 'stdout' is none of exit, stderr, either"),
     "a variable that is no text": (app(env={"N": 5}), "env: the value of N, 5, is not a text"),
+    "a setting of Sluice's own for a job": (
+        app(env_from_os=["SLUICE_LEDGER_URL"]),
+        "env_from_os: SLUICE_LEDGER_URL is a setting or a secret of the worker itself, which no job is given",
+    ),
+    "an option that submitters cannot be given": (
+        app(submitters_may_set=["evn"]),
+        "submitters_may_set: 'evn' is not an option of a policy (did you mean env?)",
+    ),
     "variables that are no list": (app(env_from_os="HOME"), "env_from_os: 'HOME' is not a list"),
     "a limit that there is not": (
         app(limits={"cpus": 2}),

@@ -29,6 +29,7 @@ def test_every_word_becomes_its_field() -> None:
         "cwd": "here",
         "limits": {"cpu": "10m", "memory": "2GB", "file_size": "1MiB", "processes": 64, "open_files": 256},
         "keep_output": True,
+        "submitters_may_set": ["env", "timeout"],
     }
     assert Policy().overridden(parse_policy(words)) == Policy(
         max_fails=2,
@@ -48,6 +49,7 @@ def test_every_word_becomes_its_field() -> None:
             cpu_s=600.0, memory_bytes=2 * 10**9, file_size_bytes=2**20, processes=64, open_files=256
         ),
         keep_output=True,
+        submitters_may_set=("env", "timeout"),
     )
 
 
@@ -105,6 +107,13 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         {"env": {"A=B": "1"}},
         {"env": {"A": "\0"}},
         {"env_from_os": [1]},
+        {"env_from_os": ["SLUICE_LEDGER_URL"]},
+        {"env_from_os": ["SLUICE_CONSOLE_TOKEN_FILE"]},
+        {"env_from_os": ["HOME", "PGPASSWORD"]},
+        {"submitters_may_set": "env"},
+        {"submitters_may_set": ["evn"]},
+        {"submitters_may_set": ["bash_cmd"]},
+        {"submitters_may_set": ["submitters_may_set"]},
         {"cwd": ""},
         {"fail_on": None},
         {"keep_output": 1},

@@ -170,10 +170,10 @@ def _app(**words: Any) -> App:
 
 
 def test_debugging_is_for_sagas_alone() -> None:
-    debug = Policy(debug=Debug(fail_last=True))
+    debug = {"debug": {"fail_last": True}}
     write("bookings.py", TRIPS)
     require_fit(_app(job_type="saga", function="bookings:trip"), debug)
-    require_fit(_app(bash_cmd="true"), Policy())
+    require_fit(_app(bash_cmd="true"), {})
     with pytest.raises(BadRequest, match="debug: a is no saga, so it has no steps that could fail"):
         require_fit(_app(bash_cmd="true"), debug)
     with pytest.raises(BadRequest, match="debug: a is no saga"):

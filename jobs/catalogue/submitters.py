@@ -1,0 +1,36 @@
+"""Which options of a policy a submission may set."""
+
+from collections.abc import Iterator, Mapping
+
+from jobs.catalogue.policy import parse_policy
+from jobs.policy import Policy
+from jobs.submission import JSON
+
+#: Policy options that every submission may set. They decide how often, how long and when its jobs are tried, and what
+#: is kept of them; not which code runs, with which rights, or beside how many others. An app opens any other option by
+#: ``submitters_may_set``, so an option that is added later is closed until its author decides otherwise.
+OPEN = frozenset(
+    (
+        *("priority", "max_fails", "max_timeouts", "timeout", "start_after", "end_before", "retry"),
+        *("max_losses", "random_start_offset", "pull", "on_failure", "archive", "debug"),
+    )
+)
+
+
+def refused_options(own: Policy, asked: Mapping[str, JSON]) -> Iterator[tuple[str, str]]:
+    """Yield each option that an app with this policy does not leave to submissions, with the reason.
+
+    BadRequest if ``asked``, the policy of a submission, cannot be read.
+    """
+    timeout_s = parse_policy(asked).get("timeout_s")
+    for option in asked:
+        if option in own.submitters_may_set:
+            continue
+        if option not in OPEN:
+            yield option, "the definition of the app alone sets it, unless it lists it in submitters_may_set"
+        elif option == "timeout" and _is_longer(timeout_s, own.timeout_s):
+            yield option, f"it is longer than the {own.timeout_s:g} s that the app allows"
+
+
+def _is_longer(timeout_s: float | None, allowed_s: float | None) -> bool:
+    return allowed_s is not None and (timeout_s is None or timeout_s > allowed_s)

@@ -1,0 +1,84 @@
+"""What a process of a job is given of its worker's environment, whoever names it and whatever is around it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from jobs.fence import Fence, Level
+from jobs.job import Assignment
+from jobs.managers.spark import SparkSubmit
+from jobs.policy import Policy
+from jobs.runners.environment import command_environment, function_environment, of_the_worker
+from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, out, walled
+from tests.jobs.runners.programs import Programs
+from tests.jobs.runners.runner_bench import Bench, bash_app, error_of
+
+#: A password or a token is in each of these.
+OURS = ("SLUICE_LEDGER_URL", "SLUICE_BROKER_URL", "SLUICE_MESSAGE_KEYS", "SLUICE_CONSOLE_TOKEN", "PGPASSWORD")
+LEVELS = pytest.mark.parametrize(
+    "fence", [OFF, LIMITS, pytest.param(WALLED, marks=walled)], ids=map(str, Level)
+)
+
+
+@pytest.fixture(autouse=True)
+def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in OURS:
+        monkeypatch.setenv(name, "s3cr3t")
+
+
+@LEVELS
+def test_no_kind_of_process_sees_the_secrets_of_its_worker(fence: Fence, at: At) -> None:
+    bench = at(fence)
+    told = [
+        out(bench.bash("env")),
+        out(Programs(bench).run("env", policy=Policy(fail_on="exit"))),
+        json.dumps(json.loads(out(bench.isolate("show_surroundings")))),
+    ]
+    assert [text for text in told if "s3cr3t" in text] == []
+
+
+@LEVELS
+@pytest.mark.parametrize("name", OURS)
+def test_no_kind_of_process_is_given_a_secret_that_is_named(name: str, fence: Fence, at: At) -> None:
+    """Neither by a definition, which is a fault when it is loaded, nor by what a ledger still holds."""
+    bench, policy = at(fence), Policy(env_from_os=(name,))
+    for outcome in (
+        bench.bash("env", policy=policy),
+        Programs(bench).run("env", policy=policy),
+        bench.isolate("show_surroundings", policy=policy),
+    ):
+        assert f"env_from_os: {name} is a setting or a secret of the worker itself" in error_of(outcome)
+        assert "s3cr3t" not in str(outcome)
+
+
+def test_a_variable_that_is_named_and_not_set_is_an_error_that_names_it(bench: Bench) -> None:
+    policy = Policy(env_from_os=("HOME", "NOT_THERE"))
+    for outcome in (
+        bench.bash("echo ran", policy=policy),
+        Programs(bench).run("echo ran", policy=policy),
+        bench.isolate("nothing", policy=policy),
+    ):
+        assert "env_from_os: NOT_THERE is not set in the environment of this worker" in error_of(outcome)
+        assert outcome.output == ""
+
+
+def test_an_environment_of_the_apps_own_may_have_any_name(bench: Bench) -> None:
+    """It is its author's value: a password of another database, say."""
+    policy = Policy(env={"PGPASSWORD": "own"})
+    assert out(bench.bash("echo $PGPASSWORD", policy=policy)) == "own\n"
+
+
+def test_work_of_a_manager_gets_no_secret_either(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Submits(SparkSubmit):
+        env_from_os = ("NAMED",)
+
+    monkeypatch.setenv("NAMED", "yes")
+    worker: dict[str, Any] = dict.fromkeys(OURS, "s3cr3t") | {"NAMED": "yes", "HOME": "/h"}
+    claimed: Assignment = bench.assign(bash_app("true"))
+    for environment in (command_environment, function_environment):
+        seen = environment(claimed, Policy(env_from_os=Submits.env_from_os), worker)
+        assert seen["NAMED"] == "yes"
+        assert "s3cr3t" not in seen.values()
+    assert of_the_worker(worker) == {"NAMED": "yes", "HOME": "/h"}
+    assert "s3cr3t" not in Submits()._surroundings.values()

@@ -1,0 +1,101 @@
+"""Which options of a policy a submission may set, and what becomes of them for the apps that it reaches."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from jobs.app import App
+from jobs.catalogue.policy import POLICY_WORDS
+from jobs.catalogue.submitters import OPEN
+from jobs.errors import BadRequest
+from jobs.policy import Policy
+from jobs.submission import Submission
+from planner.fitting import require_fit, terms_of
+from planner.walk import Walk
+from tests.planner.definitions import catalogue_of
+
+#: A value for each option that an app has to leave to its submitters.
+CLOSED: Mapping[str, Any] = {
+    "env": {"BASH_ENV": "own.sh"},
+    "env_from_os": ["HOME"],
+    "cwd": "/",
+    "limits": {"memory": "64GB"},
+    "concurrency": 100,
+    "fail_on": "stderr",
+    "keep_output": True,
+    "submitters_may_set": ["env"],
+}
+ALLOWED: Mapping[str, Any] = {
+    "priority": 9,
+    "max_fails": 1,
+    "max_timeouts": 1,
+    "timeout": "1m",
+    "start_after": "2026-01-01T00:00:00Z",
+    "end_before": "2027-01-01T00:00:00Z",
+    "retry": {"rule": "fixed", "seconds": 5},
+}
+
+
+def _app(**words: Any) -> App:
+    return catalogue_of({"a": {"job_id": "{n}", "bash_cmd": "true", **words}}).app("a")
+
+
+def test_every_option_is_either_open_or_closed() -> None:
+    assert POLICY_WORDS.keys() == OPEN | CLOSED.keys()
+
+
+@pytest.mark.parametrize("option", CLOSED)
+def test_a_submission_that_sets_a_closed_option_is_refused_with_the_reason(option: str) -> None:
+    with pytest.raises(BadRequest, match=f"policy: {option}: the definition of the app alone sets it"):
+        require_fit(_app(), {option: CLOSED[option], "priority": 1})
+
+
+@pytest.mark.parametrize("option", [option for option in CLOSED if option != "submitters_may_set"])
+def test_an_app_can_leave_an_option_to_its_submitters(option: str) -> None:
+    app, asked = _app(submitters_may_set=[option]), {option: CLOSED[option]}
+    require_fit(app, asked)
+    terms = terms_of(app, asked)
+    assert terms.overrides == asked
+    assert terms.policy != app.policy
+
+
+@pytest.mark.parametrize("option", ALLOWED)
+def test_any_submission_may_say_how_often_how_long_and_when(option: str) -> None:
+    app, asked = _app(timeout="10m"), {option: ALLOWED[option]}
+    require_fit(app, asked)
+    assert terms_of(app, asked).overrides == asked
+
+
+@pytest.mark.parametrize("timeout", ["11m", None, 600.5])
+def test_a_submission_may_shorten_the_timeout_of_an_app_and_not_lengthen_it(timeout: Any) -> None:
+    app = _app(timeout="10m")
+    require_fit(app, {"timeout": "10m"})
+    with pytest.raises(BadRequest, match="timeout: it is longer than the 600 s that the app allows"):
+        require_fit(app, {"timeout": timeout})
+    require_fit(_app(), {"timeout": timeout})
+    require_fit(_app(timeout="10m", submitters_may_set=["timeout"]), {"timeout": timeout})
+
+
+def test_apps_that_a_submission_reaches_keep_their_own_terms_for_what_they_do_not_leave_to_it() -> None:
+    words = {"job_id": "{n}", "bash_cmd": "true"}
+    apps = {
+        "root": {**words, "submitters_may_set": ["env"], "depends_on": {"app_name": ["up"]}},
+        "up": {**words, "timeout": "1m", "env": {"A": "own"}},
+    }
+    asked = {"env": {"A": "theirs"}, "timeout": "2m", "priority": 3}
+    walk = Walk(catalogue_of(apps), 1, Submission(app="root", key="1", policy=asked))
+    while not walk.arrived:
+        walk.step({})
+    planned = {job.name.app: job for job in walk.jobs()}
+    assert planned["root"].overrides == asked
+    assert planned["up"].overrides == {"priority": 3}
+    assert planned["up"].policy == Policy(priority=3, timeout_s=60.0, env={"A": "own"})
+
+
+def test_what_an_app_says_of_a_mode_is_its_authors_own() -> None:
+    app, mode = _app(timeout="10m"), {"env": {"A": "own"}, "timeout": "1h"}
+    require_fit(app, {"timeout": "30m"}, mode)
+    assert terms_of(app, {"timeout": "30m"}, mode).overrides == {"env": {"A": "own"}, "timeout": "30m"}
+    with pytest.raises(BadRequest, match="env: the definition of the app alone sets it"):
+        require_fit(app, {"env": {"A": "theirs"}}, mode)
