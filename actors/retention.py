@@ -69,7 +69,12 @@ def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
     gone: list[str] = []
     try:
         for blob in taken:
-            blobs.remove(blob)
+            if is_output(blob):
+                blobs.remove(blob)
+            else:  # It is not tried again: whatever has such a name was not stored by a worker.
+                _LOG.warning(
+                    "the ledger names a blob that no worker has stored, which is left alone: %r", blob
+                )
             reached(Place.BLOB_REMOVED)
             gone.append(blob)
     finally:

@@ -1,5 +1,6 @@
 """Blobs by their names, below one address."""
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -8,9 +9,12 @@ from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from jobs.blobs import folders
 from jobs.errors import SluiceError
 
 _CHUNK_BYTES = 1024 * 1024
+#: Parts of a name begin with a letter or a digit, so that none is ``.`` or ``..``; none is empty.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9][A-Za-z0-9_.-]*)*-[0-9a-f]{32}")
 #: What the services call the time at which something was written.
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 
@@ -19,6 +23,11 @@ class BlobsUnavailable(SluiceError):
     """The blob store does not do what it is asked to; trying again may help."""
 
     exit_code = 3
+
+
+def is_name(name: str) -> bool:
+    """Return whether a store could have given this name to a blob. No other one is read or removed."""
+    return _NAME.fullmatch(name) is not None
 
 
 class Stored(NamedTuple):
@@ -40,6 +49,8 @@ class BlobStore:
         with self._told_as(f"{name} could not be stored"):
             files, root = self._opened()
             path = f"{root}/{name}"
+            if _is_folder(files):
+                folders.make_root(root)
             try:
                 with _begun(files, path) as target:
                     shutil.copyfileobj(content, target, _CHUNK_BYTES)
@@ -52,28 +63,30 @@ class BlobStore:
     def read(self, name: str) -> Iterator[bytes]:
         """The blob, piece by piece."""
         with self._told_as(f"{name} could not be read"):
+            _require_name(name)
             files, root = self._opened()
-            with files.open(f"{root}/{name}", "rb") as source:
+            with _opened_to_read(files, root, name) as source:
                 while piece := source.read(_CHUNK_BYTES):
                     yield piece
 
     def remove(self, name: str) -> None:
         """Throw the blob away. One that is not here is as good as gone."""
         with self._told_as(f"{name} could not be removed"):
+            _require_name(name)
             files, root = self._opened()
-            path = f"{root}/{name}"
+            if _is_folder(files):
+                folders.remove_file(root, name)
+                return
             with suppress(FileNotFoundError):
-                files.rm_file(path)
-            if "file" in _protocols(files):
-                # Only a real folder is there without anything in it.
-                with suppress(OSError):
-                    files.rmdir(path.rpartition("/")[0])
+                files.rm_file(f"{root}/{name}")
 
     def stored(self) -> Iterator[Stored]:
         """Every blob of which the store says when it was written, folder by folder."""
         with self._told_as("store could not be listed"):
             files, root = self._opened()
-            for folder, _, found in files.walk(root, detail=True):
+            for folder, below, found in files.walk(root, detail=True):
+                for linked in [each for each, facts in below.items() if facts.get("islink")]:
+                    del below[linked]  # What is taken out here is not walked into.
                 for word, facts in found.items():
                     at = _written_at(facts)
                     if at is not None:
@@ -115,9 +128,19 @@ def _begun(files: Any, path: str) -> Any:
         return files.open(path, "wb")
 
 
-def _protocols(files: Any) -> tuple[str, ...]:
+def _require_name(name: str) -> None:
+    if not is_name(name):
+        raise ValueError("no blob has such a name")
+
+
+def _opened_to_read(files: Any, root: str, name: str) -> Any:
+    return folders.open_file(root, name) if _is_folder(files) else files.open(f"{root}/{name}", "rb")
+
+
+def _is_folder(files: Any) -> bool:
+    """Whether the store is a folder of this machine."""
     named = files.protocol
-    return (named,) if isinstance(named, str) else tuple(named)
+    return "file" in ((named,) if isinstance(named, str) else named)
 
 
 def _written_at(facts: Mapping[str, Any]) -> datetime | None:

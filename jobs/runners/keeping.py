@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from jobs.blobs import BlobStore, BlobsUnavailable
+from jobs.blobs import BlobStore, BlobsUnavailable, is_name
 from jobs.job import Assignment
 from jobs.outcome import Ending, Outcome
 from jobs.places import Place, reached
@@ -18,7 +18,7 @@ _STORED = re.compile(r"[^/]+/[^/]+/\d+-(?:output|stderr)-[0-9a-f]{32}")
 
 def is_output(blob: str) -> bool:
     """Whether a blob of this name is one that was stored here. What else is in the store is somebody else's."""
-    return _STORED.fullmatch(blob) is not None
+    return is_name(blob) and _STORED.fullmatch(blob) is not None
 
 
 def keep_whole(

@@ -109,3 +109,21 @@ def test_a_blob_that_is_gone_already_is_as_good_as_thrown_away(world: World, sto
         removed=Removed(jobs=1, transitions=5, rounds=1, blobs=1), blobs=1, orphans=0
     )
     assert retention.prune(world.ledger, store, keep_s=KEEP_S).blobs == 0
+
+
+def test_a_name_that_no_worker_has_given_is_left_alone_and_keeps_no_other_blob(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who can write to the ledger can write any name. The retention must not remove another file by it."""
+    inside = tmp_path / "store"
+    put(tmp_path, "victim")
+    put(inside, f"{BLOB[:-1]}2")
+    old(world, 2)
+    world.ledger.transact(
+        lambda tx: tx.write("UPDATE round SET output_blob = '../victim' WHERE output_blob LIKE '%1'")
+    )
+    with caplog.at_level(logging.WARNING, logger="sluice.retention"):
+        swept = retention.prune(world.ledger, BlobStore(str(inside)), keep_s=KEEP_S)
+    assert (swept.blobs, files(inside)) == (2, [])
+    assert (tmp_path / "victim").read_text() == "printed"
+    assert "'../victim'" in caplog.text

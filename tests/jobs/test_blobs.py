@@ -1,5 +1,6 @@
 """Blobs are listed and removed, wherever they are."""
 
+import os
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -54,3 +55,78 @@ def test_a_store_that_does_not_answer_says_so_without_its_password() -> None:
 )
 def test_what_others_keep_in_a_store_is_not_taken_for_an_output(name: str) -> None:
     assert not is_output(name)
+
+
+HEX = 32 * "0"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../victim",
+        f"../1-output-{HEX}",
+        f"a/../../1-output-{HEX}",
+        f"../../1-output-{HEX}",
+        f"a/./1-output-{HEX}",
+        f"/etc/1-output-{HEX}",
+        f"a//1-output-{HEX}",
+        f"a/t\0/1-output-{HEX}",
+        f"a/t/1-output-{HEX}\n",
+        "../../../../proc/self/environ",
+        "",
+    ],
+)
+@pytest.mark.parametrize("kind", ["folder", "memory"])
+def test_a_name_that_no_blob_has_is_neither_read_nor_removed(tmp_path: Path, name: str, kind: str) -> None:
+    inside = tmp_path / "outside" / "store"
+    inside.mkdir(parents=True)
+    victims = [tmp_path / "victim", *(tmp_path / place / f"1-output-{HEX}" for place in ("", "outside"))]
+    for victim in victims:
+        victim.write_text("secret")
+    store = BlobStore(str(inside) if kind == "folder" else f"memory://{uuid4()}")
+    assert not is_output(name)
+    for ask in (lambda: [*store.read(name)], lambda: store.remove(name)):
+        with pytest.raises(BlobsUnavailable, match="no blob has such a name"):
+            ask()
+    assert [victim.read_text() for victim in victims] == ["secret"] * 3
+
+
+@pytest.mark.parametrize("linked", ["a", "a/t", "a/t/1-output"])
+def test_nothing_outside_of_the_store_is_reached_by_a_link(tmp_path: Path, linked: str) -> None:
+    inside, outside = tmp_path / "store", tmp_path / "outside"
+    name = f"a/t/1-output-{HEX}"
+    link = inside / (name if linked.endswith("output") else linked)
+    target = outside / name.removeprefix(linked).lstrip("/") if linked in ("a", "a/t") else outside
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("secret")
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside)
+    store = BlobStore(str(inside))
+    with pytest.raises(BlobsUnavailable, match="could not be read"):
+        list(store.read(name))
+    assert name not in [each.name for each in store.stored() if linked != "a/t/1-output"]
+    store.remove(name)
+    assert target.read_text() == "secret"
+
+
+def test_a_link_to_a_store_is_its_operators(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "store").symlink_to(tmp_path / "real")
+    store = BlobStore(str(tmp_path / "store"))
+    name = store.put("a/t/1-output", BytesIO(b"printed"))
+    assert b"".join(store.read(name)) == b"printed"
+    store.remove(name)
+    assert list(store.stored()) == []
+
+
+def test_a_pipe_in_the_place_of_a_blob_holds_nobody_up(tmp_path: Path) -> None:
+    name = f"a/t/1-output-{HEX}"
+    (tmp_path / "a" / "t").mkdir(parents=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(BlobsUnavailable, match="it is not a regular file"):
+        list(BlobStore(str(tmp_path)).read(name))
+
+
+def test_a_store_is_made_for_its_user_alone(tmp_path: Path) -> None:
+    BlobStore(str(tmp_path / "home" / "blobs")).put("a/t/1-output", BytesIO(b"printed"))
+    assert (tmp_path / "home" / "blobs").stat().st_mode & 0o777 == 0o700
