@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from jobs.app import App, Filter, Group, Parents
 from jobs.catalogue.dependencies import MENTION_WORDS
 from jobs.catalogue.draft import Draft, Mention, Raw, Span
+from jobs.catalogue.evaluated import refuse_evaluated
 from jobs.catalogue.faults import At, nearest
 from jobs.catalogue.kinds import Settled, Spot, holders
 from jobs.catalogue.ranges import read_span
@@ -63,6 +64,7 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[Spot, Settled]) -> Ap
 
 def _app(known: _Known, draft: Draft) -> App:
     _own(known, draft, draft.declared, draft.at.inside("identifiers"))
+    refuse_evaluated(known.bare[draft.name], draft.at)
     return replace(
         known.bare[draft.name],
         autofill=_autofill(known, draft),

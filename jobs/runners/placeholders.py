@@ -7,8 +7,9 @@ only: inside the double quotes of ``"{name}"``, in a comment or in a here-docume
 The reference is written to fit the quotes around it; should they be misread (a here-document, a
 nested substitution), the value may come out with quotes or split into words, but still not as code.
 
-What no quoting can help: a command that evaluates its own text again (``eval {x}``, ``bash -c "… {x}"``,
-``$(({x}))``), and a program that reads a value with a leading ``-`` as an option (write ``--`` before it).
+No quoting helps where a shell evaluates a text as code: ``jobs.runners.evaluated`` finds such places, and a definition
+with one is refused unless the value is a number or a day. Nor does it help against a program that reads a value with a
+leading ``-`` as an option (write ``--`` before it).
 """
 
 import re

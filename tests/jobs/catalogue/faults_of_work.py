@@ -190,6 +190,22 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     ),
     "an unknown fail_on": (app(fail_on="stdout"), "fail_on: 'stdout' is none of exit, stderr, either"),
     "a variable that is no text": (app(env={"N": 5}), "env: the value of N, 5, is not a text"),
+    "a text in an expression": (
+        app(bash_cmd="[[ {n} -gt 3 ]]", job_id="{n}"),
+        "bash_cmd: {n} is part of an arithmetic expression, so the shell would run code that a key contains",
+    ),
+    "a key with a text in an expression": (
+        app(bash_cmd="echo $(( {job_id} ))", job_id="{n}"),
+        "bash_cmd: {job_id} is part of an arithmetic expression",
+    ),
+    "a text that is run": (
+        app(bash_cmd="bash -c 'echo {n}'", job_id="{n}"),
+        "bash_cmd: {n} is in a text that a shell runs as a command",
+    ),
+    "work IDs in an expression": (
+        {"a": {"chunk_size": 3, "bash_cmd": "let x={work_ids}"}},
+        "bash_cmd: {work_ids} is part of an arithmetic expression",
+    ),
     "a setting of Sluice's own for a job": (
         app(env_from_os=["SLUICE_LEDGER_URL"]),
         "env_from_os: SLUICE_LEDGER_URL is a setting or a secret of the worker itself, which no job is given",

@@ -22,6 +22,22 @@ GRID = """
 """
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        'identifiers = {n = "int"}',
+        'identifiers = {n = "date"}',
+        'identifiers = {n = ["a", "b"]}',
+        'bash_cmd = "echo {n}"',
+        'bash_cmd = "echo {job_id}; (( 1 )) && [[ {n} == x ]]"',
+    ],
+)
+def test_a_command_may_calculate_with_numbers_and_days_and_compare_texts(words: str) -> None:
+    command = "" if "bash_cmd" in words else 'bash_cmd = "(( {n} > 3 )) || let x={job_id}"\n'
+    app = load([write("a.toml", f'[a]\njob_id = "{{n}}"\n{command}{words}')]).app("a")
+    assert app.bash_cmd
+
+
 @pytest.mark.parametrize("place", ["acme.grid", "acme/grid.py"])
 def test_a_job_manager_is_found_by_module_and_by_file(place: str) -> None:
     write("acme/__init__.py", "")

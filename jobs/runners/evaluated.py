@@ -1,0 +1,321 @@
+"""Places in a shell command at which the shell evaluates a value as code, which no quoting prevents.
+
+In arithmetic, bash reads a text as an expression, in which ``a[$(…)]`` runs a command: ``$(( ))``, ``(( ))``, ``$[ ]``,
+``let``, ``declare -i``, subscripts, offsets (``${x:OFFSET}``), and the operands of ``-eq``, ``-lt`` and the like in
+``[[ ]]``. A name of a variable may have such a subscript, too. ``eval``, ``trap`` and the ``-c`` of a shell run a text.
+
+This reads a command as far as it takes to tell these places from others. In doubt, as with an argument that looks like
+an assignment to an array, it reports a place. What it cannot see is documented in ``docs/job-types.md``.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from msgspec import Struct
+
+from jobs.runners.braces import pieces
+
+ARITHMETIC: Final = "is part of an arithmetic expression"
+SUBSCRIPT: Final = "is in the subscript of an array, which is an arithmetic expression"
+NAME: Final = "is in the name of a variable"
+CODE: Final = "is in a text that a shell runs as a command"
+
+#: Stands for a placeholder in the text of a word.
+_HOLE: Final = "\0"
+_SPACE: Final = frozenset(" \t")
+_ENDS: Final = frozenset("\n;&|()`")
+_COMPARISONS: Final = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
+_SHELLS: Final = frozenset(("sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"))
+#: These may stand before the name of a command.
+_BEFORE: Final = frozenset(
+    ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "builtin", "command", "exec")
+)
+_DECLARING: Final = frozenset(("declare", "typeset", "local", "export", "readonly"))
+_NAMING: Final = frozenset(("read", "unset", "mapfile", "readarray", "getopts"))
+_TESTING: Final = frozenset(("-v", "-R"))
+_ASSIGNS: Final = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
+_SUBSCRIPTED: Final = re.compile(r"[A-Za-z_]\w*\[[^\]]*\0[^\]]*\]\+?=")
+_NAMED: Final = re.compile(r"\0|[A-Za-z_]\w*\[?[^=]*\0")
+_REDIRECTION: Final = re.compile(r"\d*(?:<|>|<<<|>>|<>|>\||&>|&>>)")
+_HERE: Final = re.compile(r"(?P<tabs>-?)[ \t]*(?P<word>\S+)")
+
+
+class _Word(Struct):
+    """A word of a command without its quotes, and the placeholders in it."""
+
+    text: str = ""
+    names: set[str] = set()
+
+
+class _Frame(Struct):
+    """What is read, up to ``end``. ``why`` says how a placeholder in it is evaluated; ``depth`` counts parentheses."""
+
+    end: str
+    why: str | None = None
+    quoted: bool = False
+    depth: int = 0
+    words: list[_Word] | None = None
+    word: _Word | None = None
+    tests: bool = False
+
+
+def evaluated(command: str) -> dict[str, str]:
+    """Return the placeholders of a command that a shell evaluates once more, each with what it is part of."""
+    return _Reader(command).read()
+
+
+class _Reader:
+    """Reads a command once, unit by unit: a unit is a character, or a placeholder with its braces."""
+
+    def __init__(self, command: str) -> None:
+        self._units = list(_units(command))
+        self._at = 0
+        self._found: dict[str, str] = {}
+        self._stack = [_Frame(end="", words=[])]
+        self._here: list[tuple[str, bool]] = []
+
+    def read(self) -> dict[str, str]:
+        while self._at < len(self._units):
+            self._step(self._units[self._at])
+        while self._stack:
+            self._leave()
+        return self._found
+
+    def _step(self, unit: str) -> None:
+        frame = self._stack[-1]
+        if len(unit) > 1:
+            self._hole(unit[1:-1])
+        elif unit == "\\":
+            self._literal("".join(self._units[self._at + 1 : self._at + 2]) or "\\", skip=2)
+        elif unit == "\n" and self._here:
+            self._here_documents()
+        elif frame.end and frame.depth == 0 and self._is_next(frame.end):
+            self._at += len(frame.end)
+            self._leave()
+        elif not self._opens(frame) and not self._parts(frame, unit):
+            self._literal(unit)
+
+    def _opens(self, frame: _Frame) -> bool:
+        """Whether something begins here that is read differently."""
+        for opening, made in _OPENINGS:
+            if self._is_next(opening):
+                self._enter(len(opening), made())
+                return True
+        if self._is_next("${"):
+            self._parameter()
+            return True
+        return not frame.quoted and self._opens_unquoted(frame)
+
+    def _opens_unquoted(self, frame: _Frame) -> bool:
+        begins = frame.words is not None and frame.word is None
+        if self._is_next("'") or self._is_next("$'"):
+            self._single(ansi=self._is_next("$'"))
+        elif begins and self._is_next("(("):
+            self._enter(2, _Frame(end="))", why=ARITHMETIC))
+        elif begins and self._is_next("[[") and not frame.tests:
+            self._enter(2, _Frame(end="]]", words=[], tests=True))
+        elif begins and self._is_next("#"):
+            while self._at < len(self._units) and self._units[self._at] != "\n":
+                self._at += 1
+        elif frame.words is not None and not frame.tests and self._is_next("<<"):
+            self._redirect()
+        elif self._is_next("(") and frame.words is not None and not frame.tests:
+            self._end_command(frame)
+            self._enter(1, _Frame(end=")", words=[]))
+        else:
+            return False
+        return True
+
+    def _parts(self, frame: _Frame, unit: str) -> bool:
+        """Whether this ends a word, or counts as a parenthesis of an expression."""
+        if frame.words is None:
+            if frame.why is not None and unit in "()":
+                frame.depth = max(0, frame.depth + (1 if unit == "(" else -1))
+            return False
+        ends = unit in _ENDS and not frame.tests
+        if not ends and unit not in _SPACE and unit != "\n":
+            return False
+        _end_word(frame)
+        if ends:
+            self._end_command(frame)
+        self._at += 1
+        return True
+
+    def _enter(self, length: int, frame: _Frame) -> None:
+        self._at += length
+        self._stack.append(frame)
+
+    def _leave(self) -> None:
+        frame = self._stack.pop()
+        if frame.words is not None:
+            self._end_command(frame)
+
+    def _is_next(self, text: str) -> bool:
+        return self._units[self._at : self._at + len(text)] == list(text)
+
+    def _literal(self, text: str, *, skip: int = 1) -> None:
+        self._at += skip
+        for frame in reversed(self._stack):
+            if frame.words is not None:
+                frame.word = frame.word or _Word(names=set())
+                frame.word.text += text
+                return
+
+    def _hole(self, name: str) -> None:
+        self._literal(_HOLE)
+        for frame in self._stack:
+            if frame.why is not None:
+                self._found.setdefault(name, frame.why)
+            if frame.words is not None:
+                frame.word = frame.word or _Word(names=set())
+                frame.word.names.add(name)
+
+    def _single(self, *, ansi: bool) -> None:
+        self._at += 2 if ansi else 1
+        self._literal("", skip=0)
+        while self._at < len(self._units) and self._units[self._at] != "'":
+            unit = self._units[self._at]
+            if len(unit) > 1:
+                self._hole(unit[1:-1])
+            else:
+                self._literal(unit, skip=2 if ansi and unit == "\\" else 1)
+        self._at += 1
+
+    def _parameter(self) -> None:
+        """``${…}``: a placeholder in the name, in a subscript or in an offset is evaluated; one in a default is not."""
+        self._at += 2
+        if self._is_next("!") or self._is_next("#"):
+            self._at += 1
+        while self._at < len(self._units) and re.fullmatch(r"\w|\{.+\}", unit := self._units[self._at]):
+            if len(unit) > 1:
+                self._found.setdefault(unit[1:-1], NAME)
+            self._at += 1
+        if self._is_next("["):
+            height = len(self._stack)
+            self._enter(1, _Frame(end="]", why=SUBSCRIPT))
+            while len(self._stack) > height and self._at < len(self._units):
+                self._step(self._units[self._at])
+        is_offset = self._is_next(":") and not any(self._is_next(f":{sign}") for sign in "-=?+")
+        self._stack.append(
+            _Frame(end="}", why=ARITHMETIC if is_offset else None, quoted=self._stack[-1].quoted)
+        )
+
+    def _redirect(self) -> None:
+        """A here-document is read where its line ends; ``<<<`` takes a word like any other."""
+        if self._is_next("<<<"):
+            self._literal("<<<", skip=3)
+            return
+        self._at += 2
+        line = "".join(self._units[self._at :]).partition("\n")[0]
+        if found := _HERE.match(line):
+            word = found["word"]
+            self._here.append((re.sub(r"[\\'\"]", "", word), not re.search(r"[\\'\"]", word)))
+            self._at += len(found["tabs"])
+
+    def _here_documents(self) -> None:
+        """Read the lines up to the one that ends them. Expressions in them are evaluated; quotes mean nothing."""
+        self._at += 1
+        frame = self._stack[-1]
+        for delimiter, expands in self._here:
+            begun = self._at
+            lines = "".join(unit if len(unit) == 1 else _HOLE for unit in self._units[begun:]).split("\n")
+            length = 0
+            for line in lines:
+                if line.lstrip("\t") == delimiter:
+                    break
+                length += len(line) + 1
+            if expands:
+                inner = _Reader("")
+                inner._units, inner._stack = (
+                    self._units[begun : begun + length],
+                    [_Frame(end="", quoted=True)],
+                )
+                self._found = {**inner.read(), **self._found}
+            self._at = begun + length + len(delimiter)
+        self._here = []
+        self._end_command(frame)
+
+    def _end_command(self, frame: _Frame) -> None:
+        _end_word(frame)
+        words, frame.words = frame.words or [], []
+        for word, why in _tested(words) if frame.tests else _of_command(words):
+            for name in word.names:
+                self._found.setdefault(name, why)
+
+
+def _units(command: str) -> Iterator[str]:
+    for piece in pieces(command):
+        if piece["name"] is not None:
+            yield piece[0]
+        else:
+            yield from piece["brace"][0] if piece["brace"] else piece["text"]
+
+
+#: What begins the same way within double quotes and outside; the longer first.
+_OPENINGS: Final = (
+    ("$((", lambda: _Frame(end="))", why=ARITHMETIC)),
+    ("$[", lambda: _Frame(end="]", why=ARITHMETIC)),
+    ("$(", lambda: _Frame(end=")", words=[])),
+    ("`", lambda: _Frame(end="`", words=[])),
+    ('"', lambda: _Frame(end='"', quoted=True)),
+)
+
+
+def _end_word(frame: _Frame) -> None:
+    if frame.word is not None and frame.words is not None:
+        frame.words.append(frame.word)
+    frame.word = None
+
+
+def _tested(words: list[_Word]) -> Iterator[tuple[_Word, str]]:
+    """Of the words of ``[[ ]]``."""
+    for place, word in enumerate(words):
+        if word.text in _COMPARISONS:
+            yield from ((each, ARITHMETIC) for each in words[max(0, place - 1) : place + 2])
+        elif word.text in _TESTING:
+            yield from ((each, NAME) for each in words[place + 1 : place + 2])
+
+
+def _of_command(words: list[_Word]) -> Iterator[tuple[_Word, str]]:
+    yield from ((word, SUBSCRIPT) for word in words if _SUBSCRIPTED.match(word.text))
+    yield from ((word, CODE) for word in _bodies(words))
+    rest = words
+    while rest and (rest[0].text in _BEFORE or _ASSIGNS.match(rest[0].text)):
+        rest = rest[1:]
+    if not rest:
+        return
+    command = rest[0].text
+    arguments = [word for before, word in pairwise(rest) if not _REDIRECTION.fullmatch(before.text)]
+    if command in ("eval", "trap"):
+        yield from ((word, CODE) for word in arguments)
+    elif command == "let" or (command in _DECLARING and any(_is_option(word, "i") for word in arguments)):
+        yield from ((word, ARITHMETIC) for word in arguments)
+    elif command in _DECLARING or command in _NAMING:
+        yield from ((word, NAME) for word in arguments if _NAMED.match(word.text))
+    elif command in ("printf", "test", "["):
+        after = (
+            arguments[place + 1 : place + 2] for place, word in enumerate(arguments) if word.text in _TESTING
+        )
+        yield from ((word, NAME) for found in after for word in found)
+
+
+def _bodies(words: list[_Word]) -> Iterator[_Word]:
+    """The text behind each ``-c`` of a shell, whatever starts that shell."""
+    runs = takes = skips = False
+    for word in words:
+        if skips:  # What ``-o`` names.
+            skips = False
+        elif word.text.rpartition("/")[2] in _SHELLS:
+            runs, takes = True, False
+        elif runs and word.text.startswith(("-", "+")):
+            takes, skips = takes or _is_option(word, "c"), word.text.endswith(("o", "O"))
+        elif runs:
+            if takes:
+                yield word
+            runs = False
+
+
+def _is_option(word: _Word, letter: str) -> bool:
+    return re.fullmatch(rf"-[A-Za-z]*{letter}[A-Za-z]*", word.text) is not None
