@@ -5,6 +5,7 @@ found, and an example.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -188,15 +189,21 @@ def _sources(text: str) -> tuple[str, ...]:
 
 def _ledger_url(text: str) -> str | None:
     if not text.startswith(("postgresql://", "postgres://")):
-        raise ValueError(f"{text.partition(':')[0]!r} is not a kind of ledger; it is a Postgres address")
+        raise ValueError(f"{_kind(text)} is not a kind of ledger; it is a Postgres address")
     return text
 
 
 def _broker_url(text: str) -> str:
     schemes = ("memory://", "amqp://", "amqps://", "redis://", "rediss://")
     if not text.startswith(schemes):
-        raise ValueError(f"{text.partition(':')[0]!r} is none of {', '.join(schemes)}")
+        raise ValueError(f"{_kind(text)} is none of {', '.join(schemes)}")
     return text
+
+
+def _kind(text: str) -> str:
+    """The scheme of an address, for messages. A text without one is not repeated: a password may be anywhere in it."""
+    found = re.match(r"[A-Za-z][A-Za-z0-9+.-]{0,20}(?=://)", text)
+    return repr(found[0]) if found else "an address without a scheme"
 
 
 def _keys(text: str) -> Keyring:
@@ -214,7 +221,7 @@ def _keys(text: str) -> Keyring:
 
 def _http_url(text: str) -> str | None:
     if not text.startswith(("http://", "https://")):
-        raise ValueError(f"{text.partition(':')[0]!r} is neither http nor https")
+        raise ValueError(f"{_kind(text)} is neither http nor https")
     return text
 
 

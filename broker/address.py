@@ -66,8 +66,13 @@ def parse_address(url: str, *, setting: str) -> Address:
         host = parts.hostname or ""
         port = "" if parts.port is None else f":{parts.port}"
         options = frozenset(parse_qs(parts.query))
-    except ValueError as error:
-        raise BadSetting(f"{setting} is not a URL: {error}.", advice=_EXAMPLE) from None
+    except ValueError:
+        # The reason would quote a part of the URL, which may be of the password.
+        raise BadSetting(
+            f"{setting} is not a URL: its host or port cannot be read."
+            " In a password write %23 for #, %2F for / and %3F for ?.",
+            advice=_EXAMPLE,
+        ) from None
     if parts.scheme not in SCHEMES:
         found = f"the scheme {parts.scheme!r}" if parts.scheme else "no scheme"
         raise BadSetting(f"{setting} has {found}; known are {', '.join(SCHEMES)}.", advice=_EXAMPLE)

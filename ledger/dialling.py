@@ -38,11 +38,12 @@ def dialled(url: str, **settings: object) -> str:
     """What to connect by: the address, and how the server is to be set for these connections."""
     try:
         said = conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
+    except psycopg.ProgrammingError:
+        # libpq quotes the part that it cannot read, which may be the password; so neither it nor the cause is shown.
         raise BadSetting(
-            f"The ledger's address cannot be read: {' '.join(str(error).split())}",
-            advice="Write it like postgresql://user:password@host/sluice",
-        ) from error
+            "The ledger's address cannot be read: it is not a Postgres address, or a character in it is not escaped.",
+            advice="Write it like postgresql://user:password@host/sluice; in a password write %40 for @, %25 for %",
+        ) from None
     options = " ".join([_written(_THE_SERVERS), str(said.get("options", "")), _written(settings)])
     return make_conninfo("", **_OURS | said | {"options": options})
 

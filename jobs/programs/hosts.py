@@ -13,8 +13,16 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 #: What Python takes for public, in one version or another, and nobody reaches from elsewhere: sites of IPv6, protocols
-#: (a cloud tells its machines their secrets there), and examples.
-_INNER = tuple(map(ipaddress.ip_network, ("fec0::/10", "3fff::/20", "192.0.0.0/24")))
+#: (a cloud tells its machines their secrets there), and examples. Azure's host is at 168.63.129.16; relays of 6to4 were
+#: at 192.88.99.0/24; 2001:20::/28 are identifiers, which are not routed.
+_INNER = tuple(
+    map(
+        ipaddress.ip_network,
+        ("fec0::/10", "3fff::/20", "192.0.0.0/24", "168.63.129.16/32", "192.88.99.0/24", "2001:20::/28"),
+    )
+)
+#: The first half of the interface of an ISATAP address, of which the second is an address of IPv4.
+_ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def is_named(host: str, hosts: tuple[str, ...]) -> bool:
@@ -24,10 +32,11 @@ def is_named(host: str, hosts: tuple[str, ...]) -> bool:
 
 
 def check_address(host: str, text: str, hosts: tuple[str, ...]) -> None:
-    """Unfit where the address is not of the public internet and the settings do not name the host."""
+    """Unfit where the address is not of the public internet and the settings do not name the host. The message does not
+    have the address: a submitter could read inner addresses of any name from it."""
     if not is_named(host, hosts) and not is_public(text):
         raise Unfit(
-            f"the host {host} is at {text}, which is not an address of the public internet; "
+            f"the address of the host {host} is not an address of the public internet; "
             "SLUICE_PROGRAM_HOSTS can allow the host"
         )
 
@@ -51,7 +60,7 @@ def _faces(address: Address) -> list[Address]:
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     inner = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    if address in _NAT64 or address in _COMPATIBLE:
+    if address in _NAT64 or address in _COMPATIBLE or int(address) >> 32 & 0xFFFFFFFF in _ISATAP:
         inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
     found: list[Address] = [each for each in inner if each is not None]
     # A mapped address is nothing but the IPv4 address, whatever is said of the block that maps it.

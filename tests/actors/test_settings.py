@@ -7,10 +7,12 @@ import pytest
 from actors.assembly import stores
 from actors.found import find
 from actors.settings import read_settings, settings_of
+from broker.address import parse_address
 from jobs.errors import BadSetting
 from jobs.fence import Fence, Level
 from jobs.programs import Rules
 from jobs.runners.environment import is_withheld
+from ledger.dialling import dialled
 
 SECRET = "s" * 32
 
@@ -172,3 +174,34 @@ def test_no_job_is_given_any_setting(tmp_path: Path) -> None:
     names = [*found.asked, *(f"{name}_FILE" for name in found.asked)]
     assert len(names) > 60
     assert [name for name in names if not is_withheld(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("SLUICE_LEDGER_URL", "host=db user=u password=SECRETPW"),
+        ("SLUICE_LEDGER_URL", "SECRETPW:5432"),
+        ("SLUICE_BROKER_URL", "guest SECRETPW host"),
+        ("SLUICE_BROKER_URL", "SECRETPW:x@host"),
+        ("SLUICE_LINEAGE_URL", "SECRETPW"),
+    ],
+)
+def test_an_address_without_a_scheme_is_not_repeated(name: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match=f"{name}: an address without a scheme is") as caught:
+        read_settings({name: text}, folder=tmp_path)
+    assert "SECRETPW" not in f"{caught.value.what}{caught.value.advice}"
+
+
+@pytest.mark.parametrize("password", ["SECRET PW", "SECRET%zzPW", "SECRET%00PW"])
+def test_an_address_that_libpq_cannot_read_is_not_repeated(password: str) -> None:
+    with pytest.raises(BadSetting, match="address cannot be read") as caught:
+        dialled(f"postgresql://me:{password}@host/d")
+    assert caught.value.__cause__ is None
+    assert "SECRET" not in f"{caught.value.what}{caught.value.advice}"
+
+
+@pytest.mark.parametrize("password", ["SECRET#PW", "SECRET?PW", "SECRET/PW"])
+def test_an_address_of_a_broker_that_cannot_be_read_is_not_repeated(password: str) -> None:
+    with pytest.raises(BadSetting, match="SLUICE_BROKER_URL is not a URL") as caught:
+        parse_address(f"amqp://me:{password}@host", setting="SLUICE_BROKER_URL")
+    assert "SECRET" not in f"{caught.value.what}{caught.value.advice}"

@@ -13,7 +13,7 @@ import pytest
 from jobs.programs import ProgramStore, Rules, Unfit
 
 NOT_PUBLIC = (
-    "the host {} is at {}, which is not an address of the public internet; "
+    "the address of the host {} is not an address of the public internet; "
     "SLUICE_PROGRAM_HOSTS can allow the host"
 )
 HERE = Rules(hosts=("127.0.0.1",), fetch_timeout_s=60)

@@ -143,7 +143,7 @@ def test_what_a_dead_worker_was_fetching_is_fetched_no_more(shop: Shop, ssh: Fak
 
 def test_a_host_is_checked_as_a_web_server_is(shop: Shop, ssh: FakeSsh) -> None:
     shop.put("a.zip", ZIP)
-    shop.refuses("rsync:127.0.0.1:a.zip", NOT_PUBLIC.format("127.0.0.1", "127.0.0.1"), hosts=())
+    shop.refuses("rsync:127.0.0.1:a.zip", NOT_PUBLIC.format("127.0.0.1"), hosts=())
     assert "cannot be resolved" in shop.refusal("rsync:no-such-name.invalid:a.zip")
     assert ssh.calls == []
 

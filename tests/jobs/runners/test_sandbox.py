@@ -87,16 +87,26 @@ def test_a_program_writes_into_its_own_folder_though_the_store_is_hidden(at: At,
 def test_what_is_hidden_cannot_be_read(at: At, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What would be seen otherwise lies below the worker's own folder, which is shown."""
     home = tmp_path / "home"
-    for name in (".ssh/id", ".netrc", "worker/.env", "worker/.sluice/socket", "worker/seen"):
+    for name in (
+        ".ssh/id",
+        ".netrc",
+        ".npmrc",
+        ".config/pip/pip.conf",
+        ".m2/settings.xml",
+        "worker/.env",
+        "worker/.sluice/socket",
+        "worker/seen",
+    ):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text("s3cr3t")
     (tmp_path / "way").symlink_to(home / "worker" / ".sluice")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(home / "worker")
     hidden = (str(home / "worker" / ".env"), str(tmp_path / "way"), "/no/such/place")
-    look = "cat seen; echo; cat .env .sluice/socket ../.ssh/id ../.netrc; echo; ls -A . .sluice"
+    keys = "../.ssh/id ../.netrc ../.npmrc ../.config/pip/pip.conf ../.m2/settings.xml"
+    look = f"cat seen; echo; cat .env .sluice/socket {keys}; echo; ls -A . .sluice"
     fence = Fence(level=Level.BUBBLEWRAP, hidden=hidden)
-    assert at(LIMITS).bash(look).output.count("s3cr3t") == 5
+    assert at(LIMITS).bash(look).output.count("s3cr3t") == 8
     told = at(fence).bash(look).output
     assert told.split("\n")[0] == "s3cr3t"
     assert told.count("s3cr3t") == 1
