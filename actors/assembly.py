@@ -87,6 +87,8 @@ def stores(settings: Settings) -> Stores:
         ),
         blobs=blobs(settings),
         sandbox=Sandbox(replace(settings.fence, hidden=(*settings.fence.hidden, *kept))),
+        # Half of the time between the moment at which the lease is not trusted any more and its end.
+        grace_s_max=settings.lease_s / 6,
     )
 
 

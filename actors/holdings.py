@@ -1,6 +1,8 @@
-"""The claims that this process holds, and the way to tell a run that its claim is gone."""
+"""The claims that this process holds, for how long their lease can be trusted, and the events that stop their runs."""
 
-from collections.abc import Iterable, Mapping
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
 from threading import Event, Lock
 
 from jobs.ref import Claim
@@ -12,9 +14,17 @@ class Holdings:
     when the process is to leave, for runs that somebody else can go on with in the middle: sagas.
 
     A claim is held until its run is over, and known until the ledger has heard how it ended.
+
+    A lease of ``lease_s`` that was renewed is trusted for two thirds of its length, by ``clock``, a monotonic one. The
+    last third is the time in which runs stop: a command has two seconds between SIGTERM and SIGKILL. A lease that was
+    never renewed is not trusted. Default: a lease without end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lease_s: float = math.inf, clock: Callable[[], float] = time.monotonic) -> None:
+        self.lease_s = lease_s
+        self.clock = clock
+        self._renewed_at = -math.inf if math.isfinite(lease_s) else 0.0
+        self._trusted_since = -math.inf
         self._stops: dict[Claim, Event] = {}
         self._leaves: dict[Claim, Event] = {}
         self._known: dict[Claim, Subject | None] = {}
@@ -22,15 +32,43 @@ class Holdings:
         self._draining = False
         self._lock = Lock()
 
+    @property
+    def trusted_for_s(self) -> float:
+        """Seconds for which the lease can still be trusted; zero or less once it cannot."""
+        return self._renewed_at + self.lease_s * 2 / 3 - self.clock()
+
+    def renew(self, at: float) -> None:
+        """Trust the lease that the ledger has renewed. ``at`` is when that was asked for, so the lease ends later."""
+        if self.trusted_for_s <= 0:
+            self._trusted_since = self.clock()
+        self._renewed_at = at
+
     def take(
-        self, claims: Iterable[Claim], subjects: Mapping[Claim, Subject] | None = None
+        self,
+        claims: Iterable[Claim],
+        subjects: Mapping[Claim, Subject] | None = None,
+        *,
+        asked_at: float = math.inf,
     ) -> dict[Claim, Event]:
-        """Hold these claims from now on: the event of each. ``subjects`` say of which jobs they are."""
+        """Hold these claims from now on: the event of each. ``subjects`` say of which jobs they are.
+
+        ``asked_at`` is when the claims were asked for. Their events are set if they may be lost already: the lease
+        cannot be trusted, or could not be at some time since then, or the answer took as long as a lease, after which
+        the heartbeat hands back claims that are unknown here.
+        """
         stops = {claim: Event() for claim in claims}
         with self._lock:
             self._stops.update(stops)
             self._known.update((claim, (subjects or {}).get(claim)) for claim in stops)
+        came_late = self.clock() >= asked_at + self.lease_s
+        if came_late or asked_at < self._trusted_since or self.trusted_for_s <= 0:
+            self._stop(stops)
         return stops
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether runs may begin: the lease can be trusted, and the process is not about to leave."""
+        return not self._draining and self.trusted_for_s > 0
 
     def leave_of(self, claim: Claim) -> Event:
         """Set when the process is to leave, or the run to end at once. The claim is held."""
@@ -95,8 +133,11 @@ class Holdings:
             self._gone.update(news)
         return news
 
-    def stop_all(self) -> None:
-        self._stop(self.claims())
+    def stop_all(self) -> int:
+        """Stop all runs; how many there are."""
+        claims = self.claims()
+        self._stop(claims)
+        return len(claims)
 
     def _stop(self, claims: Iterable[Claim]) -> None:
         with self._lock:

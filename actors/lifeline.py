@@ -3,9 +3,8 @@
 import logging
 import os
 import socket
-import time
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from uuid import UUID
 
 from actors.complaints import Complaints
@@ -22,12 +21,14 @@ _LOG = logging.getLogger("sluice.worker")
 
 
 class Lifeline:
-    """Renews the lease at a third of its length, and learns which claims were lost meanwhile.
+    """Heartbeat of a worker: renews its lease every third of its length, and stops runs whose claims are lost.
 
-    A process that cannot renew, for whatever reason, stops its runs before the lease ends by the ledger's clock: it
-    counts from the moment it began its last successful beat, so it stops early rather than late. It tries again as long
-    as it lives, for what it may claim depends on it. ``give_back`` returns claims
-    that are this worker's by the ledger alone: they are as old as a lease and nobody here knows of them.
+    A second thread stops all runs once the lease can no longer be trusted (``Holdings``). It waits for its clock alone,
+    so it does so even if a heartbeat neither returns nor fails, as with a connection that is open and silent. Both
+    threads go on as long as the process lives: once the lease is renewed, runs may begin again.
+
+    ``give_back`` hands back claims that are this worker's according to the ledger, are as old as a lease, and are
+    unknown here.
     """
 
     def __init__(
@@ -39,7 +40,6 @@ class Lifeline:
         queues: list[str],
         threads: int,
         code: str | None,
-        lease_s: float,
         give_back: Callable[[list[Claim]], None],
         known: Callable[[], KnownDefinitions],
         meter: Meter | None = None,
@@ -50,19 +50,25 @@ class Lifeline:
         self._queues = queues
         self._threads = threads
         self._code = code
-        self._lease_s = lease_s
+        self._lease_s = holdings.lease_s
         self._give_back = give_back
         self._known = known
         self._recorded: KnownDefinitions | None = None
         self._meter = meter or Meter(ledger)
-        self._trusted_until = 0.0
         self._complaints = Complaints(_LOG, "a beat came to nothing")
+        self._renewed_at = 0.0
+        self._failed = False
+        self._lapsed = False
+        self._lock = Lock()
         self._ended = Event()
-        self._thread = Thread(target=self._live, name="lifeline", daemon=True)
+        self._loops = [
+            Thread(target=self._live, name="lifeline", daemon=True),
+            Thread(target=self._watch_lease, name="lease", daemon=True),
+        ]
 
     def start(self) -> None:
         """Join; no claim is accepted before. Unreachable if the ledger does not answer."""
-        began = time.monotonic()
+        began = self._holdings.clock()
         host, pid = socket.gethostname(), os.getpid()
         known = self._known()
 
@@ -81,13 +87,16 @@ class Lifeline:
 
         self._ledger.transact(join)
         self._recorded = known
-        self._trusted_until = began + self._lease_s
-        self._thread.start()
+        self._renewed_at = began
+        self._renewed(began)
+        for thread in self._loops:
+            thread.start()
 
     def end(self) -> None:
         """Leave. What is still held after this is the groomer's to give to others."""
         self._ended.set()
-        self._thread.join()
+        for thread in self._loops:
+            thread.join()
         try:
             self._ledger.transact(lambda tx: workers.leave(tx, self.id))
             self._meter.read()
@@ -97,24 +106,24 @@ class Lifeline:
             # Whoever ends the process has more to close.
             _LOG.exception("left without saying all; the lease ends by itself")
 
-    def _live(self) -> None:
-        while not self._ended.wait(self._lease_s / 3):
-            try:
-                self._beat()
-            except Unreachable as error:
-                _LOG.warning("the lease could not be renewed: %s", error)
-                self._mistrust()
-            except Exception as error:
-                self._complaints.tell(error)
-                self._mistrust()
-            else:
-                self._complaints.forget()
+    def enforce(self) -> None:
+        """Stop all runs if the lease can no longer be trusted, and say so once until it is renewed."""
+        with self._lock:
+            if self._lapsed or self._holdings.trusted_for_s > 0:
+                return
+            self._lapsed = True
+            stopped = self._holdings.stop_all()
+        _LOG.warning(
+            "the lease has not been renewed for %.1f s, so %s stopped before it ends; none begins until it is renewed",
+            self._holdings.clock() - self._renewed_at,
+            "1 run is" if stopped == 1 else f"{stopped} runs are",
+        )
 
-    def _beat(self) -> None:
-        began = time.monotonic()
-        held, known = self._holdings.claims(), self._holdings.known()
+    def beat(self) -> None:
+        """Renew the lease once, stop the runs whose claims are gone, and hand back claims that are unknown here."""
+        began = self._holdings.clock()
+        held = self._holdings.claims()
         standing = self._ledger.transact(lambda tx: workers.beat(tx, self.id, held, lease_s=self._lease_s))
-        self._trusted_until = began + self._lease_s
         for claim in self._holdings.keep_only(standing, held):
             _LOG.warning(
                 "claim %d of job %d is gone; its run is stopped and its result dropped",
@@ -122,20 +131,64 @@ class Lifeline:
                 claim.job,
                 extra=about(self._holdings.subject_of(claim)),
             )
-        strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
-        if strays:
-            self._give_back(strays)
+        self._renewed(began)
+        self._return_strays()
         self._record_definitions()
         self._meter.read()
 
     def _record_definitions(self) -> None:
-        """If they have changed since they were recorded."""
+        """Record the definitions if they have changed since the last time."""
         known = self._known()
         if known is not self._recorded:
             self._ledger.transact(lambda tx: workers.know(tx, self.id, known))
             self._recorded = known
 
-    def _mistrust(self) -> None:
-        """Stop the runs if the lease may have ended before the next beat."""
-        if time.monotonic() + self._lease_s / 3 >= self._trusted_until:
-            self._holdings.stop_all()
+    def _watch_lease(self) -> None:
+        """Call ``enforce`` when it is due. While the lease cannot be trusted, only a heartbeat changes that."""
+        wait_s = self._holdings.trusted_for_s
+        while not self._ended.wait(wait_s):
+            self.enforce()
+            trusted_for_s = self._holdings.trusted_for_s
+            wait_s = trusted_for_s if trusted_for_s > 0 else self._lease_s / 3
+
+    def _live(self) -> None:
+        wait_s = self._lease_s / 3
+        while not self._ended.wait(wait_s):
+            wait_s = self._lease_s / 3
+            try:
+                self.beat()
+            except Unreachable as error:
+                self._could_not_renew(error)
+            except Exception as error:
+                self._failed = True
+                self._complaints.tell(error)
+            else:
+                self._complaints.forget()
+                # The answer came too late to trust the lease by it, so the next heartbeat follows at once.
+                wait_s = wait_s if self._holdings.trusted_for_s > 0 else 0.0
+
+    def _return_strays(self) -> None:
+        known = self._holdings.known()
+        strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
+        # Answers to claims may have come meanwhile. One that comes later than this came too late to begin.
+        known = self._holdings.known()
+        if strays := [claim for claim in strays if claim not in known]:
+            self._give_back(strays)
+
+    def _could_not_renew(self, error: Unreachable) -> None:
+        """Log the start of an outage; its end is logged by ``_renewed``."""
+        if not self._failed:
+            _LOG.warning("the heartbeat failed and is repeated every %.3g s: %s", self._lease_s / 3, error)
+        self._failed = True
+
+    def _renewed(self, at: float) -> None:
+        """Trust the lease from ``at`` on, and log the end of an outage."""
+        with self._lock:
+            self._holdings.renew(at)
+            if self._holdings.trusted_for_s <= 0:
+                return
+            before, self._renewed_at = self._renewed_at, at
+            was_away = self._failed or self._lapsed
+            self._failed = self._lapsed = False
+        if was_away:
+            _LOG.info("the ledger is back and the lease is renewed, after %.1f s", at - before)

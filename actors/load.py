@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
+from typing import NamedTuple
 
 from jobs.errors import SluiceError
 from jobs.outcome import Ending, Outcome
@@ -23,6 +24,16 @@ _LOOK_EVERY_S = 0.1
 
 _HELD_UP = Outcome(ending=Ending.NOT_BEGUN, error="a run before it in its thread took long")
 _HELD_BACK = Outcome(ending=Ending.NOT_BEGUN, error="the breaker of its app has opened")
+
+
+class Taken(NamedTuple):
+    """Claimed jobs, and when they were asked for by the clock of ``Holdings``."""
+
+    asked_at: float
+    jobs: Sequence[Claimed]
+
+
+NOTHING_TAKEN = Taken(0.0, ())
 
 
 class Load:

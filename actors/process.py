@@ -63,7 +63,7 @@ class Process:
         self._definitions = definitions
         self._ledger = ledger
         self._broker = broker
-        self._holdings = Holdings()
+        self._holdings = Holdings(lease_s=settings.lease_s)
         self._to_plan = Teller(self._plan)
         self.client = Client(ledger, self._send, within=settings.traceparent)
         served = list(queues) or [*CONTROL, *definitions.current.queues]
@@ -149,7 +149,6 @@ class Process:
             queues=list(queues),
             threads=threads,
             code=self._settings.code_version,
-            lease_s=self._settings.lease_s,
             give_back=self._running.give_back,
             known=lambda: self._definitions.known,
             meter=Meter(self._ledger, self._witness.counts()),

@@ -15,10 +15,10 @@ from actors.acknowledging import Acknowledging
 from actors.assign import assign
 from actors.attaching import Attaching
 from actors.breaking import has_failed
-from actors.executor import Appetite
+from actors.executor import Appetite, Settled
 from actors.holdings import Holdings
 from actors.journaling import Journaling
-from actors.load import HELD_UP_S, Load, Relief
+from actors.load import HELD_UP_S, NOTHING_TAKEN, Load, Relief, Taken
 from actors.paces import Paces
 from actors.transacting import Transacting
 from actors.versions import NotHere, Versions
@@ -50,6 +50,9 @@ RECORD_WITHIN_S = 0.1
 TURN_S = 0.5
 #: While the ledger is away an outcome is offered again this often, until the process has to end.
 OFFER_AGAIN_S = 1.0
+#: Seconds between two checks whether a lease that could not be trusted is renewed: 0.2, a tenth of the two seconds
+#: within which work goes on after an outage.
+LEASE_AGAIN_S = 0.2
 
 _NOT_STARTED = Outcome(ending=Ending.NOT_BEGUN, error="its worker was stopped before it began")
 _NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker never learned that it had claimed it")
@@ -96,7 +99,12 @@ class Running:
         self._relief.start()
 
     def execute(self, message: Execute, delivery: Delivery) -> None:
-        """See to one parcel. Its message is done with once the jobs are claimed: from then on a lease protects them."""
+        """See to one parcel. Its message is done with once the jobs are claimed: from then on a lease protects them.
+
+        While the lease cannot be trusted the message waits, because jobs that are claimed could not begin.
+        """
+        while not (self._holdings.may_begin or self._holdings.draining):
+            self._ending.wait(LEASE_AGAIN_S)
         if self._holdings.draining:
             delivery.give_back()
             return
@@ -105,13 +113,14 @@ class Running:
             self._leave_alone(message.app)
             delivery.acknowledge()
             return
+        asked_at = self._holdings.clock()
         claimed, messages = executor.claim(
             self._ledger, catalogue, message, self._worker, at_once=self._paces.at_once(message.app)
         )
         delivery.acknowledge()
         reached(Place.CLAIM_ACKNOWLEDGED)
         self._send(messages)
-        self._run_on(catalogue, claimed)
+        self._run_on(catalogue, Taken(asked_at, claimed))
 
     def give_back(self, strays: list[Claim]) -> None:
         """Return claims that nobody in this process knows of (see ``ledger.workers.strays``)."""
@@ -130,17 +139,18 @@ class Running:
         if left := self._holdings.claims():
             self._settle(self._catalogue(), dict.fromkeys(left, _NOT_ENDED))
 
-    def _run_on(self, catalogue: Catalogue, claimed: list[Claimed]) -> None:
+    def _run_on(self, catalogue: Catalogue, taken: Taken) -> None:
         """Run these, and what follows from them for as long as it is this thread's turn, by the definitions of then."""
         over_at = time.monotonic() + TURN_S
-        while claimed:
-            stops = self._holdings.take((job.right for job in claimed), self._witness.take_up(claimed))
+        while claimed := taken.jobs:
+            subjects = self._witness.take_up(claimed)
+            stops = self._holdings.take((job.right for job in claimed), subjects, asked_at=taken.asked_at)
             try:
                 outcomes = self._run_all(catalogue, Load(claimed), stops)
                 goes_on = time.monotonic() < over_at and not self._holdings.draining
                 catalogue = self._catalogue()
-                claimed = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
-                if claimed:
+                taken = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
+                if taken.jobs:
                     reached(Place.HAND_OFF_BEGINS)
             finally:
                 self._holdings.forget(stops)
@@ -202,7 +212,7 @@ class Running:
 
     def _run(self, catalogue: Catalogue, job: Claimed, stop: Event, scene: Scene) -> Outcome | None:
         """Run one job; None if the run committed its own success."""
-        if stop.is_set() or self._holdings.draining:
+        if stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
         transacting = Transacting(self._ledger, job.right)
         journal = Journaling(self._ledger, job, stop) if job.flying else None
@@ -289,16 +299,20 @@ class Running:
 
     def _settle(
         self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], appetite: Appetite | None = None
-    ) -> list[Claimed]:
+    ) -> Taken:
         """Those that are ours to run next."""
         if not outcomes:
-            return []
-        settle = partial(
-            executor.settle, self._ledger, catalogue, outcomes, appetite, paces_s=self._paces.news()
-        )
-        settled = self._repeat(settle, f"the outcomes of {len(outcomes)} jobs wait")
-        if settled is None:
-            return []
+            return NOTHING_TAKEN
+        news = self._paces.news()
+
+        def settle() -> tuple[float, Settled]:
+            asked_at = self._holdings.clock()
+            return asked_at, executor.settle(self._ledger, catalogue, outcomes, appetite, paces_s=news)
+
+        answer = self._repeat(settle, f"the outcomes of {len(outcomes)} jobs wait")
+        if answer is None:
+            return NOTHING_TAKEN
+        asked_at, settled = answer
         for claim in self._holdings.note_gone(settled.refused):
             subject = about(self._holdings.subject_of(claim))
             _LOG.warning(
@@ -309,7 +323,7 @@ class Running:
             )
         self._witness.recorded(outcomes, settled.refused)
         self._send(settled.messages)
-        return settled.taken
+        return Taken(asked_at, settled.taken)
 
 
 def _not_taken_up(journal: Journal | None, why: str) -> Outcome:

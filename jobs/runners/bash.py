@@ -34,6 +34,7 @@ class BashRunner:
                 limits,
                 echo=assignment.echo,
                 whole=assignment.policy.keep_output,
+                grace_s_max=self._stores.grace_s_max,
             )
         except (OSError, ValueError) as error:
             return failed(f"The command could not be started: {error}.")

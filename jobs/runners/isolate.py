@@ -24,7 +24,6 @@ from jobs.runners.joblog import Tell, worker_log
 from jobs.runners.keeping import with_whole
 from jobs.runners.limits import Halt, Limits
 from jobs.runners.process import Exit, run_group
-from jobs.runners.sandbox import Sandbox
 from jobs.runners.spark import for_run
 from jobs.runners.stores import Stores
 from jobs.runners.wire import LINE_BYTES_MAX, Acknowledged, Ended, Errand, Event, Progress, Said
@@ -63,7 +62,7 @@ class IsolateRunner:
         ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
         try:
             environment = function_environment(assignment, assignment.policy, os.environ)
-            exit_ = _run_child(errand, environment, limits, ear, assignment, sandbox=self._stores.sandbox)
+            exit_ = _run_child(errand, environment, limits, ear, assignment, stores=self._stores)
         except (OSError, ValueError, TypeError) as error:
             return failed(f"The child process could not be started: {error}.")
         outcome = _outcome(exit_, ear.ended, assignment)
@@ -88,7 +87,7 @@ def _run_child(
     ear: "_Ear",
     assignment: Assignment,
     *,
-    sandbox: Sandbox,
+    stores: Stores,
 ) -> Exit:
     """``-P`` and our own path make the child import what the worker would, wherever it is started."""
     with tempfile.TemporaryFile() as file:  # Unlike a pipe it takes any size before there is a reader.
@@ -103,9 +102,16 @@ def _run_child(
             inherit=(file.fileno(),),
             allowance=assignment.policy.limits,
         )
-        command = sandbox.around(command, reads=_python(errand.function_path))
+        command = stores.sandbox.around(command, reads=_python(errand.function_path))
         whole = assignment.policy.keep_output
-        return run_group(command, limits, hear=ear.hear, echo=assignment.echo, whole=whole)
+        return run_group(
+            command,
+            limits,
+            hear=ear.hear,
+            echo=assignment.echo,
+            whole=whole,
+            grace_s_max=stores.grace_s_max,
+        )
 
 
 def _python(function_path: str) -> tuple[str, ...]:

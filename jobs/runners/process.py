@@ -20,6 +20,7 @@ forked from the worker without exec (multiprocessing's ``fork``) holds the worke
 guard waits for both.
 """
 
+import math
 import signal
 import time
 from contextlib import closing
@@ -35,7 +36,7 @@ from jobs.runners.pipes import Pipes, Sink
 
 #: A stop, or the exit of a command whose pipes stay open, is noticed within this time.
 LOOK_S = 0.1
-#: What a group has between SIGTERM and SIGKILL.
+#: What a group has between SIGTERM and SIGKILL, at most.
 GRACE_S = 2.0
 SILENCE = Echo()
 
@@ -60,6 +61,7 @@ def run_group(
     hear: Sink | None = None,
     echo: Echo = SILENCE,
     whole: bool = False,
+    grace_s_max: float = math.inf,
 ) -> Exit:
     """Run the command to its end, or to its limits.
 
@@ -78,7 +80,7 @@ def run_group(
             pipes.add(pipe.fileno(), sink)
         halt = _watch(group, pipes, limits)
         if halt is not None:
-            _end(group, pipes)
+            _end(group, pipes, min(GRACE_S, grace_s_max))
         status = group.kill()
         pipes.rest()
         exceeded = group.exceeded()
@@ -97,9 +99,9 @@ def _watch(group: Group | KeptGroup, pipes: Pipes, limits: Limits) -> Halt | Non
     return None
 
 
-def _end(group: Group | KeptGroup, pipes: Pipes) -> None:
+def _end(group: Group | KeptGroup, pipes: Pipes, grace_s: float) -> None:
     """Ask the group to end, and wait out the grace. Open pipes tell that others than the leader live."""
     group.signal(signal.SIGTERM)
-    until = time.monotonic() + GRACE_S
+    until = time.monotonic() + grace_s
     while (pipes.open or not group.exited()) and time.monotonic() < until:
         pipes.drain(0.01)

@@ -73,7 +73,13 @@ class ProgramRunner:
                 kept=True,
             )
             command = self._stores.sandbox.around(command, writes=(str(folder),))
-            exit_ = run_group(command, limits, echo=assignment.echo, whole=assignment.policy.keep_output)
+            exit_ = run_group(
+                command,
+                limits,
+                echo=assignment.echo,
+                whole=assignment.policy.keep_output,
+                grace_s_max=self._stores.grace_s_max,
+            )
         outcome = _with_stderr(of_command(exit_, assignment))
         return keep_whole(outcome, exit_, assignment, self._stores.blobs, log.warning)
 

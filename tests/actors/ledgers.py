@@ -1,7 +1,7 @@
 """Ledgers that count what is asked of them, that refuse it, or whose caller dies."""
 
 from collections.abc import Callable
-from threading import Semaphore
+from threading import Event, Semaphore
 from typing import TypeVar
 
 import msgspec
@@ -64,6 +64,46 @@ class Refusing(Ledger):
             self._refusals.release()
             raise self._error
         return super().transact(work)
+
+
+class Silent(Ledger):
+    """By the database's own clock. From ``hang`` to ``answer`` every request waits, as on a connection that is open and
+    brings no answers."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.url, connections=2)
+        self._answers = Event()
+        self._answers.set()
+        self._waiting = Semaphore(0)
+
+    def hang(self) -> None:
+        self._answers.clear()
+
+    def answer(self) -> None:
+        self._answers.set()
+
+    def is_waited_for(self, *, within_s: float = 20.0) -> bool:
+        """Wait until something is asked that is not answered."""
+        return self._waiting.acquire(timeout=within_s)
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        if not self._answers.is_set():
+            self._waiting.release()
+            self._answers.wait()
+        return super().transact(work)
+
+
+class Late(Ledger):
+    """``before_answer`` is called between each commit and its answer."""
+
+    def __init__(self, world: World, before_answer: Callable[[], None]) -> None:
+        super().__init__(world.url, connections=1, clock=lambda: world.now)
+        self._before_answer = before_answer
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        result = super().transact(work)
+        self._before_answer()
+        return result
 
 
 class Dying(Ledger):

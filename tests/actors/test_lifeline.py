@@ -1,7 +1,11 @@
-"""A lease that cannot be renewed: its runs end in time, and it is tried again."""
+"""Leases that cannot be renewed, because the ledger refuses or hangs: runs end in time, and it is tried again."""
 
-from collections.abc import Iterator
+import logging
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import timedelta
+from itertools import count
 from threading import Event
 from uuid import uuid4
 
@@ -14,8 +18,11 @@ from actors.lifeline import Lifeline
 from actors.meter import Meter
 from jobs.catalogue.known import KnownDefinitions
 from jobs.errors import BadSetting, Unreachable
-from tests.actors.ledgers import Refusing
+from jobs.ref import Claim
+from ledger.connection import Ledger
+from tests.actors.ledgers import Late, Refusing, Silent
 from tests.jobs.runners.runner_bench import eventually
+from tests.world import LEASE_S as WORLD_LEASE_S
 from tests.world import World
 
 #: By real clocks: that of the process is what is tested.
@@ -30,25 +37,41 @@ ERRORS = [
 class Life:
     """A process that holds a claim on one job, and can be told to stop its run."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(
+        self,
+        world: World,
+        ledger: Ledger,
+        *,
+        lease_s: float = LEASE_S,
+        clock: Callable[[], float] = time.monotonic,
+        give_back: Callable[[list[Claim]], None] = lambda _: None,
+    ) -> None:
         self._world = world
         world.apps("a")
         world.submit("a")
-        self.holdings = Holdings()
+        self.holdings = Holdings(lease_s=lease_s, clock=clock)
         self.id = uuid4()
+<<<<<<< HEAD
         self.ledger = Refusing(world)
         self.known = KnownDefinitions(apps={"a": "first"})
+=======
+>>>>>>> 53aceb8 (Stop runs before the lease ends, even if the ledger hangs)
         self.line = Lifeline(
-            self.ledger,
+            ledger,
             self.holdings,
             self.id,
             queues=[],
             threads=1,
             code=None,
+<<<<<<< HEAD
             lease_s=LEASE_S,
             give_back=lambda _: None,
             known=lambda: self.known,
             meter=Meter(self.ledger, {}),
+=======
+            give_back=give_back,
+            meter=Meter(ledger, {}),
+>>>>>>> 53aceb8 (Stop runs before the lease ends, even if the ledger hangs)
         )
 
     def claims(self) -> Event:
@@ -68,41 +91,120 @@ class Life:
 
 
 @pytest.fixture
-def life(world: World) -> Iterator[Life]:
-    made = Life(world)
-    with closing(made.ledger):
+def refusing(world: World) -> Iterator[Refusing]:
+    with closing(Refusing(world)) as made:
         yield made
+
+
+@pytest.fixture
+def silent(world: World) -> Iterator[Silent]:
+    with closing(Silent(world)) as made:
+        yield made
+        made.answer()
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_whatever_keeps_the_lease_from_being_renewed_its_runs_end_before_it_and_it_is_tried_again(
-    life: Life, caplog: pytest.LogCaptureFixture, error: Exception
+    world: World, refusing: Refusing, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
+    caplog.set_level(logging.INFO)
+    life = Life(world, refusing)
     life.line.start()
     stop = life.claims()
-    life.ledger.refuse(error)
+    refusing.refuse(error)
     assert stop.wait(20), "its claim is about to be somebody else's"
     eventually(lambda: life.lease_left_s() < 0)
-    life.ledger.relent()
+    refusing.relent()
     eventually(lambda: life.lease_left_s() > 0)
     life.line.end()
     assert life.lease_left_s() <= 0, "it has left"
-    told = [record for record in caplog.records if record.name == "sluice.worker"]
-    if not isinstance(error, Unreachable):
-        assert [record.getMessage() for record in told] == [f"a beat came to nothing: {error}"]
-        assert told[0].exc_info
+    failed, stopped, back = _told(caplog)
+    assert str(error) in failed.getMessage()
+    if isinstance(error, Unreachable):
+        assert failed.levelno == logging.WARNING
+    else:
+        assert failed.getMessage() == f"a beat came to nothing: {error}"
+        assert failed.exc_info
+    assert "1 run is stopped" in stopped.getMessage()
+    assert "the lease is renewed" in back.getMessage()
+
+
+def test_a_heartbeat_that_hangs_does_not_keep_runs_from_being_stopped_before_the_lease_ends(
+    world: World, silent: Silent, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    life = Life(world, silent)
+    life.line.start()
+    stop = life.claims()
+    silent.hang()
+    assert silent.is_waited_for(), "the heartbeat"
+    assert stop.wait(20), "its claim is about to be another worker's"
+    eventually(lambda: life.lease_left_s() < 0)
+    (stopped,) = _told(caplog)
+    assert stopped.levelno == logging.WARNING
+    assert "1 run is stopped before it ends" in stopped.getMessage()
+    assert not life.holdings.may_begin
+    silent.answer()
+    eventually(lambda: life.holdings.may_begin)
+    life.line.end()
+    _, back = _told(caplog)
+    assert (back.levelno, "the lease is renewed" in back.getMessage()) == (logging.INFO, True)
+
+
+def test_all_runs_are_stopped_while_a_third_of_the_lease_is_left(
+    world: World, refusing: Refusing, caplog: pytest.LogCaptureFixture
+) -> None:
+    moment = [1000.0]
+    life = Life(world, refusing, lease_s=3600.0, clock=lambda: moment[0])
+    life.line.start()
+    stop = life.claims()
+    other = life.holdings.take([Claim(0, 1)])[Claim(0, 1)]
+    moment[0] += 2399
+    life.line.enforce()
+    assert not stop.is_set()
+    moment[0] += 1
+    life.line.enforce()
+    life.line.enforce()
+    assert stop.is_set()
+    assert other.is_set()
+    (stopped,) = _told(caplog)
+    assert "for 2400.0 s, so 2 runs are stopped" in stopped.getMessage()
+    life.line.end()
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_claim_that_is_answered_while_the_heartbeat_asks_for_unknown_ones_is_not_handed_back(
+    world: World, *, is_answered: bool
+) -> None:
+    commits, handed_back = count(1), list[Claim]()
+
+    def before_answer() -> None:
+        """The second commit asks for claims that are as old as a lease, and unknown to their worker."""
+        if next(commits) == 2 and is_answered:
+            life.holdings.take([claim.right])
+
+    with closing(Late(world, before_answer)) as ledger:
+        life = Life(world, ledger, lease_s=WORLD_LEASE_S, give_back=handed_back.extend)
+        claim = world.claim("a")
+        assert claim is not None
+        life.id = life.line.id = world.worker
+        world.now += timedelta(seconds=WORLD_LEASE_S + 1)
+        life.line.beat()
+    assert handed_back == ([] if is_answered else [claim.right])
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_who_cannot_say_that_he_leaves_leaves_all_the_same(
-    life: Life, caplog: pytest.LogCaptureFixture, error: Exception
+    world: World, refusing: Refusing, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
+    life = Life(world, refusing)
     life.line.start()
-    life.ledger.refuse(error)
+    refusing.refuse(error)
     life.line.end()
     assert "the lease ends by itself" in caplog.text
 
 
+<<<<<<< HEAD
 def test_changed_definitions_reach_the_ledger_with_the_next_heartbeat(world: World) -> None:
     life = Life(world)
     life.line.start()
@@ -118,3 +220,7 @@ def _recorded(world: World) -> str | None:
     with psycopg.connect(world.url) as connection:
         row = connection.execute("SELECT catalogue FROM worker WHERE catalogue IS NOT NULL").fetchone()
     return row[0] if row else None
+=======
+def _told(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.name == "sluice.worker"]
+>>>>>>> 53aceb8 (Stop runs before the lease ends, even if the ledger hangs)
