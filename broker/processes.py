@@ -1,10 +1,21 @@
 """Several worker processes under one parent: dramatiq's command line as a function."""
 
+import importlib
+import multiprocessing
+import os
+import signal
+from threading import Thread
+
 from dramatiq import cli
 
 #: So long dramatiq's parent waits for its children to start before it looks after them. It needs to only
 #: where there are other processes to fork, and is deaf meanwhile: to a child's death for 30 s, by default.
 BOOT_MS = 1000
+#: Seconds between two checks of a child whether its parent is alive: 0.25, so that it ends within half a second.
+PARENT_CHECK_S = 0.25
+
+#: Names the function that each child process calls.
+_BOOT = "SLUICE_WORKER_BOOT"
 
 
 def supervise(boot: str, *, processes: int, grace_s: float) -> int:
@@ -13,10 +24,12 @@ def supervise(boot: str, *, processes: int, grace_s: float) -> int:
     ``boot`` names a function as ``module:function``. Each process calls it, without arguments; it
     makes the process's service and calls ``enlist`` on it, and sets up logging. SIGTERM and SIGINT end
     all of them in order; what still runs after ``grace_s`` is given back. When one process dies, the
-    others are ended too: whoever runs this (systemd, Kubernetes) starts it again.
+    others are ended too: whoever runs this (systemd, Kubernetes) starts it again. When this process dies
+    without ending them (SIGKILL), they kill themselves.
     """
+    os.environ[_BOOT] = boot
     arguments = [
-        boot,
+        f"{__name__}:boot_child",
         *("--processes", str(processes)),
         *("--worker-shutdown-timeout", str(int(grace_s * 1000))),
         *("--worker-fork-timeout", str(BOOT_MS)),
@@ -24,3 +37,28 @@ def supervise(boot: str, *, processes: int, grace_s: float) -> int:
     ]
     parser = cli.make_argument_parser()
     return int(cli.main(parser.parse_args(arguments)))
+
+
+def boot_child() -> None:
+    """Call the function that ``supervise`` was given. Each child of dramatiq's parent calls this."""
+    Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    module, _, function = os.environ[_BOOT].partition(":")
+    getattr(importlib.import_module(module), function)()
+
+
+def _end_with_parent() -> None:
+    """Kill this process once its parent is dead; the guards of its runs kill those then.
+
+    The parent's death is the end of a pipe that ``multiprocessing`` keeps for that, on Linux and macOS alike. A
+    process that a sibling has forked may keep that pipe open, so the parent's number is compared too. That also covers
+    a parent that died before this thread began. PR_SET_PDEATHSIG exists on Linux alone, and follows a thread.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        raise RuntimeError("boot_child is for the child processes of supervise")
+    # A fork server is the parent of its children, and ends with the process that started it.
+    has_fork_server = multiprocessing.get_start_method() == "forkserver"
+    number = os.getppid() if has_fork_server else parent.pid
+    while os.getppid() == number and parent.is_alive():
+        parent.join(PARENT_CHECK_S)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -70,6 +70,7 @@ PATHS: Mapping[str, str] = {
     "ledger/test_urgency_races.py": "night",
     "ledger/test_watching_races.py": "check",
     "live": "night",
+    "live/test_first_process.py": "check",
     "live/test_killed_workers.py": "check",
     "live/test_outages.py": "check",
     "ops": "check",

@@ -10,8 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from broker.processes import PARENT_CHECK_S
 from tests.broker.conftest import Post, parcel, until
 from tests.broker.worker import CHECKOUT
+
+#: Seconds within which children notice that their parent is dead, and as long again for each of the steps that follow.
+GONE_S = 8 * PARENT_CHECK_S
 
 
 class Pack:
@@ -58,6 +62,26 @@ def test_processes_share_the_work_and_end_in_order(server: Post, pack: Pack) -> 
     pack.parent.send_signal(signal.SIGTERM)
     assert pack.parent.wait(10) == 0
     assert server.broker.depth(server.app) == 0
+
+
+def test_when_the_parent_is_killed_its_processes_end(server: Post, pack: Pack) -> None:
+    until(pack.are_up, within_s=20)
+    processes = psutil.Process(pack.parent.pid).children(recursive=True)
+    assert len(processes) == 2
+    pack.parent.kill()
+    pack.parent.wait()
+    _, left = psutil.wait_procs(processes, timeout=GONE_S)
+    assert left == []
+
+
+def test_a_process_that_its_parent_does_not_live_to_see_ends(pack: Pack) -> None:
+    """The parent is killed as soon as it has a child, which has yet to begin."""
+    until(lambda: psutil.Process(pack.parent.pid).children(), within_s=20)
+    processes = psutil.Process(pack.parent.pid).children(recursive=True)
+    pack.parent.kill()
+    pack.parent.wait()
+    _, left = psutil.wait_procs(processes, timeout=GONE_S)
+    assert left == []
 
 
 def test_when_a_process_dies_the_parent_ends_and_nothing_is_lost(server: Post, pack: Pack) -> None:

@@ -73,6 +73,10 @@ class Fleet:
         for worker in self._workers:
             self._end(worker, signal.SIGKILL)
 
+    def first_processes(self) -> list[int]:
+        """The process that was started for each worker, which started the others."""
+        return [worker.pid for worker in self._workers]
+
     def resident_bytes(self) -> int:
         """Of all of them."""
         pages = [int(Path(f"/proc/{worker.pid}/statm").read_text().split()[1]) for worker in self._workers]
