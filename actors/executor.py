@@ -55,7 +55,8 @@ def claim(
         terms = _terms(catalogue, message.app, worker)
         _know(tx, catalogue, message.app)
         taken = claims.claim(tx, message.app, turns, terms, at_once=at_once)
-        messages = announce(tx, counts.tell(tx, taken.awaited).ready, By.EXECUTOR)
+        ready = counts.tell(tx, taken.awaited).ready
+        messages = announce(tx, [*ready, *taken.passed_over], By.EXECUTOR)
         reached(Place.CLAIM_WRITTEN)
         return taken.jobs, messages
 

@@ -19,6 +19,8 @@ from ledger.grooming import Chore
 from ledger.happenings import What
 from ledger.reads import fleet
 
+_Step = Callable[[Tx], Sequence[Message]]
+
 #: So many rows are seen to by one step of one tick.
 LIMIT = 1000
 #: So many looks of one app are one thread's, one after the other: each asks a system that may be slow to answer.
@@ -28,7 +30,8 @@ LOOKS_TOGETHER = 10
 def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
     due = ledger.transact(grooming.due)
     messages: list[Message] = []
-    for chore, step in _STEPS.items():
+    steps: dict[Chore, _Step] = {**_STEPS, Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue])}
+    for chore, step in steps.items():
         # What a lost or late job leaves waiting is released in the same tick, and so is who need not wait any more.
         if chore in due or (chore is Chore.RELEASE and due & _FREEING):
             messages += ledger.transact(partial(_stepped, step))
@@ -38,13 +41,13 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
     return messages
 
 
-def _stepped(step: Callable[[Tx], Sequence[Message]], tx: Tx) -> Sequence[Message]:
+def _stepped(step: _Step, tx: Tx) -> Sequence[Message]:
     messages = step(tx)
     reached(Place.GROOM_WRITTEN)
     return messages
 
 
-def _ending(step: Callable[[Tx, int], list[int]]) -> Callable[[Tx], Sequence[Message]]:
+def _ending(step: Callable[[Tx, int], list[int]]) -> _Step:
     """A step that ends jobs: their children are to be told, and others of their pools may run."""
 
     def work(tx: Tx) -> Sequence[Message]:
@@ -94,6 +97,15 @@ def _announce_ready(tx: Tx) -> Sequence[Message]:
     return announce(tx, ready, By.GROOMER)
 
 
+def _announce_idle(tx: Tx, apps: Sequence[str]) -> Sequence[Message]:
+    """Announce jobs again that an idle worker would have claimed if their notification had not been lost."""
+    late = grooming.late_apps(tx, apps)
+    idle = fleet.idle_for(tx, late) if late else set()
+    ready = grooming.announce_idle(tx, LIMIT, idle) if idle else []
+    _count(tx, Chore.ANNOUNCE_READY, len(ready))
+    return announce(tx, ready, By.GROOMER)
+
+
 def _announce_executed(tx: Tx) -> Sequence[Message]:
     executed = grooming.announce_executed(tx, LIMIT)
     _count(tx, Chore.ANNOUNCE_EXECUTED, len(executed))
@@ -120,7 +132,7 @@ def _count(tx: Tx, chore: Chore, many: int) -> None:
 
 
 _FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.HAND_ON, Chore.WAKE}
-_STEPS: Mapping[Chore, Callable[[Tx], Sequence[Message]]] = {
+_STEPS: Mapping[Chore, _Step] = {
     Chore.EXPIRE: _ending(grooming.expire),
     Chore.TIME_OUT: _ending(grooming.time_out),
     Chore.TAKE_LOST: _ending(grooming.take_lost),

@@ -8,7 +8,9 @@ and the hint of the one that overtook, which will not find that any more, takes 
 
 What holds: a hint for n jobs takes n at least wherever so many are to be had. So the hints that were sent suffice for
 the jobs that are ready, in whatever order they arrive; one too many costs a look-up. A job that is ``alone`` is apart:
-it takes no place where several are taken, and its own hint is for nobody else while it is ready.
+it takes no place where several are taken, and its own hint is for nobody else while it is ready. If it is more urgent
+than all that a hint for several would take, that hint takes it alone, and the jobs it names are announced again: a job
+of a lost worker does not wait for a whole backlog.
 
 Who races whom: two hints for jobs of one app. Each locks those it names, in id order, and waits for them. It takes
 others only after that, and passes over the locked ones: whoever holds one is about to take it. So two hints never
@@ -65,14 +67,32 @@ def hold(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[Ready]:
 
 def choose(tx: Tx, app: str, named: Sequence[Ready], places: int, at_once: int) -> list[Ready]:
     """The jobs to take for a hint that names so many and of these jobs what is to be had, or for so many ``at_once``:
-    locked, the most urgent first. Those named this transaction holds, or has just opened the gates of."""
+    locked, the most urgent first. Those named this transaction holds, or has just opened the gates of.
+
+    If a job that must be alone is more urgent than all of several, it is taken in their place."""
     if places == 1 and any(job.alone for job in named):
         return [*named]
     most = max(places, at_once)
+    if most > 1 and (alone := _alone_in_front(tx, app, named)):
+        return alone
     among = {"app": app, "held": [job.job for job in named], "alone": most == 1}
     vacant = _open_places(named, _look(tx, named, most, among), most) if named else most
     taken = [Ready(*row) for row in tx.rows(_TAKE, **among, most=vacant)] if vacant else []
     return sorted([*named, *taken], key=in_turn)[:most]
+
+
+def _alone_in_front(tx: Tx, app: str, named: Sequence[Ready]) -> list[Ready]:
+    """Lock and return the app's most urgent ready job, if it must be alone and is more urgent than those named."""
+    among = {"app": app, "held": [job.job for job in named], "alone": True, "most": 1}
+    first = [Ready(*row) for row in tx.rows(_ANY, **among)]
+    if not any(job.alone and _goes_before_all(job, named) for job in first):
+        return []
+    taken = [Ready(*row) for row in tx.rows(_TAKE, **among)]
+    return [job for job in taken if job.alone and _goes_before_all(job, named)]
+
+
+def _goes_before_all(job: Ready, named: Sequence[Ready]) -> bool:
+    return all(job.urgency < other.urgency for other in named)
 
 
 def _look(tx: Tx, named: Sequence[Ready], most: int, among: Mapping[str, object]) -> list[Ready]:

@@ -97,10 +97,12 @@ class Claimed(Struct, frozen=True):
 
 
 class Taken(Struct, frozen=True):
-    """What a hint came to: ``jobs`` are this worker's; the children of those ``awaited`` want to hear that they run."""
+    """What a hint came to: ``jobs`` are this worker's; the children of those ``awaited`` want to hear that they run.
+    Those ``passed_over`` gave way to one job that had to be alone, and need another notification."""
 
     jobs: list[Claimed]
     awaited: list[int]
+    passed_over: list[Ready] = []
 
 
 NOTHING_TAKEN = Taken([], [])
@@ -125,8 +127,12 @@ def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_on
     (see ``choosing``). Fewer are taken where there are no more, none where the worker has no lease. They come
     in the order they should be run in.
     """
-    chosen = choose(tx, app, hold(tx, turns), len(turns), at_once)
-    return _taken(tx, chosen, _take(tx, _CLAIM, chosen, terms))
+    named = hold(tx, turns)
+    chosen = choose(tx, app, named, len(turns), at_once)
+    taken = _taken(tx, chosen, _take(tx, _CLAIM, chosen, terms))
+    if len(turns) > 1 and any(job.alone for job in chosen):
+        return structs.replace(taken, passed_over=named)
+    return taken
 
 
 def begin(tx: Tx, app: str, opened: Sequence[Ready], terms: Terms, *, at_once: int = 1) -> Taken:

@@ -4,6 +4,7 @@ None of them reads a queue: that a hint was lost shows in the ledger alone, as a
 announced and has not moved since.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 
@@ -19,7 +20,7 @@ from ledger.pools import FREE
 from ledger.release import READY_COLUMNS, UNEXPIRED, Ready, release
 from ledger.rounds import cut_short
 from ledger.slots import move_out
-from ledger.sql import DUE, NOW, move
+from ledger.sql import DUE, IN_TURN, NOW, move
 from ledger.submissions import UNWATCHED, owe
 from ledger.suspending import LATE
 from ledger.turning import turn_back
@@ -27,6 +28,9 @@ from ledger.turning import turn_back
 #: A hint that nothing came of is repeated after this long, then after twice as long, and so on.
 PATIENCE_S = 10.0
 PATIENCE_DOUBLINGS_MAX = 6
+#: Seconds after which it is repeated if the app's workers are idle: 1, a tick of the groomer. A notification takes
+#: milliseconds to reach a worker that has room.
+IDLE_PATIENCE_S = 1.0
 #: A saga that loses a second worker at one place of its flight waits so long before it is taken up again, then twice as
 #: long, and so on.
 RETAKE_S = 5.0
@@ -79,6 +83,9 @@ _RETAKEN = f"""
 (SELECT {NOW} + make_interval(secs => least({RETAKE_S} * power(2, crashes - 1), {RETAKE_S_MAX}))
  FROM (SELECT {CRASHES} AS crashes) before WHERE crashes > 0)
 """
+# A job that is taken back goes before the others of its priority: none of them was due before it. Otherwise its
+# notification would wait behind those of the whole backlog.
+_WAS_DUE = "coalesce(job.not_before, job.created_at)"
 # A saga that has begun goes on where its journal ends, however often that takes. One that has cost several workers at
 # one place is likely to cost more.
 _REQUEUE_LOST = move(
@@ -86,7 +93,7 @@ _REQUEUE_LOST = move(
     By.GROOMER,
     condition=f"{_STILL_LOST} AND (job.flying OR job.losses < job.max_losses)",
     sets="losses = job.losses + (NOT job.flying)::int, round = job.round + (NOT job.flying)::int, "
-    f"not_before = coalesce({_RETAKEN}, job.not_before)",
+    f"not_before = coalesce({_RETAKEN}, job.not_before), urgent_by = least(job.urgent_by, {_WAS_DUE})",
     note=f"'{Lost.LEASE_LOST}'",
 )
 _GIVE_UP = move(
@@ -102,10 +109,17 @@ SELECT id FROM job
 WHERE state = '{State.WAITING}' AND open AND NOT paused AND NOT queued AND (not_before IS NULL OR not_before <= {NOW})
 ORDER BY priority DESC, urgent_by, {DUE}, id LIMIT %(limit)s
 """
-_FORGOTTEN = f"""
-announced_at < {NOW} - make_interval(
-    secs => {PATIENCE_S} * power(2, least(announcements, {PATIENCE_DOUBLINGS_MAX})))
-"""
+
+
+def _announced_before(patience_s: float) -> str:
+    """Return the condition that a job was announced longer ago than this, doubled with each announcement so far."""
+    return f"""
+    announced_at < {NOW} - make_interval(
+        secs => {patience_s} * power(2, least(announcements, {PATIENCE_DOUBLINGS_MAX})))
+    """
+
+
+_FORGOTTEN = _announced_before(PATIENCE_S)
 _ANNOUNCE = {
     state: f"""
     UPDATE job SET announced_at = {NOW}, announcements = least(announcements + 1, 100)
@@ -117,6 +131,22 @@ _ANNOUNCE = {
     """
     for state in (State.READY, State.EXECUTED)
 }
+# The first job of each app tells: any other was announced before a notification could take the first. The collations
+# are those of the index job_urgency.
+_LATE = f"""
+SELECT asked.app FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL (
+    SELECT announced_at, announcements FROM job
+    WHERE job.app COLLATE "C" = asked.app AND job.state COLLATE "C" = '{State.READY}'
+    ORDER BY {IN_TURN} LIMIT 1) AS first
+WHERE {_announced_before(IDLE_PATIENCE_S)}
+"""
+_ANNOUNCE_IDLE = f"""
+UPDATE job SET announced_at = {NOW}, announcements = least(announcements + 1, 100)
+WHERE id IN (
+    SELECT id FROM job WHERE app = ANY(%(apps)s) AND state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}
+    ORDER BY announced_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING {READY_COLUMNS}
+"""
 _OWED = f"""
 SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDER BY since LIMIT %(limit)s
 """
@@ -153,6 +183,7 @@ class Chore(StrEnum):
     RELEASE = "release"
     ADMIT = "admit"
     ANNOUNCE_READY = "announce_ready"
+    ANNOUNCE_IDLE = "announce_idle"
     ANNOUNCE_EXECUTED = "announce_executed"
     WATCH = "watch"
     BREAK = "break"
@@ -170,6 +201,7 @@ _SIGNS = {
     Chore.RELEASE: _DUE,
     Chore.ADMIT: FREE,
     Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
+    Chore.ANNOUNCE_IDLE: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}",
     Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
     Chore.BREAK: breakers.IS_DUE,
     Chore.WATCH: f"SELECT 1 FROM job WHERE watch_at <= {NOW}",
@@ -227,6 +259,16 @@ def announce_ready(
     """Ready jobs, of an app or of all, whose announcement came to nothing, or is older than ``before``; counted as
     announced again."""
     return [Ready(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, app=app)]
+
+
+def late_apps(tx: Tx, apps: Collection[str]) -> list[str]:
+    """Return those of the apps whose first ready job should have been claimed by now if a worker had room for it."""
+    return tx.column(_LATE, apps=sorted(apps))
+
+
+def announce_idle(tx: Tx, limit: int, apps: Collection[str]) -> list[Ready]:
+    """Announce ready jobs of apps whose workers are idle once more; those that were not announced just now."""
+    return [Ready(*row) for row in tx.rows(_ANNOUNCE_IDLE, limit=limit, apps=sorted(apps))]
 
 
 def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> list[int]:

@@ -8,7 +8,7 @@ from broker.messages import Ended, Tick
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from jobs.submission import Submission
-from ledger import counts, grooming, judging, submissions
+from ledger import counts, grooming, judging, submissions, workers
 from ledger.connection import Tx
 from planner.judge import judge
 from tests.world import World
@@ -28,8 +28,10 @@ def test_a_lost_execution_is_announced_again(world: World) -> None:
 
 
 def test_announcements_become_rarer(world: World) -> None:
+    """No worker is idle, so a notification may be where it belongs."""
     world.apps("a")
     world.submit("a")
+    world.ledger.transact(lambda tx: workers.leave(tx, world.worker))
     world.lose_messages()
     for _ in range(100):
         world.tick(after_s=1)

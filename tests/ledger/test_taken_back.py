@@ -1,0 +1,114 @@
+"""Jobs of a lost worker go to the front of their app, and idle workers are soon notified again."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from actors import executor
+from broker.messages import Execute, Message, Turn
+from ledger.claims import Claimed
+from tests.world import LEASE_S, World
+
+BACKLOG = [f"a/{number}" for number in range(2, 7)]
+
+
+@pytest.fixture
+def behind(world: World) -> World:
+    """Job ``a/1`` was taken back from a lost worker, and its notification is behind those of a backlog."""
+    world.apps("a")
+    world.submit("a")
+    assert world.claim("a", worker=world.hire())
+    world.offered.clear()
+    for job in BACKLOG:
+        world.submit("a", job.partition("/")[2])
+    world.now += timedelta(seconds=LEASE_S + 1)
+    world.beat(world.worker)
+    world.tick()
+    assert world.ready() == {"a", *BACKLOG}
+    return world
+
+
+def test_a_job_that_was_taken_back_is_claimed_by_the_next_notification_of_its_app(behind: World) -> None:
+    assert _claimed(behind, behind.offered[0])[0] == ["1"]
+
+
+def test_the_notifications_suffice_for_all_jobs(behind: World) -> None:
+    claimed = [key for message in behind.offered for key in _claimed(behind, message)[0]]
+    assert claimed[0] == "1"
+    assert sorted(claimed) == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_a_job_that_was_taken_back_is_claimed_alone_by_a_notification_for_several(behind: World) -> None:
+    """It may have taken its worker down. Those that gave way are announced again."""
+    keys, messages = _claimed(behind, _notification(behind, BACKLOG))
+    assert keys == ["1"]
+    again = [message for message in messages if isinstance(message, Execute)]
+    assert {turn.job for message in again for turn in message.jobs} == {
+        behind.known(job).id for job in BACKLOG
+    }
+    assert [key for message in again for key in _claimed(behind, message)[0]] == ["2", "3", "4", "5", "6"]
+
+
+def test_a_job_that_was_taken_back_is_claimed_by_a_notification_whose_jobs_are_gone(behind: World) -> None:
+    gone = Execute(app="a", jobs=tuple(Turn(behind.known(job).id, 7) for job in BACKLOG[:2]))
+    assert _claimed(behind, gone)[0] == ["1"]
+
+
+def test_a_job_of_higher_priority_goes_before_one_that_was_taken_back(behind: World) -> None:
+    behind.submit("a", "9", policy={"priority": 1})
+    assert _claimed(behind, behind.offered[0])[0] == ["9"]
+    assert _claimed(behind, behind.offered[1])[0] == ["1"]
+
+
+def test_a_lost_notification_of_an_idle_app_is_repeated_within_two_ticks(world: World) -> None:
+    world.apps("a")
+    world.now += timedelta(seconds=2)
+    world.submit("a")
+    world.lose_messages()
+    world.tick(after_s=1)
+    world.tick(after_s=1)
+    (message,) = world.offered
+    assert _claimed(world, message)[0] == ["1"]
+
+
+def test_a_lost_notification_is_repeated_later_where_all_workers_are_busy(world: World) -> None:
+    """It may well be where it belongs, behind those of other jobs."""
+    world.apps("a, b")
+    world.submit("b")
+    assert world.claim("b")
+    world.submit("a")
+    world.lose_messages()
+    for _ in range(9):
+        world.beat(world.worker)
+        world.tick(after_s=1)
+        assert world.offered == []
+    world.tick(after_s=2)
+    assert [message.app for message in world.offered] == ["a"]
+
+
+def test_a_notification_is_repeated_at_longer_and_longer_intervals(world: World) -> None:
+    """A worker with room that is not reached is not to find a heap of them later."""
+    world.apps("a")
+    world.submit("a")
+    repeated = []
+    for second in range(1, 31):
+        world.offered.clear()
+        world.beat(world.worker)
+        world.tick(after_s=1)
+        repeated += [second] if world.offered else []
+    assert len(repeated) <= 5
+    gaps = [later - sooner for sooner, later in pairwise(repeated)]
+    assert gaps == sorted(gaps)
+
+
+def _claimed(world: World, message: Execute) -> tuple[list[str], Sequence[Message]]:
+    """The keys of the jobs that a worker claims by a notification, and the messages that follow."""
+    claimed: list[Claimed]
+    claimed, messages = executor.claim(world.ledger, world.catalogue, message, world.worker)
+    return [job.key for job in claimed], messages
+
+
+def _notification(world: World, jobs: Sequence[str]) -> Execute:
+    return Execute(app="a", jobs=tuple(Turn(world.known(job).id, world.round(job)) for job in jobs))
