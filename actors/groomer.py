@@ -4,6 +4,7 @@ Each step is a transaction of its own and bounded, so that one tick is short wha
 does not fit waits for the next. Breakers come last, each in a transaction of its own (``actors.breaking``).
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -13,12 +14,14 @@ from broker.messages import Executed, Message, Plan, Tick, Watch
 from jobs.catalogue import Catalogue
 from jobs.places import Place, reached
 from jobs.states import By
-from ledger import events, grooming, happenings, pools, submissions, suspending, watching
+from ledger import events, grooming, happenings, pools, submissions, suspending, watching, workers
 from ledger.connection import Ledger, Tx
 from ledger.grooming import Chore
 from ledger.happenings import What
 from ledger.reads import fleet
+from ledger.workers import LostWorker
 
+_LOG = logging.getLogger("sluice.groomer")
 _Step = Callable[[Tx], Sequence[Message]]
 
 #: So many rows are seen to by one step of one tick.
@@ -30,15 +33,37 @@ LOOKS_TOGETHER = 10
 def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
     due = ledger.transact(grooming.due)
     messages: list[Message] = []
-    steps: dict[Chore, _Step] = {**_STEPS, Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue])}
-    for chore, step in steps.items():
+    lost: list[LostWorker] = []
+    for chore, step in _steps(catalogue, lost).items():
         # What a lost or late job leaves waiting is released in the same tick, and so is who need not wait any more.
         if chore in due or (chore is Chore.RELEASE and due & _FREEING):
             messages += ledger.transact(partial(_stepped, step))
             reached(Place.GROOM_COMMITTED)
+    for worker in lost:
+        _LOG.warning("%s", _told(worker))
     if Chore.BREAK in due:
         messages += breaking.tick(ledger, catalogue)
     return messages
+
+
+def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step]:
+    """Return the steps of a tick in their order; ``lost`` receives the workers that one of them finds lost."""
+    return {
+        Chore.EXPIRE: _ending(grooming.expire),
+        Chore.TIME_OUT: _ending(grooming.time_out),
+        Chore.TAKE_LOST: partial(_take_lost, lost),
+        Chore.HAND_ON: _hand_on,
+        Chore.WAKE: _wake,
+        Chore.TELL: _tell,
+        Chore.PLAN: _plan,
+        Chore.RELEASE: _release,
+        Chore.ADMIT: _admit,
+        Chore.ANNOUNCE_READY: _announce_ready,
+        Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue]),
+        Chore.ANNOUNCE_EXECUTED: _announce_executed,
+        Chore.WATCH: _watch,
+        Chore.SETTLE: _settle,
+    }
 
 
 def _stepped(step: _Step, tx: Tx) -> Sequence[Message]:
@@ -55,6 +80,19 @@ def _ending(step: Callable[[Tx, int], list[int]]) -> _Step:
         return [*tell(ended), *announce(tx, [], By.GROOMER)]
 
     return work
+
+
+def _take_lost(lost: list[LostWorker], tx: Tx) -> Sequence[Message]:
+    """Take back the jobs of lost workers, and set ``lost`` to those."""
+    taken = grooming.take_lost(tx, LIMIT)
+    lost[:] = workers.lost(tx, taken.requeued, taken.ended)
+    return [*tell(taken.ended), *announce(tx, [], By.GROOMER)]
+
+
+def _told(worker: LostWorker) -> str:
+    taken = "1 job was" if worker.jobs == 1 else f"{worker.jobs} jobs were"
+    failed = f"; {worker.failed} failed, lost too often" if worker.failed else ""
+    return f"the worker {worker.pid} on {worker.host} is lost, its lease ended: {taken} taken back{failed}"
 
 
 def _tell(tx: Tx) -> Sequence[Message]:
@@ -132,18 +170,3 @@ def _count(tx: Tx, chore: Chore, many: int) -> None:
 
 
 _FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.HAND_ON, Chore.WAKE}
-_STEPS: Mapping[Chore, _Step] = {
-    Chore.EXPIRE: _ending(grooming.expire),
-    Chore.TIME_OUT: _ending(grooming.time_out),
-    Chore.TAKE_LOST: _ending(grooming.take_lost),
-    Chore.HAND_ON: _hand_on,
-    Chore.WAKE: _wake,
-    Chore.TELL: _tell,
-    Chore.PLAN: _plan,
-    Chore.RELEASE: _release,
-    Chore.ADMIT: _admit,
-    Chore.ANNOUNCE_READY: _announce_ready,
-    Chore.ANNOUNCE_EXECUTED: _announce_executed,
-    Chore.WATCH: _watch,
-    Chore.SETTLE: _settle,
-}

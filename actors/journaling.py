@@ -6,8 +6,10 @@ from threading import Event
 from typing import TypeVar
 
 from jobs.errors import Unreachable
+from jobs.outcome import Ending, Outcome
 from jobs.places import Place, reached
 from jobs.sagas.entry import Entry, Heard, Log
+from jobs.sagas.journal import Journal
 from ledger import journal
 from ledger.claims import Claimed
 from ledger.connection import Ledger, Tx
@@ -16,6 +18,8 @@ _LOG = logging.getLogger("sluice.executor")
 
 #: While the ledger is away an entry is offered again this often, until the lifeline does not trust the lease any more.
 OFFER_AGAIN_S = 1.0
+
+_NOT_READ = Outcome(ending=Ending.NOT_BEGUN, error="its worker could not read its journal")
 
 T = TypeVar("T")
 
@@ -70,3 +74,14 @@ class Journaling:
     def _noted(self, heard: Heard) -> Heard:
         self._turn_back = heard.turn_back
         return heard
+
+
+def not_taken_up(journal: Journal | None, why: str) -> Outcome:
+    """What cannot be run has failed; but what a saga has done stays to be undone, by whoever mends that. Where its
+    journal cannot be had, whoever can read it says which it is."""
+    if journal is None:
+        return Outcome(ending=Ending.ERROR, error=why)
+    log = journal.read()
+    if log is None:
+        return _NOT_READ
+    return Outcome(ending=Ending.DISMAL if log.has_begun else Ending.ERROR, error=why)

@@ -36,6 +36,8 @@ _LOG = logging.getLogger("sluice.process")
 CONTROL_SLOTS = 2
 #: How long before the end of the grace time running jobs are told to stop.
 STOP_BEFORE_S = 5.0
+#: The line about what was handed back names no more jobs than this.
+NAMED_MAX = 10
 #: What was taken in and is not planned by then, the groomer finds.
 GOODBYE_S = 1.0
 
@@ -103,6 +105,12 @@ class Process:
 
     def stopping(self) -> None:
         """The service takes no more messages."""
+        in_progress = len(self._holdings.claims())
+        _LOG.info(
+            "stopping: %s in progress, with up to %g s to end",
+            "1 run is" if in_progress == 1 else f"{in_progress} runs are",
+            self._settings.grace_s,
+        )
         if self._ticker:
             self._ticker.end()
         self._holdings.drain()
@@ -115,6 +123,7 @@ class Process:
         self._last_call.cancel()
         self._to_plan.close(within_s=GOODBYE_S)
         self._running.give_up()
+        _LOG.info("stopped: %s", _named(self._running.handed_back))
         self._witness.close()
         self._lifeline.end()
         self._kept.close()
@@ -212,3 +221,12 @@ class Process:
             reached(Place.PUBLISH_RETURNED)
         except Unreachable as error:
             _LOG.warning("%d hints were not sent, the groomer will repeat them: %s", len(messages), error)
+
+
+def _named(handed_back: Sequence[str]) -> str:
+    """Return what to log of the jobs that were handed back."""
+    if not handed_back:
+        return "no job was handed back"
+    more = len(handed_back) - NAMED_MAX
+    names = ", ".join(handed_back[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    return f"{'1 job was' if len(handed_back) == 1 else f'{len(handed_back)} jobs were'} handed back: {names}"

@@ -17,7 +17,7 @@ from actors.attaching import Attaching
 from actors.breaking import has_failed
 from actors.executor import Appetite, Settled
 from actors.holdings import Holdings
-from actors.journaling import Journaling
+from actors.journaling import Journaling, not_taken_up
 from actors.load import HELD_UP_S, NOTHING_TAKEN, Load, Relief, Taken
 from actors.paces import Paces
 from actors.transacting import Transacting
@@ -35,7 +35,6 @@ from jobs.ref import Claim
 from jobs.runners import Runner, runner_for
 from jobs.runners.call import account
 from jobs.runners.stores import Stores
-from jobs.sagas.journal import Journal
 from jobs.subject import about
 from ledger.claims import Claimed
 from ledger.connection import Ledger
@@ -54,9 +53,9 @@ OFFER_AGAIN_S = 1.0
 #: within which work goes on after an outage.
 LEASE_AGAIN_S = 0.2
 
+_GIVES_BACK = frozenset({Ending.NOT_BEGUN, Ending.HANDED_BACK})
 _NOT_STARTED = Outcome(ending=Ending.NOT_BEGUN, error="its worker was stopped before it began")
 _NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker never learned that it had claimed it")
-_NOT_READ = Outcome(ending=Ending.NOT_BEGUN, error="its worker could not read its journal")
 _NOTHING_LEFT = Outcome(ending=Ending.DONE, output="All of its partitions had been made by an earlier round.")
 _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
 
@@ -93,6 +92,8 @@ class Running:
         self._relief = Relief(self._relieve)
         self._ending = Event()
         self._left_alone: set[str] = set()
+        #: What this process has handed back since it was told to end, as ``app/key``.
+        self.handed_back: list[str] = []
 
     def start(self) -> None:
         """From now on no job waits behind a long one in a thread of ours."""
@@ -225,13 +226,13 @@ class Running:
         except NotHere as error:
             return Outcome(ending=Ending.NOT_HERE, error=error.what)
         except SluiceError as error:
-            return _not_taken_up(journal, f"{error.what} {error.advice}".strip())
+            return not_taken_up(journal, f"{error.what} {error.advice}".strip())
         except Exception as error:
             # A claim without an outcome would be run again after each lease, without end.
             _LOG.exception(
                 "%s could not be run in round %d, because of a defect of Sluice", job.name, job.round
             )
-            outcome = _not_taken_up(journal, f"Sluice could not run it: {account(error)}")
+            outcome = not_taken_up(journal, f"Sluice could not run it: {account(error)}")
         took_s = time.monotonic() - began
         if outcome.ending is not Ending.GOES_ON:
             self._paces.note(job.app, took_s)
@@ -321,20 +322,17 @@ class Running:
                 claim.job,
                 extra=subject,
             )
+        if self._holdings.draining:
+            self._note_handed_back(outcomes, settled.refused)
         self._witness.recorded(outcomes, settled.refused)
         self._send(settled.messages)
         return Taken(asked_at, settled.taken)
 
-
-def _not_taken_up(journal: Journal | None, why: str) -> Outcome:
-    """What cannot be run has failed; but what a saga has done stays to be undone, by whoever mends that. Where its
-    journal cannot be had, whoever can read it says which it is."""
-    if journal is None:
-        return Outcome(ending=Ending.ERROR, error=why)
-    log = journal.read()
-    if log is None:
-        return _NOT_READ
-    return Outcome(ending=Ending.DISMAL if log.has_begun else Ending.ERROR, error=why)
+    def _note_handed_back(self, outcomes: dict[Claim, Outcome], refused: Sequence[Claim]) -> None:
+        for claim, outcome in outcomes.items():
+            if outcome.ending in _GIVES_BACK and claim not in refused:
+                subject = self._holdings.subject_of(claim)
+                self.handed_back.append(f"{subject.app}/{subject.key}")
 
 
 def _unheard(done: int, total: int | None) -> None:

@@ -7,6 +7,7 @@ announced and has not moved since.
 from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from jobs.history import Lost
 from jobs.sagas.turn_back import TurnBack
@@ -131,8 +132,7 @@ _ANNOUNCE = {
     """
     for state in (State.READY, State.EXECUTED)
 }
-# The first job of each app tells: any other was announced before a notification could take the first. The collations
-# are those of the index job_urgency.
+# The first ready job of each app decides, because every claim would take it. Collations: those of index job_urgency.
 _LATE = f"""
 SELECT asked.app FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL (
     SELECT announced_at, announcements FROM job
@@ -213,6 +213,13 @@ _LOOKED_FOR = _SIGNS | {Chore.BREAK: "SELECT 1 FROM breaker UNION ALL SELECT 1 F
 _LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _LOOKED_FOR.values())
 
 
+class TakenBack(NamedTuple):
+    """Jobs whose runs were taken from their workers: some wait again, the others have failed."""
+
+    requeued: list[int]
+    ended: list[int]
+
+
 def is_due(tx: Tx) -> bool:
     """Whether there is anything to do that is worth a tick."""
     return bool(tx.column(_IS_DUE, limit=1, before=None)[0])
@@ -239,11 +246,11 @@ def expire(tx: Tx, limit: int) -> list[int]:
 def time_out(tx: Tx, limit: int) -> list[int]:
     """Take over runs past their deadline that their worker has not ended; the jobs that may not try again."""
     late = tx.column(_TIMED_OUT, limit=limit)
-    return _take_back(tx, late, Lost.TIMED_OUT, _REQUEUE_TIMED_OUT, _TIME_OUT)
+    return _take_back(tx, late, Lost.TIMED_OUT, _REQUEUE_TIMED_OUT, _TIME_OUT).ended
 
 
-def take_lost(tx: Tx, limit: int) -> list[int]:
-    """Take over runs whose worker's lease has ended; the jobs that were lost too often."""
+def take_lost(tx: Tx, limit: int) -> TakenBack:
+    """Take runs back whose worker's lease has ended."""
     lost = tx.column(_LOST, limit=limit)
     return _take_back(tx, lost, Lost.LEASE_LOST, _REQUEUE_LOST, _GIVE_UP)
 
@@ -287,10 +294,9 @@ def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str
     return tx.column(_UNPLANNED_IN_NO_HAND, limit=limit, before=before)
 
 
-def _take_back(tx: Tx, jobs: list[int], ending: Lost, requeue: str, end: str) -> list[int]:
-    """Take these runs from their workers: some jobs wait again, the others end and are returned."""
+def _take_back(tx: Tx, jobs: list[int], ending: Lost, requeue: str, end: str) -> TakenBack:
     requeued = move_out(tx, requeue, jobs=jobs)
     ended = move_out(tx, end, jobs=jobs)
     cut_short(tx, requeued + ended, ending)
     owe(tx, ended)
-    return ended
+    return TakenBack(requeued, ended)

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 
 from jobs.catalogue.known import KnownDefinitions
 from jobs.ref import Claim
@@ -37,6 +38,12 @@ WHERE job.worker = %(id)s AND job.state = '{State.RUNNING}'
   AND job.changed_at < {NOW} - make_interval(secs => %(grace_s)s)
   AND (job.id, job.claim) NOT IN (SELECT * FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]))
 ORDER BY job.id
+"""
+_LOST = """
+SELECT worker.host, worker.pid, count(*) AS jobs, count(*) FILTER (WHERE job.id = ANY(%(ended)s)) AS failed
+FROM job JOIN round ON round.job = job.id AND round.claim = job.claim JOIN worker ON worker.id = round.worker
+WHERE job.id = ANY(%(jobs)s)
+GROUP BY worker.id ORDER BY worker.host, worker.pid
 """
 _LEAVE = f"UPDATE worker SET left_at = {NOW}, lease_until = least(lease_until, {NOW}) WHERE id = %(id)s"
 
@@ -90,6 +97,21 @@ def strays(tx: Tx, id: UUID, known: list[Claim], *, grace_s: float) -> list[Clai
     """
     rows = tx.rows(_STRAYS, id=id, grace_s=grace_s, **arrays(known, "jobs", "claims"))
     return [Claim(*row) for row in rows]
+
+
+class LostWorker(Struct, frozen=True):
+    """A worker whose lease has ended, and how many jobs were taken from it. ``failed`` of them were lost too often."""
+
+    host: str
+    pid: int
+    jobs: int
+    failed: int
+
+
+def lost(tx: Tx, requeued: list[int], ended: list[int]) -> list[LostWorker]:
+    """Return the workers from which this transaction has taken these jobs."""
+    jobs = requeued + ended
+    return tx.structs(LostWorker, _LOST, jobs=jobs, ended=ended) if jobs else []
 
 
 def leave(tx: Tx, id: UUID) -> None:

@@ -51,11 +51,7 @@ class Life:
         world.submit("a")
         self.holdings = Holdings(lease_s=lease_s, clock=clock)
         self.id = uuid4()
-<<<<<<< HEAD
-        self.ledger = Refusing(world)
         self.known = KnownDefinitions(apps={"a": "first"})
-=======
->>>>>>> 53aceb8 (Stop runs before the lease ends, even if the ledger hangs)
         self.line = Lifeline(
             ledger,
             self.holdings,
@@ -63,15 +59,9 @@ class Life:
             queues=[],
             threads=1,
             code=None,
-<<<<<<< HEAD
-            lease_s=LEASE_S,
-            give_back=lambda _: None,
-            known=lambda: self.known,
-            meter=Meter(self.ledger, {}),
-=======
             give_back=give_back,
+            known=lambda: self.known,
             meter=Meter(ledger, {}),
->>>>>>> 53aceb8 (Stop runs before the lease ends, even if the ledger hangs)
         )
 
     def claims(self) -> Event:
@@ -204,9 +194,10 @@ def test_who_cannot_say_that_he_leaves_leaves_all_the_same(
     assert "the lease ends by itself" in caplog.text
 
 
-<<<<<<< HEAD
-def test_changed_definitions_reach_the_ledger_with_the_next_heartbeat(world: World) -> None:
-    life = Life(world)
+def test_changed_definitions_reach_the_ledger_with_the_next_heartbeat(
+    world: World, refusing: Refusing
+) -> None:
+    life = Life(world, refusing)
     life.line.start()
     try:
         assert _recorded(world) == life.known.digest
@@ -220,7 +211,7 @@ def _recorded(world: World) -> str | None:
     with psycopg.connect(world.url) as connection:
         row = connection.execute("SELECT catalogue FROM worker WHERE catalogue IS NOT NULL").fetchone()
     return row[0] if row else None
-=======
+
+
 def _told(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     return [record for record in caplog.records if record.name == "sluice.worker"]
->>>>>>> 53aceb8 (Stop runs before the lease ends, even if the ledger hangs)

@@ -1,6 +1,7 @@
 """One process that does everything, on the in-process broker."""
 
 import json
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from ledger.connection import Ledger
 from ledger.emptying import empty
 from ledger.reads.check import breaches
 from ledger.reads.schedules import recent
+from tests.jobs.runners.runner_bench import eventually
 
 SETTINGS = Settings(apps=("jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)
 
@@ -82,5 +84,33 @@ def test_whoever_serves_the_schedulers_queue_fires_what_is_due(ledger_url: str, 
     finally:
         made.stop()
         broker.close()
+    assert ledger.transact(breaches) == []
+    ledger.close()
+
+
+def test_a_process_that_is_told_to_end_logs_what_runs_and_what_it_hands_back(
+    ledger_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "sluice.process")
+    begun, source = tmp_path / "begun", tmp_path / "apps.json"
+    command = f"touch {begun}; sleep 600"
+    source.write_text(json.dumps({"long": {"job_id": "{x}", "bash_cmd": command}}))
+    settings = Settings(apps=(str(source),), tick_s=0.1, grace_s=5.0)
+    ledger = Ledger(ledger_url)
+    ledger.transact(empty)
+    broker = connect("memory://")
+    made = Process(settings, Definitions(settings), ledger, broker, threads=1)
+    made.start()
+    try:
+        made.client.submit(Submission(app="long", key="1"))
+        eventually(begun.exists)
+    finally:
+        made.stop()
+        broker.close()
+    told = [record.getMessage() for record in caplog.records if record.name == "sluice.process"]
+    assert told == [
+        "stopping: 1 run is in progress, with up to 5 s to end",
+        "stopped: 1 job was handed back: long/1",
+    ]
     assert ledger.transact(breaches) == []
     ledger.close()

@@ -112,3 +112,22 @@ def _claimed(world: World, message: Execute) -> tuple[list[str], Sequence[Messag
 
 def _notification(world: World, jobs: Sequence[str]) -> Execute:
     return Execute(app="a", jobs=tuple(Turn(world.known(job).id, world.round(job)) for job in jobs))
+
+
+def test_a_lost_worker_is_logged_once_with_what_was_taken_back(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.apps("a, b")
+    lost = world.hire()
+    for job in ("a/1", "a/2", "b/1"):
+        world.submit(*job.split("/"), policy={"max_losses": 0} if job == "b/1" else {})
+        assert world.claim(job, worker=lost)
+    world.now += timedelta(seconds=LEASE_S + 1)
+    world.beat(world.worker)
+    world.tick()
+    world.tick(after_s=1)
+    told = [record for record in caplog.records if record.name == "sluice.groomer"]
+    assert [record.levelname for record in told] == ["WARNING"]
+    assert told[0].getMessage() == (
+        "the worker 1 on test is lost, its lease ended: 3 jobs were taken back; 1 failed, lost too often"
+    )

@@ -43,6 +43,7 @@ def test_a_kind_network_needs_no_repairs(ground: Ground, monkeypatch: pytest.Mon
         raise AssertionError("the groomer repaired what nothing had broken")
 
     monkeypatch.setattr(grooming, "announce_ready", refuse)
+    monkeypatch.setattr(grooming, "announce_idle", refuse)
     monkeypatch.setattr(grooming, "announce_executed", refuse)
     monkeypatch.setattr(grooming, "take_lost", refuse)
     for seed in range(20):
