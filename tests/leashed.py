@@ -82,6 +82,18 @@ class Program:
         """SIGTERM to it alone; it tells what it has started."""
         os.kill(self.pid, signal.SIGTERM)
 
+    def kill_alone(self) -> None:
+        """SIGKILL to it, and not to what it started."""
+        os.kill(self.pid, signal.SIGKILL)
+
+    def kill_survivors(self) -> bool:
+        """SIGKILL to what it started, once it has ended itself; whether there was any left."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return True
+
     def kill(self) -> None:
         """SIGKILL to it and all that it started."""
         if self._leash is not None:

@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from broker.processes import PARENT_CHECK_S
 from tests.chaos import fleet
 from tests.chaos.fleet import LEASE_S
 
 #: Where there are wires: the workers', and those of two who submit.
 PLACES = (*fleet.ALL, "client", "console")
+#: Seconds after which nothing of a worker is left whose first process was killed: they end within half a second.
+GONE_S = 8 * PARENT_CHECK_S
 _BROKER, _LEDGER = ("broker",), ("ledger",)
 #: Each kind comes for the first time within this part of the run, so that none is left out of a short one.
 _FIRST_WITHIN = (0.05, 0.6)
@@ -19,6 +22,7 @@ _FIRST_WITHIN = (0.05, 0.6)
 
 class Kind(StrEnum):
     KILL = "SIGKILL to a worker"
+    FIRST_KILL = "SIGKILL to a worker's first process alone"
     STOP = "SIGSTOP to a worker for longer than its lease, then SIGCONT"
     TELL = "SIGTERM to a worker"
     CLOCK = "a worker's clock jumps"
@@ -28,6 +32,7 @@ class Kind(StrEnum):
     LEDGER_DELAY = "the way to the ledger is slow"
     BROKER_FREEZE = "nothing passes to the broker or back"
     LEDGER_FREEZE = "nothing passes to the ledger or back"
+    LEDGER_HANG = "nothing passes to the ledger or back for longer than a lease"
     BROKER_UNSENT = "cut at a request to the broker, before it arrives"
     BROKER_UNHEARD = "cut at a request to the broker, before its reply"
     LEDGER_UNSENT = "cut at a COMMIT, before it arrives"
@@ -50,6 +55,7 @@ class Habit(NamedTuple):
 
 HABITS = {
     Kind.KILL: Habit(3.0, fleet.ALL, 0.0, 0.5),
+    Kind.FIRST_KILL: Habit(10.0, fleet.ALL, GONE_S, GONE_S + 0.5),
     Kind.STOP: Habit(12.0, fleet.ALL, LEASE_S * 1.2, LEASE_S * 2),
     Kind.TELL: Habit(9.0, fleet.ALL, 0.0, 0.5),
     Kind.CLOCK: Habit(4.0, fleet.ALL, -3600.0, 3600.0),
@@ -59,6 +65,7 @@ HABITS = {
     Kind.LEDGER_DELAY: Habit(8.0, PLACES, 0.01, 0.1),
     Kind.BROKER_FREEZE: Habit(15.0, PLACES, 0.5, 2.0),
     Kind.LEDGER_FREEZE: Habit(15.0, PLACES, 0.5, 2.0),
+    Kind.LEDGER_HANG: Habit(15.0, fleet.ALL, LEASE_S * 1.5, LEASE_S * 2.5),
     Kind.BROKER_UNSENT: Habit(3.0, PLACES),
     Kind.BROKER_UNHEARD: Habit(3.0, PLACES),
     Kind.LEDGER_UNSENT: Habit(2.0, PLACES),

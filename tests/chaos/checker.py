@@ -39,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     claims.what_ends_has_begun,
     claims.what_has_succeeded_was_done,
     claims.only_who_was_lost_is_overtaken,
+    claims.runs_of_a_job_do_not_overlap,
     order.children_are_claimed_after_their_parents,
     order.children_begin_after_their_parents_are_done,
     schedules.due_times_have_one_submission_at_most,

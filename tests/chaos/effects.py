@@ -1,5 +1,5 @@
 """What jobs really did, told outside the ledger: one line of JSON for each beginning and each end, on disk before the
-job goes on.
+job goes on, and lines of long ones that they are at work.
 
 Each session of processes has a file of its own, named like its leader, so that it can be told afterwards what a killed
 one was in the middle of.
@@ -17,7 +17,7 @@ from tests.appending import append
 #: The folder, for whoever is started with it in the environment.
 VARIABLE = "CHAOS_EFFECTS"
 
-Event = Literal["start", "end", "undo"]
+Event = Literal["start", "work", "end", "undo"]
 
 
 def note(event: Event, *, app: str, key: str, claim: int, step: str | None = None) -> None:
@@ -25,7 +25,7 @@ def note(event: Event, *, app: str, key: str, claim: int, step: str | None = Non
     line: dict[str, object] = {"event": event, "app": app, "key": key, "claim": claim}
     line |= {"pid": os.getpid(), "at": time.monotonic()} | ({"step": step} if step else {})
     path = Path(os.environ[VARIABLE]) / f"{os.getsid(0)}.jsonl"
-    append(path, json.dumps(line), durable=True)
+    append(path, json.dumps(line), durable=event != "work")
 
 
 if __name__ == "__main__":

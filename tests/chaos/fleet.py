@@ -75,6 +75,15 @@ class Worker:
     def kill(self) -> None:
         self._program.kill()
 
+    def kill_first(self) -> None:
+        """SIGKILL to its first process alone. It is started again by whoever did this."""
+        self._program.kill_alone()
+        self.ending = True
+
+    def kill_survivors(self) -> bool:
+        """Whether anything that its first process started was left, which is killed now."""
+        return self._program.kill_survivors()
+
     def stop(self) -> None:
         self._program.stop()
         self.standing = True

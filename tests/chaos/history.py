@@ -8,12 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from ledger.connection import Ledger
+from tests.chaos.acts import Kind
 from tests.chaos.rows import Job, Round, Rows, Submission, Transition, read_rows
 
 T = TypeVar("T")
@@ -35,9 +36,9 @@ class Run(Struct, frozen=True):
 
 
 class Effect(Struct, frozen=True):
-    """One line that a job wrote: it begins, it is done, or what it had done is undone. ``step`` is of a saga's."""
+    """One line that a job wrote: it begins, is at work, is done, or is undone. ``step`` is of a saga's."""
 
-    event: Literal["start", "end", "undo"]
+    event: Literal["start", "work", "end", "undo"]
     app: str
     key: str
     job: int
@@ -51,6 +52,13 @@ class Effect(Struct, frozen=True):
         return f"{self.app}/{self.key}"
 
 
+class Stopped(Struct, frozen=True):
+    """A worker stood still from ``at`` for so long, by SIGSTOP, and could not end what it ran."""
+
+    at: float
+    for_s: float
+
+
 class Accepted(Struct, frozen=True):
     """A submission of which a client was told that it is taken in."""
 
@@ -62,8 +70,11 @@ class Accepted(Struct, frozen=True):
 class History:
     """A run as it is found afterwards, by what one looks for."""
 
-    def __init__(self, run: Run, rows: Rows, effects: list[Effect], accepted: list[Accepted]) -> None:
+    def __init__(
+        self, run: Run, rows: Rows, effects: list[Effect], accepted: list[Accepted], stopped: list[Stopped]
+    ) -> None:
         self.run = run
+        self.stopped = stopped
         self.rows = rows
         self.effects = sorted(effects, key=lambda effect: effect.at)
         self.accepted = accepted
@@ -128,7 +139,12 @@ def read(folder: Path, ledger_url: str) -> History:
         ledger.close()
     run = msgspec.json.decode((folder / "run.json").read_bytes(), type=Run)
     effects = [effect for file in sorted((folder / "effects").iterdir()) for effect in _lines(file, Effect)]
-    return History(run, rows, effects, [*_lines(folder / "submitted.jsonl", Accepted)])
+    stopped = [
+        Stopped(line["at"], line["for_s"])
+        for line in _lines(folder / "nemesis.jsonl", dict[str, Any])
+        if line["act"] == Kind.STOP.name
+    ]
+    return History(run, rows, effects, [*_lines(folder / "submitted.jsonl", Accepted)], stopped)
 
 
 def _lines(file: Path, kind: type[T]) -> Iterator[T]:

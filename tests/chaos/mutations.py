@@ -23,7 +23,19 @@ from tests.chaos.rules import (
     submissions,
     transactions,
 )
-from tests.chaos.tampering import Pick, Tamper, also, both, changed, doubled, moved, of, unwritten, without
+from tests.chaos.tampering import (
+    Pick,
+    Tamper,
+    also,
+    both,
+    changed,
+    doubled,
+    moved,
+    never_stopped,
+    of,
+    unwritten,
+    without,
+)
 
 
 def _unasked(history: History) -> Submission:
@@ -133,7 +145,11 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     ),
     "work is done under a claim that there never was": (
         both(doubled(of("d", event="start"), claim=7), doubled(of("d", event="end"), claim=7)),
-        (claims.work_is_done_under_a_claim, claims.only_who_was_lost_is_overtaken),
+        (
+            claims.work_is_done_under_a_claim,
+            claims.only_who_was_lost_is_overtaken,
+            claims.runs_of_a_job_do_not_overlap,
+        ),
     ),
     "work is done before its claim": (
         moved(of("d", event="start"), by_s=-2.0),
@@ -158,6 +174,10 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     "a claim is overtaken before it is lost": (
         changed("transitions", of("b", note=Lost.LEASE_LOST), at=lambda row: row.at + 5),
         (claims.only_who_was_lost_is_overtaken,),
+    ),
+    "a run goes on beside the next one of its job": (
+        never_stopped(),
+        (claims.runs_of_a_job_do_not_overlap,),
     ),
     "a child is claimed before its second parent": (
         changed("transitions", of("c", verb="claim"), at=lambda row: row.at - 3),

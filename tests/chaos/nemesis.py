@@ -115,6 +115,21 @@ class Nemesis:
         self._after(act.amount, worker.start)
         return self._tell(act, session=session)
 
+    def _kill_first(self, act: Act) -> bool:
+        worker = self._fleet[act.whom]
+        if not worker.works:
+            return False
+        worker.kill_first()
+        self._after(act.amount, lambda: self._start_again(worker))
+        return self._tell(act, session=worker.session)
+
+    def _start_again(self, worker: Worker) -> None:
+        """By now nothing is left that the worker's first process had started."""
+        if worker.kill_survivors():
+            self._record.did("survived", worker.name, session=worker.session)
+        worker.kill()
+        worker.start()
+
     def _stop(self, act: Act) -> bool:
         worker = self._fleet[act.whom]
         if not worker.works:
@@ -211,6 +226,7 @@ class Nemesis:
 
     _DEEDS: Mapping[Kind, Callable[["Nemesis", Act], bool]] = {
         Kind.KILL: _kill,
+        Kind.FIRST_KILL: _kill_first,
         Kind.STOP: _stop,
         Kind.TELL: _tell_to_end,
         Kind.CLOCK: _jump,
@@ -220,6 +236,7 @@ class Nemesis:
         Kind.LEDGER_DELAY: _delay,
         Kind.BROKER_FREEZE: _freeze,
         Kind.LEDGER_FREEZE: _freeze,
+        Kind.LEDGER_HANG: _freeze,
         Kind.BROKER_UNSENT: _cut_at,
         Kind.BROKER_UNHEARD: _cut_at,
         Kind.LEDGER_UNSENT: _cut_at,

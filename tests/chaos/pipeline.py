@@ -30,7 +30,9 @@ from tests.chaos import stamps
 from tests.chaos.effects import note
 
 LEAVES = 60
-NAP_S_MAX = 2.0
+#: Longer than two leases, so that a run can overlap with the next one if its worker does not end it.
+NAP_S_MAX = 8.0
+NAP_LINE_S = 0.1
 #: So many of one app run at once, each for so long; and so often another fails.
 ROOM, NARROW_S, BRITTLE = 2, 0.1, 0.4
 #: Nobody loses so many leases, or fails so often, that it is the chaos itself which makes a job fail.
@@ -153,8 +155,14 @@ def cleanse(job: Job) -> None:
 
 @app(**_TEMPLATE)
 def nap(job: Job) -> None:
+    """It writes again and again that it is at work, until it is told to end, so that two runs that overlap are seen."""
     with told(job):
-        time.sleep(NAP_S_MAX * _chance(job.app, job.key, "length"))
+        until = time.monotonic() + NAP_S_MAX * _chance(job.app, job.key, "length")
+        while time.monotonic() < until:
+            if job.cancelled:
+                raise InterruptedError("it is told to end")
+            time.sleep(NAP_LINE_S)
+            note("work", app=job.app, key=job.key, claim=job.claim)
 
 
 @app(**_TEMPLATE)

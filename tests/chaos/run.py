@@ -149,6 +149,7 @@ class _Run:
         left = [f"liveness: {each}" for each in self._open()]
         left += [f"{name} left with {code} when told to end" for name, code in self._fleet.end().items()]
         left += [f"{name} did not end when told to, in the middle of the run" for name in self._stuck()]
+        left += [f"{name}: processes survived the first one" for name in self._survivors()]
         left += [f"{name} left with {code}, and nobody had told it to" for name, code in self._deserters()]
         left += [f"a process is left: {each}" for each in self._processes()]
         self._record.name_jobs(self._ledger)
@@ -163,7 +164,14 @@ class _Run:
         return Result(figures=found, violations=[*left, *broken])
 
     def _stuck(self) -> list[str]:
-        return [line["whom"] for line in read(self._folder / "nemesis.jsonl") if line["act"] == "stuck"]
+        return self._noted("stuck")
+
+    def _survivors(self) -> list[str]:
+        return self._noted("survived")
+
+    def _noted(self, what: str) -> list[str]:
+        """The workers of which the nemesis has noted this."""
+        return [line["whom"] for line in read(self._folder / "nemesis.jsonl") if line["act"] == what]
 
     def _deserters(self) -> list[tuple[str, int]]:
         """Of those who were started again: whoever begins while a server is away may leave, and has to say why."""

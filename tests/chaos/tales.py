@@ -146,7 +146,7 @@ def _plan_and_judge(told: Told, key: str, *, stop_before: int) -> None:
 
 def _overtaken(told: Told) -> tuple[Claimed, Claimed]:
     still = told.begin("d", pid=2)
-    told.tick(after_s=LEASE_S + 1)
+    told.stand_still(LEASE_S + 1)
     told.tick(after_s=1)
     return still, told.begin("d")
 

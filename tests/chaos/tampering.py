@@ -60,6 +60,11 @@ def doubled(pick: Pick, **words: Any) -> Tamper:
     return _effects(lambda effect: [effect, structs.replace(effect, **words)], pick)
 
 
+def never_stopped() -> Tamper:
+    """No worker stood still."""
+    return lambda history: History(history.run, history.rows, history.effects, history.accepted, [])
+
+
 def of(app: str, **words: Any) -> Pick:
     """Rows of a job of this app, and lines of one, that say this."""
 
@@ -85,11 +90,11 @@ def _effects(change: Callable[[Effect], list[Effect]], pick: Pick) -> Tamper:
     def tamper(history: History) -> History:
         found = next(effect for effect in history.effects if pick(history, effect))
         kept = [effect for effect in history.effects if effect is not found]
-        return History(history.run, history.rows, kept + change(found), history.accepted)
+        return History(history.run, history.rows, kept + change(found), history.accepted, history.stopped)
 
     return tamper
 
 
 def _with_rows(history: History, table: str, rows: list[Any]) -> History:
     tampered: Rows = structs.replace(history.rows, **{table: rows})
-    return History(history.run, tampered, history.effects, history.accepted)
+    return History(history.run, tampered, history.effects, history.accepted, history.stopped)

@@ -1,6 +1,7 @@
 """A small run in which nothing went wrong that may not: told by the real handlers on a real ledger, with what its jobs
 did written down as a run writes it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from ledger.claims import Claimed
 from tests.chaos import stamps
-from tests.chaos.history import Accepted, Effect, Run
+from tests.chaos.acts import Kind
+from tests.chaos.history import Accepted, Effect, Run, Stopped
 from tests.ledger.flights import STEPS, Sagas, did, switched, undid
 from tests.world import LEASE_S, World
 
@@ -43,6 +45,7 @@ class Told(World):
         self.define(APPS)
         self.effects: list[Effect] = []
         self.accepted: list[Accepted] = []
+        self.stopped: list[Stopped] = []
 
     def accept(self, app: str, key: str | None = "1", **words: str) -> str:
         """A client asks for this, and is told that it is taken in."""
@@ -64,6 +67,11 @@ class Told(World):
         assert claimed is not None, f"{job} cannot be claimed: it is {self.state(job)}"
         self.do("start", claimed, pid=pid)
         return claimed
+
+    def stand_still(self, seconds: float) -> None:
+        """A worker is stopped for so long, and its lease ends meanwhile."""
+        self.stopped.append(Stopped(self.now.timestamp() - BEHIND_S, seconds))
+        self.tick(after_s=seconds)
 
     def run(self, job: str) -> None:
         claimed = self.begin(job)
@@ -89,6 +97,8 @@ class Told(World):
         (folder / "effects").mkdir()
         (folder / "run.json").write_bytes(msgspec.json.encode(run))
         (folder / "submitted.jsonl").write_bytes(_lines(self.accepted))
+        nemesis = [{"act": Kind.STOP.name, "at": each.at, "for_s": each.for_s} for each in self.stopped]
+        (folder / "nemesis.jsonl").write_bytes(_lines(nemesis))
         for pid in {effect.pid for effect in self.effects}:
             mine = [effect for effect in self.effects if effect.pid == pid]
             (folder / "effects" / f"{pid}.jsonl").write_bytes(_lines(mine))
@@ -115,7 +125,7 @@ def _parents_and_a_child(told: Told) -> None:
     assert told.record(failed, Ending.ERROR, error="it broke")
     told.tick(after_s=100)
     still = told.begin("b", pid=2)
-    told.tick(after_s=LEASE_S + 1)
+    told.stand_still(LEASE_S + 1)
     told.tick(after_s=1)
     second = told.begin("b")
     told.do("end", still, pid=2)
@@ -188,5 +198,5 @@ def _one_at_a_time(told: Told) -> None:
         told.ledger.transact(lambda tx, key=key: tx.write(stamps.WRITE, app="lone", key=key, claim=1))
 
 
-def _lines(records: list[Effect] | list[Accepted]) -> bytes:
+def _lines(records: Sequence[object]) -> bytes:
     return b"".join(msgspec.json.encode(record) + b"\n" for record in records)

@@ -110,6 +110,22 @@ def only_who_was_lost_is_overtaken(history: History) -> Iterator[str]:
                 yield f"{history.name(job)}: claim {second.begun.claim} overtook {first.begun.claim}, {how}"
 
 
+def runs_of_a_job_do_not_overlap(history: History) -> Iterator[str]:
+    """By what they wrote outside of the ledger. A worker ends its runs before its lease ends, whatever its network
+    does, unless it stood still."""
+    for job, effects in history.effects_of.items():
+        for first, second in pairwise(_spans(effects)):
+            beside_s = first.last.at - second.begun.at
+            if beside_s > 0 and not _stood_still(history, first):
+                claims = f"claim {first.begun.claim} went on for {beside_s:.3f} s beside claim {second.begun.claim}"
+                yield f"{history.name(job)}: {claims}"
+
+
+def _stood_still(history: History, span: "_Span") -> bool:
+    """Whether a worker did so during it."""
+    return any(each.at < span.last.at and each.at + each.for_s > span.begun.at for each in history.stopped)
+
+
 class _Span:
     """What is known of one claim's work: its first line, and its last."""
 
