@@ -76,13 +76,18 @@ def _read(name: str, raw: msgspec.Raw) -> _Read:
         submission = msgspec.json.decode(raw, type=Submission)
     except msgspec.MsgspecError as error:
         return _Read(name, _stand_in(name, raw), f"The submission cannot be read: {error}")
-    if reason := large_kwargs(submission.kwargs):
-        return _Read(name, _stand_in(name, raw), f"The submission is refused. {reason}")
-    if submission.compensates is not None:
-        return _Read(name, _stand_in(name, raw), NOT_ASKED_FOR)
-    if submission.id and is_reserved(submission.id):
-        return _Read(name, _stand_in(name, raw), RESERVED)
+    if reason := _fault(submission):
+        return _Read(name, _stand_in(name, raw), reason)
     return _Read(name, submission if submission.id else msgspec.structs.replace(submission, id=name), "")
+
+
+def _fault(submission: Submission) -> str:
+    """Return why a submission that can be read is refused; "" if it is not."""
+    if reason := large_kwargs(submission.kwargs):
+        return f"The submission is refused. {reason}"
+    if submission.compensates is not None:
+        return NOT_ASKED_FOR
+    return RESERVED if submission.id and is_reserved(submission.id) else ""
 
 
 def _stand_in(name: str, raw: msgspec.Raw) -> Submission:

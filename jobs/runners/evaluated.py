@@ -9,7 +9,7 @@ an assignment to an array, it reports a place. What it cannot see is documented 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -254,7 +254,7 @@ def _units(command: str) -> Iterator[str]:
 
 
 #: What begins the same way within double quotes and outside; the longer first.
-_OPENINGS: Final = (
+_OPENINGS: Final[tuple[tuple[str, Callable[[], _Frame]], ...]] = (
     ("$((", lambda: _Frame(end="))", why=ARITHMETIC)),
     ("$[", lambda: _Frame(end="]", why=ARITHMETIC)),
     ("$(", lambda: _Frame(end=")", words=[])),
