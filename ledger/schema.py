@@ -226,9 +226,8 @@ job = Table(
     Index("job_key", "key", "id"),
     Index("job_undoes", "undoes", postgresql_where=text("undoes IS NOT NULL")),
     Index("job_half_of", "half_of", postgresql_where=text("half_of IS NOT NULL")),
-    # Its app has the collation "C", though Alembic cannot tell. That keeps the index apart: a query that asks in this
-    # collation has no other to fall back on, and none that does not is tempted by this one. To statistics
-    # from before a hundred thousand jobs became ready each of them looks like a bargain.
+    # Its app has the collation "C", though Alembic cannot tell: only queries that ask in this collation use this index,
+    # and they use no other. By statistics from before a hundred thousand jobs became ready, each would look cheap.
     Index(
         "job_urgency",
         "app",

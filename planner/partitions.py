@@ -25,12 +25,9 @@ from planner.fitting import Terms, mode_of, require_fit, terms_of
 from planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
 from planner.restating import touched
 from planner.spans import united, without
-from planner.supply import ALL, Knowledge, Supply, jobs_in
+from planner.supply import ALL, Knowledge, Supply, jobs_in, refuse_excess
 from planner.walk import JOBS_MAX
 
-#: Partitions that one submission may have made: a million, more than the hours of a century. Each is a row, and while
-#: they are written nobody else plans for the same tables.
-PARTITIONS_MAX = 1_000_000
 #: The jobs of one submission may need others so often, all together.
 NEEDS_MAX = 10_000_000
 _GATE = "default"
@@ -160,11 +157,11 @@ class Layout:
             forced=forced,
             later=self._missing_later(table, app.version),
         )
-        self._refuse_excess()
+        refuse_excess(self._by_table.values(), jobs_max=JOBS_MAX, where=self._app.name)
         for step in supply.steps:
             for dependency, span in self._needed(app, step):
                 self._want(dependency, span)
-        self._refuse_excess_needs(app)
+        self._refuse_excess(app)
 
     def _want(self, dependency: TableDependency, span: Span) -> None:
         if dependency.cumulative:
@@ -187,7 +184,7 @@ class Layout:
         self._by_table[table] = Supply(
             table, None, calendar, held=held, wanted=wanted, size=1, or_later=alone
         )
-        self._refuse_excess()
+        refuse_excess(self._by_table.values(), jobs_max=JOBS_MAX, where=self._app.name)
 
     def _all_wanted(self, table: str, version: str) -> list[Span]:
         """With one partition that will do for all who can do with any later one, where none is there or wanted."""
@@ -278,19 +275,7 @@ class Layout:
             return {table: asked}
         return touched(self._catalogue, table, asked, self._known.held)
 
-    def _refuse_excess(self) -> None:
-        """Refuse too many jobs or partitions before any of them takes memory."""
-        supplies = self._by_table.values()
-        if sum(supply.jobs for supply in supplies) > JOBS_MAX:
-            raise BadRequest(f"It comes to more than {JOBS_MAX:,} jobs.", where=self._app.name)
-        if sum(len(span) for supply in supplies for span in supply.missing) > PARTITIONS_MAX:
-            raise BadRequest(
-                f"It comes to more than {PARTITIONS_MAX:,} partitions.",
-                where=self._app.name,
-                advice="Ask for a shorter range.",
-            )
-
-    def _refuse_excess_needs(self, app: App) -> None:
+    def _refuse_excess(self, app: App) -> None:
         if self._needs > NEEDS_MAX:
             raise BadRequest(
                 f"At {app.name}, its jobs come to need others more than {NEEDS_MAX:,} times.",

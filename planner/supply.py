@@ -1,17 +1,22 @@
 """One table, as far as a plan goes: which of its partitions are asked for, and whose it is to make each."""
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from typing import Protocol
 
 from jobs.app import App
 from jobs.calendar import Calendar, Span
 from jobs.coverage import Extent, Held
+from jobs.errors import BadRequest
 from jobs.known import Known
 from jobs.partition_key import landing_key
 from jobs.ref import JobName
 from planner.partition_keys import key_of
 from planner.spans import in_both, meeting, places, steps, united, without
+
+#: Partitions that one submission may have made: a million, more than the hours of a century. Each is a row, and while
+#: they are written nobody else plans for the same tables.
+PARTITIONS_MAX = 1_000_000
 
 
 class Knowledge(Protocol):
@@ -111,6 +116,18 @@ class Supply:
         ahead = Span(partition, _AFTER_ALL)
         spans = [*meeting(self.steps, ahead), *meeting(self._held_spans, ahead)]
         return min((max(span.first, partition) for span in spans), default=None)
+
+
+def refuse_excess(supplies: Collection[Supply], *, jobs_max: int, where: str) -> None:
+    """Refuse too many jobs or partitions before any of them takes memory."""
+    if sum(supply.jobs for supply in supplies) > jobs_max:
+        raise BadRequest(f"It comes to more than {jobs_max:,} jobs.", where=where)
+    if sum(len(span) for supply in supplies for span in supply.missing) > PARTITIONS_MAX:
+        raise BadRequest(
+            f"It comes to more than {PARTITIONS_MAX:,} partitions.",
+            where=where,
+            advice="Ask for a shorter range.",
+        )
 
 
 #: Later than any partition.

@@ -4,6 +4,7 @@ import pytest
 
 import planner.chunks
 import planner.partitions
+import planner.supply
 import planner.walk
 from jobs.submission import KEYS_MAX, Submission, SubmissionState
 from tests.world import World
@@ -45,14 +46,14 @@ def test_partitions_are_counted_before_any_is_made(world: World) -> None:
     large = {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "hour"}, "step_size": 2_000_000}
     world.define({"a": large})
     hours = world.submit("a", None, start="1001-01-01-00", end="9998-01-01-00")
-    _refused(world, hours, f"It comes to more than {planner.partitions.PARTITIONS_MAX:,} partitions")
+    _refused(world, hours, f"It comes to more than {planner.supply.PARTITIONS_MAX:,} partitions")
 
 
 def test_partitions_that_exist_do_not_count(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     daily = {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "day"}, "step_size": 5}
     world.define({"a": daily})
     world.land("t", "2024-04-01..2024-04-09")
-    monkeypatch.setattr(planner.partitions, "PARTITIONS_MAX", 3)
+    monkeypatch.setattr(planner.supply, "PARTITIONS_MAX", 3)
     submission = world.submit("a", None, start="2024-04-01", end="2024-04-12")
     assert world.submission(submission) is SubmissionState.ACTIVE
     too_many = world.submit("a", None, start="2024-04-01", end="2024-04-30")
@@ -71,7 +72,7 @@ def test_missing_partitions_of_others_are_counted(world: World, monkeypatch: pyt
             }
         }
     )
-    monkeypatch.setattr(planner.partitions, "PARTITIONS_MAX", 5)
+    monkeypatch.setattr(planner.supply, "PARTITIONS_MAX", 5)
     _refused(world, world.submit("a", None, start="2024-04-01", end="2024-04-02"), "more than 5 partitions")
 
 

@@ -138,5 +138,5 @@ def test_an_app_that_does_not_come_is_refused(world: World) -> None:
     submission = world.submit("chlid")
     world.tick(after_s=3)
     assert world.submission(submission) is SubmissionState.RECEIVED
-    world.tick(after_s=3)
+    world.tick(after_s=60)
     assert world.reason(submission).startswith("There is no app 'chlid'")
