@@ -85,13 +85,12 @@ sluice pause nightly-21 --json
     "resume": """
 sluice resume nightly-21                         # a paused submission
 sluice resume order 3 --event approved           # a saga that waits for this
-sluice resume order/4 --event approved --payload '{"ok": true}'
-sluice resume order 5 --event paid --id evt_1    # sent twice, it is one event
+sluice resume order/4 --event approved --payload '{"ok": true}' --id evt_1
 """,
     "retry": """
 sluice retry fetch 2026-11-20_graz               # again, though it has ended
 sluice retry report 2026-11-20 --downstream --wait
-sluice retry uploads --wait                      # the unsuccessful jobs of a submission
+sluice retry uploads                             # the unsuccessful jobs of a submission
 """,
     "archive": """
 sluice archive upload 2026-11-19                 # what came of it has been collected
@@ -210,6 +209,7 @@ sluice schedules fire nightly --due 2026-11-20T02:30:00+00:00
 """,
     "broker take": """
 sluice broker take                               # this ledger replaces the one whose broker it was
+sluice --broker redis://localhost broker take
 """,
     "broker roles": """
 sluice broker roles rabbitmq                     # for a shell on its machine, once the users are there

@@ -25,6 +25,7 @@ NOT_HERE = {
     "console": {1, 2},
     "bench": {1, 2},
     "db upgrade": {2},
+    "broker take": {1, 2},
     "db restored": {1, 2},
     "db announce": {1, 2},
     "autoscale": {1, 2},
