@@ -10,43 +10,16 @@ an assignment to an array, it reports a place. What it cannot see is documented 
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 
 from jobs.runners.braces import pieces
+from jobs.runners.command_words import ARITHMETIC, HOLE, NAME, SUBSCRIPT, Word, of_command, tested
 
-ARITHMETIC: Final = "is part of an arithmetic expression"
-SUBSCRIPT: Final = "is in the subscript of an array, which is an arithmetic expression"
-NAME: Final = "is in the name of a variable"
-CODE: Final = "is in a text that a shell runs as a command"
-
-#: Stands for a placeholder in the text of a word.
-_HOLE: Final = "\0"
 _SPACE: Final = frozenset(" \t")
 _ENDS: Final = frozenset("\n;&|()`")
-_COMPARISONS: Final = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
-_SHELLS: Final = frozenset(("sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"))
-#: These may stand before the name of a command.
-_BEFORE: Final = frozenset(
-    ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "builtin", "command", "exec")
-)
-_DECLARING: Final = frozenset(("declare", "typeset", "local", "export", "readonly"))
-_NAMING: Final = frozenset(("read", "unset", "mapfile", "readarray", "getopts"))
-_TESTING: Final = frozenset(("-v", "-R"))
-_ASSIGNS: Final = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
-_SUBSCRIPTED: Final = re.compile(r"[A-Za-z_]\w*\[[^\]]*\0[^\]]*\]\+?=")
-_NAMED: Final = re.compile(r"\0|[A-Za-z_]\w*\[?[^=]*\0")
-_REDIRECTION: Final = re.compile(r"\d*(?:<|>|<<<|>>|<>|>\||&>|&>>)")
 _HERE: Final = re.compile(r"(?P<tabs>-?)[ \t]*(?P<word>\S+)")
-
-
-class _Word(Struct):
-    """A word of a command without its quotes, and the placeholders in it."""
-
-    text: str = ""
-    names: set[str] = set()
 
 
 class _Frame(Struct):
@@ -56,8 +29,8 @@ class _Frame(Struct):
     why: str | None = None
     quoted: bool = False
     depth: int = 0
-    words: list[_Word] | None = None
-    word: _Word | None = None
+    words: list[Word] | None = None
+    word: Word | None = None
     tests: bool = False
 
 
@@ -159,17 +132,17 @@ class _Reader:
         self._at += skip
         for frame in reversed(self._stack):
             if frame.words is not None:
-                frame.word = frame.word or _Word(names=set())
+                frame.word = frame.word or Word(names=set())
                 frame.word.text += text
                 return
 
     def _hole(self, name: str) -> None:
-        self._literal(_HOLE)
+        self._literal(HOLE)
         for frame in self._stack:
             if frame.why is not None:
                 self._found.setdefault(name, frame.why)
             if frame.words is not None:
-                frame.word = frame.word or _Word(names=set())
+                frame.word = frame.word or Word(names=set())
                 frame.word.names.add(name)
 
     def _single(self, *, ansi: bool) -> None:
@@ -220,7 +193,7 @@ class _Reader:
         frame = self._stack[-1]
         for delimiter, expands in self._here:
             begun = self._at
-            lines = "".join(unit if len(unit) == 1 else _HOLE for unit in self._units[begun:]).split("\n")
+            lines = "".join(unit if len(unit) == 1 else HOLE for unit in self._units[begun:]).split("\n")
             length = 0
             for line in lines:
                 if line.lstrip("\t") == delimiter:
@@ -240,7 +213,7 @@ class _Reader:
     def _end_command(self, frame: _Frame) -> None:
         _end_word(frame)
         words, frame.words = frame.words or [], []
-        for word, why in _tested(words) if frame.tests else _of_command(words):
+        for word, why in tested(words) if frame.tests else of_command(words):
             for name in word.names:
                 self._found.setdefault(name, why)
 
@@ -267,55 +240,3 @@ def _end_word(frame: _Frame) -> None:
     if frame.word is not None and frame.words is not None:
         frame.words.append(frame.word)
     frame.word = None
-
-
-def _tested(words: list[_Word]) -> Iterator[tuple[_Word, str]]:
-    """Of the words of ``[[ ]]``."""
-    for place, word in enumerate(words):
-        if word.text in _COMPARISONS:
-            yield from ((each, ARITHMETIC) for each in words[max(0, place - 1) : place + 2])
-        elif word.text in _TESTING:
-            yield from ((each, NAME) for each in words[place + 1 : place + 2])
-
-
-def _of_command(words: list[_Word]) -> Iterator[tuple[_Word, str]]:
-    yield from ((word, SUBSCRIPT) for word in words if _SUBSCRIPTED.match(word.text))
-    yield from ((word, CODE) for word in _bodies(words))
-    rest = words
-    while rest and (rest[0].text in _BEFORE or _ASSIGNS.match(rest[0].text)):
-        rest = rest[1:]
-    if not rest:
-        return
-    command = rest[0].text
-    arguments = [word for before, word in pairwise(rest) if not _REDIRECTION.fullmatch(before.text)]
-    if command in ("eval", "trap"):
-        yield from ((word, CODE) for word in arguments)
-    elif command == "let" or (command in _DECLARING and any(_is_option(word, "i") for word in arguments)):
-        yield from ((word, ARITHMETIC) for word in arguments)
-    elif command in _DECLARING or command in _NAMING:
-        yield from ((word, NAME) for word in arguments if _NAMED.match(word.text))
-    elif command in ("printf", "test", "["):
-        after = (
-            arguments[place + 1 : place + 2] for place, word in enumerate(arguments) if word.text in _TESTING
-        )
-        yield from ((word, NAME) for found in after for word in found)
-
-
-def _bodies(words: list[_Word]) -> Iterator[_Word]:
-    """The text behind each ``-c`` of a shell, whatever starts that shell."""
-    runs = takes = skips = False
-    for word in words:
-        if skips:  # What ``-o`` names.
-            skips = False
-        elif word.text.rpartition("/")[2] in _SHELLS:
-            runs, takes = True, False
-        elif runs and word.text.startswith(("-", "+")):
-            takes, skips = takes or _is_option(word, "c"), word.text.endswith(("o", "O"))
-        elif runs:
-            if takes:
-                yield word
-            runs = False
-
-
-def _is_option(word: _Word, letter: str) -> bool:
-    return re.fullmatch(rf"-[A-Za-z]*{letter}[A-Za-z]*", word.text) is not None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.runners.evaluated import ARITHMETIC, CODE, NAME, SUBSCRIPT, evaluated
+from jobs.runners.command_words import ARITHMETIC, CODE, NAME, SUBSCRIPT
+from jobs.runners.evaluated import evaluated
 from jobs.runners.placeholders import fill
 
 #: By command: as what the placeholder ``n`` is evaluated.
