@@ -12,6 +12,8 @@ from jobs.errors import BadSetting
 T = TypeVar("T")
 
 PREFIX = "SLUICE_"
+#: Ends the name of a variable that has the path of a file, of which the text is the setting.
+_FILE = "_FILE"
 #: Where a setting may stand, the weakest first.
 TOML, DOTENV, ENVIRONMENT, COMMAND_LINE = "sluice.toml", ".env", "the environment", "the command line"
 
@@ -27,14 +29,42 @@ class Asked(Struct, frozen=True):
 class Found:
     """``take`` is how settings are read, and whatever was ever taken is a setting that there is (``asked``)."""
 
-    def __init__(self, places: Mapping[str, Mapping[str, str]]) -> None:
-        """``places`` has the texts of each place by its name, the weakest first."""
+    def __init__(self, places: Mapping[str, Mapping[str, str]], *, folder: Path) -> None:
+        """``places`` has the texts of each place by its name, the weakest first. Paths are relative to ``folder``."""
         self.texts: dict[str, str] = {}
         self.origins: dict[str, str] = {}
         self.asked: dict[str, Asked] = {}
+        #: The file that a setting was read from, by the name of the setting.
+        self.files: dict[str, Path] = {}
         for place, texts in places.items():
+            for name in texts:
+                self.files.pop(name, None)
             self.texts |= texts
             self.origins |= dict.fromkeys(texts, place)
+            self._read_files(place, texts, folder)
+
+    def _read_files(self, place: str, texts: Mapping[str, str], folder: Path) -> None:
+        """Read each setting that this place gives as the path of a file, such as a secret of systemd or Compose."""
+        for given in [name for name in texts if name.startswith(PREFIX) and name.endswith(_FILE)]:
+            name, path = given.removesuffix(_FILE), self.texts.pop(given)
+            if not path:
+                continue
+            if texts.get(name):
+                raise BadSetting(
+                    f"{name} and {given} are both set, and only one can count.",
+                    where="" if place == ENVIRONMENT else place,
+                    advice=f"Remove {name}.",
+                )
+            file = folder / path
+            try:
+                self.texts[name] = file.read_text().rstrip("\r\n")
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is not a text"
+                raise BadSetting(
+                    f"{given}: the file {file} cannot be read: {reason}.",
+                    where="" if place == ENVIRONMENT else place,
+                ) from None
+            self.origins[name], self.files[name] = f"the file {file}", file
 
     def take(self, name: str, parse: Callable[[str], T], default: T, example: str) -> T:
         """The value under this name, which is without the prefix; BadSetting for one that will not do."""
@@ -61,7 +91,8 @@ def find(environment: Mapping[str, str], *, folder: Path, given: Mapping[str, st
             DOTENV: _dotenv(folder / DOTENV),
             ENVIRONMENT: environment,
             COMMAND_LINE: {name: text for name, text in given.items() if text is not None},
-        }
+        },
+        folder=folder,
     )
 
 

@@ -9,7 +9,7 @@ from actors.found import PREFIX
 
 #: What libpq is told by an address, and by the environment. An authority's certificate is no secret.
 _OF_POSTGRES = re.compile(r"[?&](?:sslkey|passfile|servicefile)=([^&]*)")
-_IN_ENVIRONMENT = ("PGSSLKEY", "PGPASSFILE", "PGSERVICEFILE")
+_IN_ENVIRONMENT = ("PGSSLKEY", "PGPASSFILE", "PGSERVICEFILE", "CREDENTIALS_DIRECTORY")
 #: What a broker's client is told by an address, and by the dictionary in RabbitMQ's. A certificate's file holds the key
 #: as well where no other is named, and often where one is.
 _OF_BROKERS = ("ssl_keyfile", "ssl_certfile")

@@ -23,6 +23,9 @@ from jobs.programs import Rules
 from jobs.sizes import parse_size_bytes
 from jobs.submission import UNKNOWN_APP_GRACE_S
 
+#: Where the units for systemd have their settings.
+_ETC = Path("/etc/sluice")
+
 
 class LineageServer(Struct, frozen=True):
     """Who is told of lineage, with a ``token`` if he wants one, and under which namespaces of jobs and of tables."""
@@ -163,15 +166,24 @@ def _rules(found: Found, usual: Rules) -> Rules:
 
 def _fence(found: Found, folder: Path, apps: tuple[str, ...]) -> Fence:
     """What is around jobs' processes. None of them is shown where these very settings are, nor a secret that they
-    name by its file."""
+    name by its file. A service manager may have read them from an ``*.env`` in the worker's folder or in
+    ``/etc/sluice``."""
     usual = Fence()
-    ours = (places.DOTENV, places.TOML, *secret_files.named(found.texts, apps))
+    ours = (
+        places.DOTENV,
+        places.TOML,
+        *secret_files.named(found.texts, apps),
+        *map(str, found.files.values()),
+    )
+    of_services = (str(each) for place in (folder, _ETC) for each in sorted(place.glob("*.env")))
     hidden = found.take("SANDBOX_HIDE", _paths, usual.hidden, "/etc/secrets,/home/sluice")
     return Fence(
         level=Level(found.take("SANDBOX", _one_of(*Level), str(usual.level), str(Level.BUBBLEWRAP))),
         network=found.take("SANDBOX_NETWORK", _one_of("on", "off"), "off", "on") == "on",
         writable=found.take("SANDBOX_WRITE", _paths, usual.writable, "/data/out,/scratch"),
-        hidden=(*hidden, *(str((folder / name).absolute()) for name in ours)),
+        hidden=tuple(
+            dict.fromkeys((*hidden, *(str((folder / name).absolute()) for name in (*ours, *of_services))))
+        ),
     )
 
 

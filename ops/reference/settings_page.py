@@ -18,6 +18,10 @@ apps = ["pipeline.py", "nightly"]
 lease = "30s"
 ```
 
+Any setting may be given by the path of a file instead, in a variable whose name ends in `_FILE`. The text of the file
+is its value, without a line feed at its end. So a password need not be in the environment:
+`SLUICE_LEDGER_URL_FILE=/run/secrets/ledger-url`. If a place gives both forms, that is an error.
+
 `sluice doctor` says which settings were found and where, and which names are none. A wrong value is told with the
 variable, what was found, and an example. Times are `250ms`, `2s`, `10m`, `6h` or `1d`; sizes are `512MiB` or `2GiB`.
 This page is made from the code.
@@ -102,7 +106,7 @@ def known() -> list[str]:
 
 def _asked() -> Found:
     """As nobody has set anything, anywhere."""
-    found = Found({})
+    found = Found({}, folder=Path("/"))
     settings_of(found, folder=Path("/"))
     return found
 

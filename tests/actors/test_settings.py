@@ -205,3 +205,45 @@ def test_an_address_of_a_broker_that_cannot_be_read_is_not_repeated(password: st
     with pytest.raises(BadSetting, match="SLUICE_BROKER_URL is not a URL") as caught:
         parse_address(f"amqp://me:{password}@host", setting="SLUICE_BROKER_URL")
     assert "SECRET" not in f"{caught.value.what}{caught.value.advice}"
+
+
+def test_a_setting_may_be_the_text_of_a_file(tmp_path: Path) -> None:
+    url = tmp_path / "ledger-url"
+    url.write_text("postgresql://u:p@host/sluice\n")
+    given = {"SLUICE_LEDGER_URL_FILE": str(url)}
+    settings = read_settings(given, folder=tmp_path)
+    assert settings.ledger_url == "postgresql://u:p@host/sluice"
+    assert str(url) in settings.fence.hidden
+    (tmp_path / ".env").write_text("SLUICE_LEDGER_URL_FILE=ledger-url")
+    assert read_settings({}, folder=tmp_path).ledger_url == "postgresql://u:p@host/sluice"
+    stronger = {"SLUICE_LEDGER_URL": "postgresql://other/sluice"}
+    assert read_settings(stronger, folder=tmp_path).ledger_url == "postgresql://other/sluice"
+    assert read_settings({"SLUICE_CONSOLE_TOKEN_FILE": ""}, folder=tmp_path).console_token is None
+
+
+def test_a_file_of_a_setting_that_cannot_count_is_an_error_without_its_text(tmp_path: Path) -> None:
+    with pytest.raises(
+        BadSetting, match=r"SLUICE_CONSOLE_TOKEN_FILE: the file .*/none cannot be read: No such"
+    ):
+        read_settings({"SLUICE_CONSOLE_TOKEN_FILE": "none"}, folder=tmp_path)
+    (tmp_path / "token").write_text("SECRET")
+    given = {"SLUICE_CONSOLE_TOKEN_FILE": "token", "SLUICE_CONSOLE_TOKEN": "SECRET"}
+    with pytest.raises(
+        BadSetting, match="SLUICE_CONSOLE_TOKEN and SLUICE_CONSOLE_TOKEN_FILE are both set"
+    ) as both:
+        read_settings(given, folder=tmp_path)
+    (tmp_path / "token").write_text("host=h password=SECRET")
+    with pytest.raises(BadSetting, match="SLUICE_LEDGER_URL: an address without a scheme") as wrong:
+        read_settings({"SLUICE_LEDGER_URL_FILE": "token"}, folder=tmp_path)
+    assert wrong.value.where == f"the file {tmp_path / 'token'}"
+    assert "SECRET" not in f"{both.value.what}{wrong.value.what}{wrong.value.advice}"
+
+
+def test_files_of_a_service_manager_are_not_shown_to_jobs(tmp_path: Path) -> None:
+    for name in ("sluice.env", "worker-fetch.env", "apps.json"):
+        (tmp_path / name).touch()
+    hidden = read_settings({"CREDENTIALS_DIRECTORY": "/run/credentials/w"}, folder=tmp_path).fence.hidden
+    assert {str(tmp_path / "sluice.env"), str(tmp_path / "worker-fetch.env"), "/run/credentials/w"} <= {
+        *hidden
+    }
+    assert str(tmp_path / "apps.json") not in hidden
