@@ -86,6 +86,7 @@ PATHS: Mapping[str, str] = {
     "ops/test_contest.py": "night",
     "ops/test_dashboards.py": "night",
     "ops/test_deploy_compose.py": "night",
+    "ops/test_deploy_compose_secrets.py": "night",
     "ops/test_deploy_kubernetes.py": "night",
     "ops/test_deploy_systemd.py": "night",
     "ops/test_editing.py": "night",

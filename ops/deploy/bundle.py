@@ -61,11 +61,11 @@ def _queue_triggers(forms: Mapping[str, str], group: Group, terms: Terms) -> str
 
 
 def _words(terms: Terms) -> dict[str, str]:
-    name, tag = _parts(terms.image)
+    name, pin = _parts(terms.image)
     return {
         "namespace": terms.namespace,
         "image": name,
-        "tag": tag,
+        "pin": pin,
         "threads": str(terms.threads),
         "grace": f"{terms.grace_s}s",
         "termination_s": str(terms.grace_s + AFTER_GRACE_S),
@@ -84,9 +84,13 @@ def _words_of(group: Group) -> dict[str, str]:
 
 
 def _parts(image: str) -> tuple[str, str]:
-    """Its name and its tag. A colon before the last slash is of a port."""
+    """Return its name, and the line that says which one: by digest or by tag. A colon before the last slash is of a
+    port."""
+    image, at, digest = image.partition("@")
     name, colon, tag = image.rpartition(":")
-    return (name, tag) if colon and "/" not in tag else (image, "latest")
+    if not colon or "/" in tag:
+        name, tag = image, "latest"
+    return name, f'digest: "{digest}"' if at else f'newTag: "{tag}"'
 
 
 def _texts(folder: str) -> Iterator[tuple[str, str]]:

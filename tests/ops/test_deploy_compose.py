@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,49 +16,36 @@ import yaml
 from actors.settings import read_settings
 from broker.connect import connect
 from jobs.durations import parse_duration_s
+from tests.ops.composed import GIVEN, filled, read_services, text
 from tests.ops.deployed import settings, understood
 from tests.ops.typist import ROOT
 from tests.private_servers import DEBIAN_RABBITMQ, PATH, rabbitmq
 from tests.servers import rabbitmq_url
 
-GIVEN = {
-    "SLUICE_PASSWORD": "p4ssword",
-    "SLUICE_CONSOLE_TOKEN": "t0ken",
-    "SLUICE_APPS": "pipelines.json",
-}
 #: What is asked of ``docker compose``, not of Sluice.
-OTHERS = {"SLUICE_PASSWORD", "SLUICE_STOP"}
+OTHERS = {
+    *("SLUICE_PASSWORD", "SLUICE_LEDGER_PASSWORD", "SLUICE_BROKER_PASSWORD"),
+    *("SLUICE_STOP", "SLUICE_WORKER_MEMORY"),
+    *("SLUICE_POSTGRES_IMAGE", "SLUICE_RABBITMQ_IMAGE", "SLUICE_REDIS_IMAGE"),
+}
 #: What is asked of OpenTelemetry.
 OF_TRACES = {
     *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"),
     *("OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"),
 }
 RABBITMQ = ROOT / "ops" / "deploy" / "rabbitmq"
-_VARIABLE = re.compile(r"\$\{([A-Z_]+)(?:(:-|:\?)((?:[^{}]|\$\{[^{}]*\})*))?\}")
 
 
-def _text() -> str:
-    return (ROOT / "docker-compose.yml").read_text()
-
-
-def _filled(text: str, given: Mapping[str, str]) -> str:
-    """As Compose does it: ``${A}``, ``${A:-another}`` and ``${A:?what is missing}``."""
-
-    def value(found: re.Match[str]) -> str:
-        name, kind, other = found.groups()
-        if given.get(name):
-            return given[name]
-        assert kind == ":-", f"{name} is asked for: {other}"
-        return _filled(other, given)
-
-    return _VARIABLE.sub(value, text)
+def _commands(command: list[str]) -> list[list[str]]:
+    """Those of Sluice that a service starts, also one after another by a shell."""
+    if command[:2] != ["sh", "-c"]:
+        return [command]
+    return [each.split(">")[0].split() for each in command[2].split(" && ")]
 
 
 @pytest.fixture(scope="module")
 def services() -> dict[str, Any]:
-    document = yaml.safe_load(_filled(_text(), GIVEN))
-    found: dict[str, Any] = document["services"]
-    return found
+    return read_services()
 
 
 @pytest.fixture(scope="module")
@@ -71,27 +58,28 @@ def rabbitmqctl() -> str:
 
 def test_it_is_what_the_compose_specification_allows() -> None:
     with_merges = compose_spec.PyOptions(apply_merge=True)
-    with_merges.from_yaml(_filled(_text(), GIVEN)).validate()
+    with_merges.from_yaml(filled(text(), GIVEN)).validate()
     with pytest.raises(ValueError, match="healthchek"):
-        with_merges.from_yaml(_filled(_text(), GIVEN).replace("healthcheck:", "healthchek:"))
+        with_merges.from_yaml(filled(text(), GIVEN).replace("healthcheck:", "healthchek:"))
 
 
 @pytest.mark.parametrize("missing", sorted(GIVEN))
 def test_what_has_to_be_chosen_is_asked_for(missing: str) -> None:
     given = {name: value for name, value in GIVEN.items() if name != missing}
     with pytest.raises(AssertionError, match=f"{missing} is asked for"):
-        _filled(_text(), given)
+        filled(text(), given)
 
 
 def test_what_it_starts_is_understood_and_what_it_sets_has_a_meaning(services: dict[str, Any]) -> None:
     for name in ("migrate", "control", "worker", "console"):
-        understood(services[name]["command"])
+        for command in _commands(services[name]["command"]):
+            understood(command)
         assert services[name]["environment"].keys() - OF_TRACES <= settings(), name
         check = services[name].get("healthcheck", {}).get("test")
         if check and check[1:4] == ["python", "-m", "actors.checkup"]:
             understood(check[1:])
             assert check[4:] == services[name]["command"][3:], name
-    assert set(re.findall(r"\bSLUICE_[A-Z_]+", _text())) - OTHERS <= settings()
+    assert set(re.findall(r"\bSLUICE_[A-Z_]+", text())) - OTHERS <= settings()
 
 
 def test_the_token_of_the_console_is_its_own_and_nobody_elses(services: dict[str, Any]) -> None:
@@ -122,8 +110,8 @@ def test_what_may_be_chosen_is_handed_on_and_is_nothing_where_it_is_not(
 
 def test_what_is_told_to_set_is_all_that_has_to_be() -> None:
     """Whoever types what the file and the page say has given all that is asked for."""
-    for text in (_text().partition("\nx-sluice")[0], (ROOT / "docs" / "deploy.md").read_text()):
-        assert set(re.findall(r"\b(SLUICE_[A-Z_]+)=(?:\$\(openssl|pipelines)", text)) == {*GIVEN}
+    for told in (text().partition("\nx-sluice")[0], (ROOT / "docs" / "deploy.md").read_text()):
+        assert set(re.findall(r"\b(SLUICE_[A-Z_]+)=(?:\$\(openssl|pipelines)", told)) == {*GIVEN}
 
 
 def test_every_part_that_stays_says_how_it_is(services: dict[str, Any]) -> None:
@@ -143,7 +131,7 @@ def test_what_is_waited_for_is_there_and_can_come_to_pass(services: dict[str, An
 
 
 def test_what_is_mounted_is_there(services: dict[str, Any]) -> None:
-    volumes = yaml.safe_load(_text())["volumes"].keys()
+    volumes = yaml.safe_load(text())["volumes"].keys()
     for service in services.values():
         for mount in service.get("volumes", []):
             source = mount.split(":")[0]

@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,7 +19,7 @@ from ops.cli.main import main
 from ops.deploy.names import is_name, name_of
 from tests.ops import keda
 from tests.ops.deployed import settings, understood
-from tests.ops.typist import ROOT
+from tests.ops.manifests import Manifests, container_of, is_in, listed, of_kind, pods_of, secret_keys, secrets
 
 SHOPS = ["fetch", "clean", "report", "publish"]
 APP = {"job_id": "{x}", "bash_cmd": "true"}
@@ -28,8 +27,6 @@ APP = {"job_id": "{x}", "bash_cmd": "true"}
 VERSIONS = ("1.27.1", "1.37.0")
 #: What containers are given that is not read by Sluice.
 OTHERS = {"RABBITMQ_MANAGEMENT_URL"}
-
-Manifests = list[dict[str, Any]]
 
 
 @pytest.fixture
@@ -46,39 +43,12 @@ def _made(folder: Path, *words: str, apps: dict[str, Any] | None = None) -> Mani
         (folder / "apps.json").write_text(json.dumps(apps))
         given_apps = ["--apps", str(folder / "apps.json")]
     assert main([*given_apps, "deploy", "kubernetes", "--output", str(folder), *words]) == 0
-    return [*_listed(folder)]
-
-
-def _listed(folder: Path) -> Iterator[dict[str, Any]]:
-    """All that a kustomization comes to, without what kustomize itself changes."""
-    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    for resource in kustomization["resources"]:
-        place = folder / resource
-        if place.is_dir():
-            yield from _listed(place)
-        else:
-            yield from yaml.safe_load_all(place.read_text())
-
-
-def _of(manifests: Manifests, kind: str) -> dict[str, dict[str, Any]]:
-    return {each["metadata"]["name"]: each for each in manifests if each["kind"] == kind}
-
-
-def _pods(manifests: Manifests) -> dict[str, dict[str, Any]]:
-    owners = {**_of(manifests, "Deployment"), **_of(manifests, "Job")}
-    return {name: owner["spec"]["template"] for name, owner in owners.items()}
-
-
-def _container(pod: dict[str, Any]) -> dict[str, Any]:
-    (container,) = pod["spec"]["containers"]
-    found: dict[str, Any] = container
-    return found
+    return [*listed(folder)]
 
 
 def test_all_of_it_is_what_kubernetes_and_keda_take(folder: Path) -> None:
     kinds = set()
-    secret = yaml.safe_load((ROOT / "ops/deploy/kubernetes/secret.example.yaml").read_text())
-    for manifest in [*_made(folder), secret]:
+    for manifest in [*_made(folder), *secrets().values()]:
         kinds.add(manifest["kind"])
         if manifest["kind"] in keda.SCHEMAS:
             jsonschema.validate(manifest, keda.SCHEMAS[manifest["kind"]])
@@ -98,13 +68,13 @@ def test_kubectl_builds_it(folder: Path) -> None:
     manifests = [*yaml.safe_load_all(built.stdout)]
     assert len(manifests) == len(made)
     assert {each["metadata"]["namespace"] for each in manifests} == {"jobs"}
-    images = {_container(pod)["image"] for pod in _pods(manifests).values()}
+    images = {container_of(pod)["image"] for pod in pods_of(manifests).values()}
     assert images == {"registry.example:5000/sluice:1.2"}
 
 
 def test_each_app_has_workers_and_a_scaler_that_asks_for_it(folder: Path) -> None:
     manifests = _made(folder, "--threads", "3", "--most", "7", "--namespace", "jobs")
-    workers, scalers = _of(manifests, "Deployment"), _of(manifests, "ScaledObject")
+    workers, scalers = of_kind(manifests, "Deployment"), of_kind(manifests, "ScaledObject")
     assert scalers.keys() == {f"sluice-worker-{app}" for app in SHOPS}
     for app in SHOPS:
         spec = scalers[f"sluice-worker-{app}"]["spec"]
@@ -118,25 +88,25 @@ def test_each_app_has_workers_and_a_scaler_that_asks_for_it(folder: Path) -> Non
         assert (by_queue["metadata"]["queueName"], by_queue["metadata"]["protocol"]) == (app, "http")
         worker = workers[spec["scaleTargetRef"]["name"]]
         assert "replicas" not in worker["spec"]
-        command = _container(worker["spec"]["template"])["command"]
+        command = container_of(worker["spec"]["template"])["command"]
         assert command[-4:] == ["--queues", app, "--threads", "3"]
 
 
 def test_grouped_apps_share_workers_and_their_scaler_asks_for_all_of_them(folder: Path) -> None:
     manifests = _made(folder, "--group", "nightly=fetch,clean", "--broker-is", "redis")
-    scalers = _of(manifests, "ScaledObject")
+    scalers = of_kind(manifests, "ScaledObject")
     assert list(scalers) == ["sluice-worker-nightly", "sluice-worker-report", "sluice-worker-publish"]
     (trigger,) = scalers["sluice-worker-nightly"]["spec"]["triggers"]
     assert parse_qs(urlsplit(trigger["metadata"]["url"]).query) == {"app": ["fetch", "clean"]}
-    assert "sluice-rabbitmq" not in _of(manifests, "TriggerAuthentication")
+    assert "sluice-rabbitmq" not in of_kind(manifests, "TriggerAuthentication")
 
 
 def test_every_queue_is_served(folder: Path) -> None:
-    pods = _pods(_made(folder, "--group", "nightly=fetch,clean"))
+    pods = pods_of(_made(folder, "--group", "nightly=fetch,clean"))
     served = [
         queue
         for pod in pods.values()
-        for word, queues in zip(_container(pod)["command"], _container(pod)["command"][1:], strict=False)
+        for word, queues in zip(container_of(pod)["command"], container_of(pod)["command"][1:], strict=False)
         if word == "--queues"
         for queue in queues.split(",")
     ]
@@ -145,26 +115,26 @@ def test_every_queue_is_served(folder: Path) -> None:
 
 def test_what_is_selected_and_named_is_there(folder: Path) -> None:
     manifests = _made(folder)
-    pods, secret = _pods(manifests), _secret_keys()
+    pods, known = pods_of(manifests), secrets()
     labels = [pod["metadata"]["labels"].items() for pod in pods.values()]
     for kind in ("Deployment", "Service", "PodDisruptionBudget"):
-        for each in _of(manifests, kind).values():
+        for each in of_kind(manifests, kind).values():
             selector = each["spec"]["selector"]
             assert any(selector.get("matchLabels", selector).items() <= of_pod for of_pod in labels)
-    for deployment in _of(manifests, "Deployment").values():
+    for deployment in of_kind(manifests, "Deployment").values():
         chosen = deployment["spec"]["selector"]["matchLabels"].items()
         assert [chosen <= of_pod for of_pod in labels].count(True) == 1
     for pod in pods.values():
-        for source in _container(pod).get("envFrom", []):
-            assert source["configMapRef"]["name"] in _of(manifests, "ConfigMap")
-        for variable in _container(pod).get("env", []):
-            assert "value" in variable or variable["valueFrom"]["secretKeyRef"]["key"] in secret
+        for source in container_of(pod).get("envFrom", []):
+            assert source["configMapRef"]["name"] in of_kind(manifests, "ConfigMap")
+        for variable in container_of(pod).get("env", []):
+            assert "value" in variable or is_in(known, variable["valueFrom"]["secretKeyRef"])
         volumes = {volume["name"] for volume in pod["spec"].get("volumes", [])}
-        assert volumes == {mount["name"] for mount in _container(pod).get("volumeMounts", [])}
-    authentications = _of(manifests, "TriggerAuthentication")
+        assert volumes == {mount["name"] for mount in container_of(pod).get("volumeMounts", [])}
+    authentications = of_kind(manifests, "TriggerAuthentication")
     for authentication in authentications.values():
-        assert all(each["key"] in secret for each in authentication["spec"]["secretTargetRef"])
-    for scaler in _of(manifests, "ScaledObject").values():
+        assert all(is_in(known, each) for each in authentication["spec"]["secretTargetRef"])
+    for scaler in of_kind(manifests, "ScaledObject").values():
         names = {trigger["authenticationRef"]["name"] for trigger in scaler["spec"]["triggers"]}
         assert names <= authentications.keys()
 
@@ -172,10 +142,10 @@ def test_what_is_selected_and_named_is_there(folder: Path) -> None:
 def test_what_is_started_is_understood_and_what_is_set_has_a_meaning(folder: Path) -> None:
     manifests = _made(folder, "--grace", "10m")
     known = settings()
-    assert _secret_keys() - OTHERS <= known
-    assert _of(manifests, "ConfigMap")["sluice"]["data"].keys() <= known
-    for pod in _pods(manifests).values():
-        container = _container(pod)
+    assert secret_keys() - OTHERS <= known
+    assert of_kind(manifests, "ConfigMap")["sluice"]["data"].keys() <= known
+    for pod in pods_of(manifests).values():
+        container = container_of(pod)
         understood(container["command"])
         assert {variable["name"] for variable in container["env"]} <= known
         for probe in ("readinessProbe", "livenessProbe"):
@@ -185,11 +155,11 @@ def test_what_is_started_is_understood_and_what_is_set_has_a_meaning(folder: Pat
 
 def test_nobody_is_killed_within_his_grace_time(folder: Path) -> None:
     manifests = _made(folder, "--grace", "10m")
-    usual = _of(manifests, "ConfigMap")["sluice"]["data"]["SLUICE_GRACE"]
-    for name, pod in _pods(manifests).items():
+    usual = of_kind(manifests, "ConfigMap")["sluice"]["data"]["SLUICE_GRACE"]
+    for name, pod in pods_of(manifests).items():
         if name in ("sluice-migrate", "sluice-console"):
             continue
-        own = {each["name"]: each.get("value") for each in _container(pod)["env"]}
+        own = {each["name"]: each.get("value") for each in container_of(pod)["env"]}
         grace_s = parse_duration_s(own.get("SLUICE_GRACE") or usual)
         assert pod["spec"]["terminationGracePeriodSeconds"] >= grace_s + 10, name
         assert grace_s == (20 if name == "sluice-control" else 600)
@@ -197,14 +167,51 @@ def test_nobody_is_killed_within_his_grace_time(folder: Path) -> None:
 
 def test_every_pod_is_restricted(folder: Path) -> None:
     """As the pod security standard of that name asks."""
-    for pod in _pods(_made(folder)).values():
-        shared, own = pod["spec"]["securityContext"], _container(pod)["securityContext"]
+    for pod in pods_of(_made(folder)).values():
+        shared, own = pod["spec"]["securityContext"], container_of(pod)["securityContext"]
         assert shared["runAsNonRoot"] is True
         assert shared["seccompProfile"] == {"type": "RuntimeDefault"}
         assert own["allowPrivilegeEscalation"] is False
         assert own["readOnlyRootFilesystem"] is True
         assert own["capabilities"] == {"drop": ["ALL"]}
         assert pod["spec"]["automountServiceAccountToken"] is False
+
+
+def test_each_part_has_a_secret_and_a_role_of_its_own(folder: Path) -> None:
+    """A pod that is given the secret of another has its rights."""
+    parts = {"sluice-migrate": "owner", "sluice-control": "control", "sluice-console": "console"}
+    for name, pod in pods_of(_made(folder)).items():
+        given = [each["valueFrom"] for each in container_of(pod)["env"] if "valueFrom" in each]
+        assert {each["secretKeyRef"]["name"] for each in given} == {f"sluice-{parts.get(name, 'worker')}"}
+        keys = {each["secretKeyRef"]["key"] for each in given}
+        assert any("TOKEN" in key for key in keys) == (name == "sluice-console"), name
+    roles = {
+        name: urlsplit(secret["stringData"]["SLUICE_LEDGER_URL"]).username
+        for name, secret in secrets().items()
+        if name != "sluice-scaling"
+    }
+    assert roles == {
+        "sluice-owner": "sluice_owner",
+        "sluice-control": "sluice_control",
+        "sluice-worker": "sluice_worker",
+        "sluice-console": "sluice_worker",
+    }
+
+
+def test_every_pod_has_a_limit_of_memory(folder: Path) -> None:
+    for pod in pods_of(_made(folder)).values():
+        assert container_of(pod)["resources"]["limits"]["memory"]
+
+
+def test_an_image_may_be_pinned_by_its_digest(folder: Path) -> None:
+    image = f"registry.example:5000/sluice@sha256:{64 * 'a'}"
+    _made(folder, "--image", image)
+    (pinned,) = yaml.safe_load((folder / "kustomization.yaml").read_text())["images"]
+    assert pinned == {
+        "name": "sluice",
+        "newName": "registry.example:5000/sluice",
+        "digest": f"sha256:{64 * 'a'}",
+    }
 
 
 def test_it_is_the_same_each_time(folder: Path, tmp_path: Path) -> None:
@@ -219,7 +226,7 @@ def test_it_is_the_same_each_time(folder: Path, tmp_path: Path) -> None:
 def test_apps_whose_names_kubernetes_does_not_take_get_others(folder: Path) -> None:
     apps = ["a", "A", "a.b", "a_b", "a-b", "b" * 60]
     manifests = _made(folder, apps=dict.fromkeys(apps, APP))
-    scalers = _of(manifests, "ScaledObject")
+    scalers = of_kind(manifests, "ScaledObject")
     asked = [
         parse_qs(urlsplit(each["spec"]["triggers"][0]["metadata"]["url"]).query)["app"]
         for each in scalers.values()
@@ -261,8 +268,3 @@ def test_what_cannot_be_written_is_refused(
     assert main(["deploy", "kubernetes", "--output", str(folder), *words]) == 2
     assert told in capfd.readouterr().err
     assert not folder.exists()
-
-
-def _secret_keys() -> set[str]:
-    text = (ROOT / "ops/deploy/kubernetes/secret.example.yaml").read_text()
-    return set(yaml.safe_load(text)["stringData"])

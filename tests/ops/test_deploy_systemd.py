@@ -41,6 +41,8 @@ def _command(name: str) -> list[str]:
     line = line.replace("$SLUICE_AUTOSCALE", options)
     for setting in _unit(name)["Environment"]:
         for key, value in (each.split("=", 1) for each in setting.split()):
+            if key.endswith("_FILE"):
+                continue
             line = line.replace(f"${{{key}}}", value.replace("%i", "fetch"))
     assert "$" not in line
     return shlex.split(line.removeprefix(BIN))
@@ -69,7 +71,49 @@ def test_each_part_has_a_unit() -> None:
 @pytest.mark.parametrize("name", _names())
 def test_what_it_starts_is_understood(name: str) -> None:
     understood(_command(name))
-    assert set(re.findall(r"SLUICE_[A-Z_]+", (UNITS / name).read_text())) - OTHERS <= settings()
+    named = set(re.findall(r"SLUICE_[A-Z_]+", (UNITS / name).read_text())) - OTHERS
+    assert {each.removesuffix("_FILE") for each in named} <= settings()
+
+
+#: By unit: the folder of its secrets, which is named after the role in the database, and the secrets.
+SECRETS = {
+    "sluice-migrate.service": ("owner", {"ledger-url"}),
+    "sluice-control.service": ("control", {"ledger-url", "broker-url"}),
+    "sluice-autoscale.service": ("control", {"ledger-url", "broker-url"}),
+    "sluice-worker@.service": ("worker", {"ledger-url", "broker-url"}),
+    "sluice-console.service": ("console", {"ledger-url", "broker-url", "console-token"}),
+}
+
+
+@pytest.mark.parametrize("name", _names())
+def test_each_part_is_given_its_own_secrets_and_no_other(name: str) -> None:
+    folder, secrets = SECRETS[name]
+    loaded = dict(each.split(":", 1) for each in _unit(name)["LoadCredential"])
+    assert loaded == {secret: f"/etc/sluice/secrets/{folder}/{secret}" for secret in secrets}
+    given = dict(each.split("=", 1) for line in _unit(name)["Environment"] for each in line.split())
+    files = {key: value for key, value in given.items() if key.endswith("_FILE")}
+    assert files == {f"SLUICE_{each.upper().replace('-', '_')}_FILE": f"%d/{each}" for each in secrets}
+
+
+def test_no_part_runs_as_the_user_of_another() -> None:
+    """A process can read the environment and the credentials of all others of its user."""
+    users = {name: _unit(name)["User"][0] for name in _names()}
+    assert users.pop("sluice-autoscale.service") == users["sluice-worker@.service"], "it starts workers"
+    assert len(set(users.values())) == len(users)
+    assert {_unit(name)["Group"][0] for name in _names()} == {"sluice"}
+
+
+def test_the_environment_that_all_parts_share_has_no_secret() -> None:
+    secret = re.compile("URL$|TOKEN|KEYS|PASSWORD")
+    assert [name for name in _environment() if secret.search(name)] == ["SLUICE_BLOBS_URL"]
+
+
+@pytest.mark.parametrize("name", _names())
+def test_no_part_can_get_more_rights_or_all_of_the_memory(name: str) -> None:
+    unit = _unit(name)
+    assert (unit["CapabilityBoundingSet"], unit["NoNewPrivileges"]) == ([""], ["yes"])
+    assert unit["ProtectSystem"] == ["strict"]
+    assert unit["MemoryMax"]
 
 
 def test_what_the_environment_may_say_has_a_meaning() -> None:

@@ -33,7 +33,11 @@ from tests.world import LEASE_S, World
 PAGES = ("deploy.md", "runbook.md")
 #: What a reader puts a word of his own for.
 PLACES = {"APP": "fetch", "KEY": "1", "ID": "nightly", "NAME": "etl", "TEXT": "by hand"}
-OTHERS = {"SLUICE_PASSWORD", "SLUICE_STOP"}
+OTHERS = {
+    *("SLUICE_PASSWORD", "SLUICE_LEDGER_PASSWORD", "SLUICE_BROKER_PASSWORD"),
+    *("SLUICE_STOP", "SLUICE_WORKER_MEMORY"),
+    *("SLUICE_POSTGRES_IMAGE", "SLUICE_RABBITMQ_IMAGE", "SLUICE_REDIS_IMAGE"),
+}
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`((?:sluice|python -m) [^`]+)`")
 _HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
@@ -67,7 +71,8 @@ def test_what_is_to_be_typed_is_understood(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_what_is_to_be_set_has_a_meaning(name: str) -> None:
-    assert set(re.findall(r"\bSLUICE_[A-Z_]+", _page(name))) - OTHERS <= settings()
+    named = set(re.findall(r"\bSLUICE_[A-Z_]+", _page(name))) - OTHERS
+    assert {each.removesuffix("_FILE") for each in named} <= settings()
 
 
 @pytest.mark.parametrize("name", PAGES)

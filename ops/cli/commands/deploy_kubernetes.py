@@ -15,7 +15,7 @@ from ops.deploy.bundle import Terms, bundle
 from ops.deploy.groups import Group, group, read_groups
 
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]*")
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?")
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,51 @@
+"""The manifests that ``sluice deploy kubernetes`` writes, and the secrets that they name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.ops.typist import ROOT
+
+Manifests = list[dict[str, Any]]
+
+
+def listed(folder: Path) -> Iterator[dict[str, Any]]:
+    """All that a kustomization comes to, without what kustomize itself changes."""
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    for resource in kustomization["resources"]:
+        place = folder / resource
+        if place.is_dir():
+            yield from listed(place)
+        else:
+            yield from yaml.safe_load_all(place.read_text())
+
+
+def of_kind(manifests: Manifests, kind: str) -> dict[str, dict[str, Any]]:
+    return {each["metadata"]["name"]: each for each in manifests if each["kind"] == kind}
+
+
+def pods_of(manifests: Manifests) -> dict[str, dict[str, Any]]:
+    owners = {**of_kind(manifests, "Deployment"), **of_kind(manifests, "Job")}
+    return {name: owner["spec"]["template"] for name, owner in owners.items()}
+
+
+def container_of(pod: dict[str, Any]) -> dict[str, Any]:
+    (container,) = pod["spec"]["containers"]
+    found: dict[str, Any] = container
+    return found
+
+
+def secrets() -> dict[str, dict[str, Any]]:
+    """The secrets of the example, by name."""
+    text = (ROOT / "ops/deploy/kubernetes/secret.example.yaml").read_text()
+    return {each["metadata"]["name"]: each for each in yaml.safe_load_all(text)}
+
+
+def is_in(known: dict[str, dict[str, Any]], reference: dict[str, Any]) -> bool:
+    return reference["key"] in known[reference["name"]]["stringData"]
+
+
+def secret_keys() -> set[str]:
+    return {key for secret in secrets().values() for key in secret["stringData"]}
