@@ -148,6 +148,7 @@ class Process:
             stores=stores(self._settings),
             serves=self._serves,
             witness=self._witness,
+            log_failures=self._settings.log_failures,
         )
 
     def _lives(self, worker: UUID, queues: Sequence[str], threads: int) -> Lifeline:

@@ -77,6 +77,7 @@ class Running:
         stores: Stores,
         serves: Callable[[str], bool] = lambda _: False,
         witness: Witness | None = None,
+        log_failures: bool = True,
     ) -> None:
         self._ledger = ledger
         self._versions = Versions(ledger)
@@ -86,6 +87,7 @@ class Running:
         self._send = send
         self._stores = stores
         self._witness = witness or Witness(ledger)
+        self._log_failures = log_failures
         self._runners: dict[str, tuple[App, Runner]] = {}
         self._paces = Paces()
         self._appetite = Appetite(worker, serves, self._paces.at_once)
@@ -178,7 +180,7 @@ class Running:
                     outcome = self._run(catalogue, job, stops[job.right], scene)
                     reached(Place.RUN_ENDED)
                     scene.outcome = outcome
-                    if outcome and has_failed(outcome):
+                    if outcome and self._log_failures and has_failed(outcome):
                         _LOG.error("%s failed in round %d: %s", job.name, job.round, outcome.error)
                 self._holdings.release([job.right])
                 if outcome is None:

@@ -40,7 +40,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it.
     Blobs and ``programs`` are under ``home`` too where nothing else is said. ``keep_history_s`` None is for ever.
     ``crash_at`` is where the process that is told so kills itself, for tests.
-    ``traceparent`` is the span that this process was started in, where whoever started it says so.
+    ``traceparent`` is the span that this process was started in, if its caller passes one.
+    ``log_failures``: whether a worker logs each failed round. A command that prints failures itself turns it off.
     """
 
     apps: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     start_within_s: float = 20.0
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S
     log: str = "text"
+    log_failures: bool = True
     trace: bool = False
     traceparent: str | None = None
     lineage: LineageServer | None = None

@@ -12,7 +12,16 @@ from jobs.submission import JSON
 OPEN = frozenset(
     (
         *("priority", "max_fails", "max_timeouts", "timeout", "start_after", "end_before", "retry"),
-        *("max_losses", "random_start_offset", "pull", "on_failure", "archive", "debug"),
+        *(
+            "max_losses",
+            "random_start_offset",
+            "pull",
+            "on_failure",
+            "archive",
+            "debug",
+            "fail_on",
+            "keep_output",
+        ),
     )
 )
 

@@ -86,8 +86,7 @@ WAITING = {
     "an older submission that nobody has planned yet is waited for": story(
         "A=2: B; B=2",
         "leave B 1,2 id=one => one is received",
-        "submit A 1,2 id=two => two is received",
-        "wait 3 => ready B[1,2], one is active",
+        "submit A 1,2 id=two => ready B[1,2], one is active, two is received",
         "wait 3 => ready B[1,2]",
         "finish B[1,2] => succeeded B[1,2], one is succeeded",
         "wait 3 => succeeded B[1,2], ready A[1,2], two is active",

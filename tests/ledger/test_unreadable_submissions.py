@@ -11,7 +11,7 @@ from jobs.errors import BadRequest
 from jobs.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX
 from jobs.states import State
 from jobs.submission import Submission, SubmissionState
-from ledger.reads import progress, reruns, submitted
+from ledger.reads import progress, submitted
 from tests.world import World
 
 
@@ -79,7 +79,6 @@ def test_people_can_list_and_open_bad_rows(world: World) -> None:
         for what in POISON:
             assert submitted.one(tx, what) is not None
             assert isinstance(submitted.request(tx, what), dict)
-            assert reruns.asked(tx, what) is not None
 
 
 REFUSED_BY_SQL = {

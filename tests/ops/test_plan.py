@@ -152,7 +152,12 @@ def test_people_see_the_order_and_the_ledger_knows_the_time(desk: Typist) -> Non
 
 def test_jobs_that_take_turns_are_told_of(desk: Typist) -> None:
     """By pools as they are when the jobs are planned, the submission's word on it included."""
-    words = {"job_id": "{date}_{shop}", "bash_cmd": "true", "autofill_values": {"shop": ["graz", "oslo"]}}
+    words = {
+        "job_id": "{date}_{shop}",
+        "bash_cmd": "true",
+        "autofill_values": {"shop": ["graz", "oslo"]},
+        "submitters_may_set": ["concurrency"],
+    }
     apps = {
         "pull": words | {"identifiers": {"date": "date"}, "concurrency": {"key": "{shop}", "limit": 2}},
         "push": words | {"identifiers": {"date": "date"}, "concurrency": {"pool": "till", "limit": 1}},

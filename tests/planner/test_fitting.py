@@ -22,8 +22,6 @@ CLOSED: Mapping[str, Any] = {
     "cwd": "/",
     "limits": {"memory": "64GB"},
     "concurrency": 100,
-    "fail_on": "stderr",
-    "keep_output": True,
     "submitters_may_set": ["env"],
 }
 ALLOWED: Mapping[str, Any] = {

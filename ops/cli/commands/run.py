@@ -36,7 +36,9 @@ def run(desk: CommandDesk, options: Options) -> int:
     check(desk.catalogue, submission)
     # The messages stay in this process: it works on this submission and nothing else waits for it.
     grace_s = min(desk.settings.grace_s, GRACE_S)
-    settings = replace(desk.settings, broker_url="memory://", grace_s=grace_s)
+    settings = replace(
+        desk.settings, broker_url="memory://", grace_s=grace_s, log_failures=bool(options.verbose)
+    )
     installation = Installation(desk)
     with working(settings, desk.definitions, installation.ledger, threads=options.threads) as process:
         return watch(desk, installation, process.client.submit(submission))
