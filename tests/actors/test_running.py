@@ -194,8 +194,10 @@ def test_a_result_that_comes_after_its_time_is_dropped_with_one_line_and_the_wor
     waits = f"touch {gate}.$SLUICE_APP; until [ -e {gate} ]; do sleep 0.02; done"
     words = {"job_id": "{x}", "timeout": "1h"}
     world.define({"fine": words | {"bash_cmd": waits}, "broken": words | {"bash_cmd": f"{waits}; exit 3"}})
+    for app in world.defined:
+        world.submit(app)
     with ThreadPoolExecutor(2) as pool:
-        late = [pool.submit(bench.run, app) for app in world.defined]
+        late = [pool.submit(bench.hint, app) for app in world.defined]
         until(lambda: len(list(tmp_path.glob("gate.*"))) == len(late) == 2)
         world.now += timedelta(hours=2)
         world.beat(bench.worker)
