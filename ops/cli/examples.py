@@ -26,7 +26,7 @@ sluice run hello --work-ids 1-3,7                # an app by chunk, on these wor
 sluice run --bypass publish 2026-11-20           # its code alone, without ledger and parents
 """,
     "submit": """
-sluice submit report 2026-11-21 --id nightly-21  # the same id again is the same submission
+sluice submit report 2026-11-24 --id nightly-24  # the same id again is the same submission
 sluice submit report 2026-11-20 --rerun downstream --push all
 sluice submit trip ann_LX318 --max-fails 2 --priority 5
 """,

@@ -26,10 +26,14 @@ def redis() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def nobodys(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tests have ledgers of different installations, and share servers."""
+    used = [
+        str(request.getfixturevalue(name))
+        for name in ("rabbitmq", "redis")
+        if name in request.fixturenames or f"[{name}" in request.node.name
+    ]
     yield
-    for name in ("rabbitmq", "redis"):
-        if name in request.fixturenames or f"[{name}" in request.node.name:
-            forget_owner(str(request.getfixturevalue(name)))
+    for url in used:
+        forget_owner(url)
 
 
 @pytest.fixture(params=["rabbitmq", "redis"])

@@ -149,17 +149,17 @@ class TestRetryingASubmission:
         error = site.says("retry", again, code=2)["error"]
         assert error["what"] == f"Submission {again} is succeeded: nothing of it has to be run again."
 
-    def test_it_is_asked_for_in_the_same_words_but_for_a_rerun(self, site: Site) -> None:
+    def test_it_keeps_its_id_and_what_it_asked_for(self, site: Site) -> None:
         site.define(APPS)
         words = {"start": "2024-04-01", "end": "2024-04-02", "rerun": "job", "user": "ann"}
         site.world.submit("staging", None, id="two", **words)
         site.world.cancel("two")
         assert "--rerun downstream" in site.says("retry", "two", "--downstream", code=2)["error"]["advice"]
-        again = site.says("retry", "two")["submission"]
+        assert site.says("retry", "two")["submission"] == "two"
         rows = site.world.ledger.transact(
-            lambda tx: tx.column("SELECT request FROM submission WHERE id = %(id)s", id=again)
+            lambda tx: tx.column("SELECT request FROM submission WHERE id = 'two'")
         )
-        assert {word: rows[0].get(word) for word in words} == words | {"rerun": None}
+        assert {word: rows[0].get(word) for word in words} == words
 
     def test_a_job_that_succeeded_is_made_anew(self, site: Site) -> None:
         site.define(APPS)

@@ -55,7 +55,7 @@ BUSY = {
     "anything": 1046,
     "templates": 17,
     "chunks": 18,
-    "partitions": 1,
+    "partitions": 22,
     "sagas": 13,
     "trips": 5,
     "breakers": 24,

@@ -52,7 +52,8 @@ def _submission(desk: CommandDesk, installation: Installation, options: Options)
     if options.downstream:
         raise BadRequest(
             "--downstream is for one job, not for a submission.",
-            advice="`sluice retry APP KEY --downstream` runs a job and everything after it.",
+            advice="`sluice retry APP KEY --downstream` runs a job and everything after it. To make partitions and what"
+            " is made from them again, submit them with --rerun downstream.",
         )
     if options.same_code and not options.force:
         require_same_code(desk, installation.ask(lambda tx: reruns.of_submission(tx, id_)))

@@ -35,7 +35,7 @@ class Slurm:
             program.parent.mkdir(exist_ok=True)
             program.write_text(PROGRAM)
             program.chmod(0o755)
-        (folder / "slurm.py").write_text(_block("python"))
+        (folder / "slurm.py").write_text(_block("python", "class train"))
         monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
         monkeypatch.setenv("SLURM", str(folder))
         self.answer(sbatch="4711", sacct="COMPLETED")
@@ -113,7 +113,7 @@ def test_the_stream_of_the_page_loads_and_its_reader_needs_it_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "flink.py").write_text(_block("python").replace("class train", "class Flink"))
+    (tmp_path / "flink.py").write_text(_block("python", "class train").replace("class train", "class Flink"))
     (tmp_path / "apps.json").write_text(_block("json", "is_long_running"))
     found = load([str(tmp_path / "apps.json")])
     assert found.app("clicks").unbounded

@@ -5,6 +5,8 @@ import { field, line } from "./fields.js";
 import { icon, mark } from "./icons.js";
 import { signIn } from "./session.js";
 
+const HINT = "SLUICE_CONSOLE_TOKEN, or the one in the address that `sluice up` prints";
+
 /** @param {Error & {status?: number, advice?: string}} error why @param {() => void} enter tries again */
 export function signInScreen(error, enter) {
     const is_stranger = error.status === 401;
@@ -20,7 +22,7 @@ export function signInScreen(error, enter) {
         "form.card",
         { on: { submit } },
         h("div.brand", {}, mark(), h("h1", {}, "Sluice")),
-        is_stranger && field({ label: "Token", hint: "SLUICE_CONSOLE_TOKEN, or the one in the address that `sluice up` prints", input: token }),
+        is_stranger && field({ label: "Token", hint: HINT, input: token }),
         trouble,
         button,
     );
