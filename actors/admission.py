@@ -1,6 +1,6 @@
 """Admitting submissions that come by message: each is admitted or refused by itself, and a refused one is kept.
 
-A message may come twice: what it brought before is neither admitted nor refused, counted or logged again.
+A message may be delivered twice. Its rows are then neither admitted, refused, counted nor logged again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -116,5 +116,5 @@ def _text(raw: msgspec.Raw | None) -> str:
 
 
 def _fitting(id_: str) -> str:
-    """The same, or one as good as it: whoever puts an id together may exceed what an id may have."""
+    """Return the id, or a shorter one derived from it if it is too long."""
     return id_ if len(id_) <= ID_LENGTH_MAX else str(uuid5(NAMESPACE_OID, id_))

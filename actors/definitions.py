@@ -78,7 +78,7 @@ class Definitions:
 
     @property
     def known(self) -> KnownDefinitions:
-        """What others compare theirs with; another object after each change."""
+        """Digests for comparison with other processes; a new object after each change."""
         return self._known
 
     def look(self) -> None:

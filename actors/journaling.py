@@ -77,8 +77,10 @@ class Journaling:
 
 
 def not_taken_up(journal: Journal | None, why: str) -> Outcome:
-    """What cannot be run has failed; but what a saga has done stays to be undone, by whoever mends that. Where its
-    journal cannot be had, whoever can read it says which it is."""
+    """Return the outcome of a job that cannot be run: an error, or for a saga that has begun a dismal failure.
+
+    Such a saga can be undone once the cause is fixed. If its journal cannot be read, the job is handed back.
+    """
     if journal is None:
         return Outcome(ending=Ending.ERROR, error=why)
     log = journal.read()

@@ -256,7 +256,7 @@ class Running:
             raise BadRequest(f"{job.name.app} is no saga any more.")
         return self._runner_of(assignment.app).run(
             assignment,
-            # Whoever goes on with a flight begins where it stands, so it leaves before the grace time is over.
+            # Another worker continues a flight where it stands, so this one leaves it before the grace time is over.
             stop=self._holdings.leave_of(job.right) if journal else stop,
             report=_unheard,
             transaction=transacting.open,

@@ -68,8 +68,7 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
 
 
 def _submit(tx: Tx, asked: Sequence[Submission]) -> None:
-    """One whose id somebody has used for something else is refused alone, because the other due times are not at
-    fault."""
+    """Take in submissions of due times. One whose id another submission has is refused; the others are not affected."""
     conflicts = [asked[place] for place in submissions.admit(tx, asked).conflicts]
     refusals.note(tx, [Refusal(each.require_id(), each.app, conflict(each).what) for each in conflicts])
 

@@ -22,7 +22,7 @@ JobNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 RoundNumber = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 #: What a saga may wait for.
 EventName = Annotated[str, Meta(min_length=1, max_length=200)]
-#: What tells an event that is repeated from one that has come once more.
+#: The id of an event: a second event with the same id is a repetition.
 EventId = Annotated[str, Meta(min_length=1, max_length=200)]
 
 

@@ -2,7 +2,8 @@
 
 Two installations (two ledgers) in one place would take each other's messages. So the first one that connects leaves a
 mark there, and every process compares it with its own when it connects. Leaving it is one atomic operation of the
-broker, so of two first users one is refused. A broker that lost everything is marked again by whoever connects next.
+broker, so of two first users one is refused. A broker that lost everything is marked again by the next process that
+connects.
 """
 
 from typing import Self

@@ -290,7 +290,7 @@ def owed(tx: Tx, limit: int) -> list[int]:
 
 
 def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str]:
-    """Submissions that came by the ledger, or whose planner died, or before: nobody plans them now or has done so."""
+    """Return submissions that no planner has planned or is planning: they came by SQL, or their planner died."""
     return tx.column(_UNPLANNED_IN_NO_HAND, limit=limit, before=before)
 
 

@@ -54,7 +54,7 @@ _IDLE = {"idle_in_transaction_session_timeout": "1min"}
 _IDLE_SESSIONS = {"submitter": "10min"}
 #: Sessions at once, of the roles that are given to others.
 _CONNECTIONS = {"reader": 50, "submitter": 50}
-#: Functions that everybody may call by default. An advisory lock of ours stops all planning while a session
+#: Functions that every role may call by default. An advisory lock of ours stops all planning while a session
 #: holds it, and large objects fill the disk.
 _EVERYBODYS = "proname LIKE 'pg\\_advisory%' OR proname LIKE 'pg\\_try\\_advisory%' OR proname LIKE 'lo\\_%'"
 _LOCKS = "proname LIKE 'pg\\_advisory%'"

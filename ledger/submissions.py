@@ -43,7 +43,7 @@ FROM {_GIVEN}
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
-# A submission that was refused before does not wait for anything, so nobody holds its row for long. Of two that renew
+# A refused submission waits for nothing, so its row is never locked for long. Of two that renew
 # it at once the second finds it received, and is compared with the first. ``sluice_submit`` does the same. A message
 # that is delivered again renews nothing.
 _RENEW = f"""

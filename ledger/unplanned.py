@@ -1,7 +1,7 @@
 """Submissions that were taken in and wait to be planned: who holds them meanwhile, puts them off or refuses them.
 
-Who races whom: planners. Each locks what it plans until its transaction ends, and skips what another has locked, so
-that a large plan keeps nobody waiting. What a planner locks and leaves is named in a message that it sends.
+Planners race. Each locks the submissions that it plans until its transaction ends, and skips those that another has
+locked, so that a large plan does not delay others. It sends a message about those that it locked and did not plan.
 """
 
 from msgspec import Struct
@@ -64,7 +64,7 @@ class Held(Struct, frozen=True):
 
 
 class Received(Held, frozen=True):
-    """``body`` is the request as text (``requests.read``); nobody has read yet what came by SQL. One that is ``recent``
+    """``body`` is the request as text (``requests.read``), which may be unreadable. One that is ``recent``
     came within the grace for unknown apps. It is ``named`` if a message asks for it, and not only what piled up."""
 
     body: str | None

@@ -65,7 +65,7 @@ class Supply:
 
     @cached_property
     def steps(self) -> list[Span]:
-        """The jobs that make what is missing, by their spans. There may be too many to be made."""
+        """Return the jobs that make the missing partitions, by their spans. There may be too many to be made."""
         return steps(self.missing, self._size)
 
     @property

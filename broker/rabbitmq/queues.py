@@ -32,8 +32,9 @@ SUBMIT_EXCHANGE = "sluice.submit"
 #: The actors that may be called by it.
 SUBMITS = frozenset({Submit.actor, SubmitMany.actor})
 
-#: A queue that nobody reads or writes: its arguments say whose the virtual host is. RabbitMQ declares a queue in one
-#: step, and refuses a declaration with another routing key for dead letters, quoting both as far as they fit.
+#: A queue without messages, whose arguments name the installation that the virtual host belongs to. RabbitMQ declares
+#: a queue in one step, and refuses a declaration with another routing key for dead letters, quoting both as far as they
+#: fit.
 OWNER_QUEUE = "sluice.installation"
 _MARK = "x-dead-letter-routing-key"
 _OTHER_MARK = re.compile(

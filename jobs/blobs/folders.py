@@ -14,7 +14,7 @@ from typing import IO, Final
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-#: What is printed by jobs may be secret, so others on the machine have no access.
+#: The output of jobs may be secret, so other users of the machine have no access.
 _MODE: Final = 0o700
 #: A folder or file that does not exist, or that is a link.
 _NOT_THERE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)

@@ -35,7 +35,7 @@ class _Frame(Struct):
 
 
 def evaluated(command: str) -> dict[str, str]:
-    """Return the placeholders of a command that a shell evaluates once more, each with what it is part of."""
+    """Return the placeholders of a command that a shell evaluates again, each with the construct it is part of."""
     return _Reader(command).read()
 
 

@@ -18,7 +18,7 @@ from ledger.wishes import STILL_WANTS
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
-#: Where the count of an app's jobs in a state is not what it is.
+#: Apps whose count of jobs in a state is wrong.
 MISCOUNTED = f"""
 (SELECT app, state, count(*) AS jobs FROM job GROUP BY app, state) there
 FULL JOIN (SELECT app, state, sum(jobs) AS jobs FROM ({SIDES}) side GROUP BY app, state) counted USING (app, state)
@@ -265,7 +265,7 @@ def breaches(tx: Tx) -> list[Breach]:
 
 
 def broken(tx: Tx, rule: str, *, limit: int) -> list[Any]:
-    """Of the rows that break this one rule so many, for whoever makes it true of them: ids of jobs, or names."""
+    """Return some of the rows that break one rule, for their repair: ids of jobs, or names."""
     return tx.column(f"SELECT broken.* FROM ({_RULES[rule]}) broken LIMIT {limit:d}")
 
 

@@ -30,7 +30,7 @@ WHERE job.app = %(app)s AND job.key = %(key)s
 class Ran(Struct, frozen=True):
     """A job; ``digest`` of the definition and ``code`` of the worker that it ran by last, None for one that never did.
 
-    A step makes partitions. Of one that is pruned nobody knows any more by what it ran.
+    A step makes partitions. For a pruned job the definition that it ran by is no longer known.
     """
 
     app: str

@@ -28,8 +28,8 @@ def judge(place: Place, settings: Settings) -> Iterator[Finding]:
     if settings.console_token is None and settings.console_view_token is not None:
         yield warn(
             ABOUT,
-            "SLUICE_CONSOLE_VIEW_TOKEN lets people look, and nobody can act.",
-            "Set SLUICE_CONSOLE_TOKEN as well, if somebody is to.",
+            "With SLUICE_CONSOLE_VIEW_TOKEN alone users can look, and cannot act.",
+            "Set SLUICE_CONSOLE_TOKEN as well if they should act.",
             where=str(place),
         )
     yield _asked(place, settings)

@@ -99,7 +99,7 @@ class Upkeep:
             self._as_of(None)
 
     def _is_overdue(self) -> bool:
-        """Return whether a worker is lost whose jobs nobody has taken back yet, because the tick was lost.
+        """Return whether a lost worker still holds jobs, because the tick that would take them back was lost.
 
         The ledger knows for the present alone: it does not foresee the heartbeats of workers that live.
         """

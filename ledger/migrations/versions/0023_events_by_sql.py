@@ -1,4 +1,4 @@
-"""Events by SQL: a program tells a saga of an event within a transaction of its own."""
+"""Events by SQL: a program sends an event to a saga within its own transaction."""
 
 from alembic import op
 
@@ -6,7 +6,7 @@ revision = "0023"
 down_revision = "0022"
 compatible_from = "0013"
 
-# The groomer hands the event on within a tick, as any that came before its job. What it finds told already it drops.
+# The groomer delivers the event within a tick, like any event that came before its job, and drops a repeated one.
 _DDL = """
 CREATE FUNCTION sluice_resume(request jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -30,7 +30,7 @@ def run(desk: CommandDesk, _: Options) -> int:
     found = installation.broker.take()
     before = Owner.read(found) if found else None
     if before is None:
-        said = "The broker was nobody's, and belongs to this installation now."
+        said = "The broker had no owner, and belongs to this installation now."
     elif before.id == owner.id:
         said = "The broker belongs to this installation already."
     else:

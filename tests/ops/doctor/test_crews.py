@@ -157,7 +157,7 @@ def test_a_console_that_others_could_ask(tmp_path: Path) -> None:
     assert "SLUICE_CONSOLE_TOKEN has 5 characters" in short.out
     looking = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_VIEW_TOKEN="0123456789abcdef")
     assert looking.code == 0
-    assert "lets people look, and nobody can act" in looking.out
+    assert "alone users can look, and cannot act" in looking.out
 
 
 def test_a_console_is_asked_whether_it_answers(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ let latest = null;
 
 theme.start(() => window.dispatchEvent(new Event("repaint")));
 window.addEventListener("repaint", redraw);
-// The address with a token may be pasted where the console is open already: then only what is behind the # changes.
+// If the address with a token is pasted into a tab that shows the console already, only the part behind the # changes.
 window.addEventListener("hashchange", () => tokenOfAddress() !== null && location.reload());
 enter();
 

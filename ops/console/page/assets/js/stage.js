@@ -27,7 +27,7 @@ const banner = h(
     "div.notice.warn",
     { role: "status", "data-key": "definitions", hidden: true },
     icon("warn"),
-    h("p", {}, "Not all processes go by the same definitions; what is shown may be of old ones."),
+    h("p", {}, "Processes have different definitions; this page may show old ones."),
     h("a", { href: "/workers" }, "Workers"),
 );
 let present = null;
