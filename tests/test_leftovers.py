@@ -20,6 +20,7 @@ import pytest
 
 from tests import leftovers, private_servers
 from tests.leftovers import FOLDER, MARK
+from tests.ops.typist import hear_interrupts
 from tests.private_servers import PATH
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +37,13 @@ def started(command: Sequence[str], tells: Path) -> Iterator[subprocess.Popen[by
     told = {"VICTIM_TELLS": str(tells), "TMPDIR": str(tells)}
     with (tells / "output").open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=outer | told, stdout=output, stderr=output, start_new_session=True
+            command,
+            cwd=ROOT,
+            env=outer | told,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            preexec_fn=hear_interrupts,  # noqa: PLW1509 - it sets one signal handler and nothing else
         )
         try:
             yield process

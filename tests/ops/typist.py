@@ -77,7 +77,7 @@ class Typist:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_hear_interrupts,  # noqa: PLW1509 - it sets one signal handler and nothing else
+            preexec_fn=hear_interrupts,  # noqa: PLW1509 - it sets one signal handler and nothing else
         )
         with process:
             try:
@@ -128,6 +128,6 @@ def _command(words: tuple[str, ...]) -> list[str]:
     return [sys.executable, "-m", "ops.cli.main", *words]
 
 
-def _hear_interrupts() -> None:
-    """A test runner in the background ignores SIGINT, and so would its children."""
+def hear_interrupts() -> None:
+    """Undo what a shell does to a command in the background: it and its children ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
