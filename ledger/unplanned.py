@@ -73,8 +73,10 @@ class Received(Held, frozen=True):
 
 
 def hold(tx: Tx, ids: list[str]) -> list[Held]:
-    """Lock those of the submissions that are still to be planned and not paused; also those that were set aside,
-    because the planner that did so asks for them."""
+    """Lock the submissions that are not planned yet and not paused.
+
+    Those that were set aside are included, because the planner that set them aside continues with them.
+    """
     return tx.structs(Held, _HOLD, ids=ids)
 
 
