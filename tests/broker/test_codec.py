@@ -135,6 +135,10 @@ REFUSED = {
     "unknown actor": (envelope(actor_name="rm_rf"), "no actor is called 'rm_rf'"),
     "positional arguments": (envelope(args=[1]), "keyword arguments only"),
     "unknown field": (envelope(actor_name="plan", kwargs={"submissions": [], "x": 1}), "unknown field `x`"),
+    "unknown field beside submissions": (
+        envelope(actor_name="submit_many", kwargs={"submissions": [], "x": 1}),
+        "unknown field `x`",
+    ),
     "missing field": (envelope(actor_name="plan", kwargs={}), "missing required field"),
     "wrong type": (envelope(actor_name="executed", kwargs={"jobs": ["a"]}), "Expected `int`"),
     "a number that no job has": (envelope(actor_name="ended", kwargs={"jobs": [2**63]}), "Expected `int`"),
