@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from jobs import Step, retry
@@ -24,7 +25,11 @@ RUNS_MAX = 200
 
 
 class Raised:
-    """In a script: the step does not return this, it raises it."""
+    """In a script: the step does not return this error, it raises a copy of it.
+
+    An exception that is raised again keeps the traceback and context of each time, so one instance would grow with
+    every example.
+    """
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -177,5 +182,5 @@ def both(*acts: Callable[[Flight], Any]) -> Callable[[Flight], Any]:
 
 def raise_or_return(answer: Any) -> Any:
     if isinstance(answer, Raised):
-        raise answer.error
+        raise copy(answer.error)
     return answer
