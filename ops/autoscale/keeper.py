@@ -16,6 +16,7 @@ from ledger.reads import fleet
 from ops.autoscale.crew import Crew, Gone
 from ops.autoscale.deciding import Memory, Seen, Terms, decide
 from ops.autoscale.watch import Watch
+from ops.cli.stopping import Stop
 from ops.demand import wanted
 
 #: Whether those that were told to go have gone is looked at so often.
@@ -53,7 +54,7 @@ class Keeper:
         self._say = say
         self._answers = True
 
-    def keep(self, stop: Event, every_s: float) -> None:
+    def keep(self, stop: Stop, every_s: float) -> None:
         """Step after step until it is told to stop. Whatever ends it, an error that nobody foresaw too, all are told to
         go and are waited for; they are killed where somebody says so twice."""
         try:

@@ -1,24 +1,43 @@
 """Commands that go on until they are told to stop."""
 
+import math
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event
+from threading import Condition, RLock
+from time import monotonic
 
-#: A signal that came at a bad moment is heard within this.
+#: Seconds after which a wait checks again, for a signal that arrived just before it blocked.
 HEARD_WITHIN_S = 0.5
 
 
-class Stop(Event):
-    """Waits without an end only seem to have none: a signal that comes between the interpreter's look for one and the
-    wait itself is heard when that is over (seen with many threads on a busy machine, one in a hundred ends)."""
+class Stop:
+    """Event that a signal handler can set.
 
-    def wait(self, timeout: float | None = None) -> bool:
-        if timeout is not None:
-            return super().wait(timeout)
-        while not super().wait(HEARD_WITHIN_S):
-            pass
-        return True
+    A handler runs in the main thread, between any two lines of a wait. ``threading.Event`` deadlocks there if the wait
+    holds its lock, because that lock is not reentrant. A signal between the last check and the blocking call wakes
+    nothing, so a wait blocks for at most ``HEARD_WITHIN_S`` at a time.
+    """
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._changed = Condition(RLock())
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        self._is_set = True
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, timeout_s: float = math.inf) -> bool:
+        """Return whether it is set, after at most this time."""
+        deadline = monotonic() + timeout_s
+        while not self._is_set and (left_s := deadline - monotonic()) > 0:
+            with self._changed:
+                self._changed.wait(min(left_s, HEARD_WITHIN_S))
+        return self._is_set
 
 
 @contextmanager

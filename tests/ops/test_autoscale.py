@@ -20,6 +20,7 @@ from ops.autoscale.guard import Guard, watch
 from ops.autoscale.keeper import Keeper, Post
 from ops.autoscale.watch import Watch, read_watches
 from ops.cli.main import main
+from ops.cli.stopping import Stop
 from tests.ops.site import Site
 from tests.ops.typist import NO_LEDGER
 from tests.world import World, catalogue_of
@@ -29,15 +30,16 @@ APP = {"job_id": "{x}", "bash_cmd": "true"}
 HEARS = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(0)); time.sleep(600)"
 #: Writes a line into a file of its own as soon as it hears, and one whenever it is told to go. It takes a second then.
 TAKES_ITS_TIME = """
-import os, pathlib, signal, sys, threading
-told, log = threading.Event(), open(pathlib.Path(sys.argv[1]) / str(os.getpid()), "w", buffering=1)
-def hear(*_):
-    log.write("told to go\\n")
-    told.set()
-signal.signal(signal.SIGTERM, hear)
+import os, pathlib, signal, sys
+log = open(pathlib.Path(sys.argv[1]) / str(os.getpid()), "w", buffering=1)
+# Blocked and waited for, because a signal handler that wakes a wait can run before that wait begins.
+told = {signal.SIGTERM}
+signal.pthread_sigmask(signal.SIG_BLOCK, told)
 log.write("hears\\n")
-told.wait()
-threading.Event().wait(1.0)
+signal.sigwait(told)
+log.write("told to go\\n")
+while signal.sigtimedwait(told, 1.0):
+    log.write("told to go\\n")
 log.write("goes\\n")
 """
 
@@ -174,7 +176,7 @@ def test_whatever_ends_it_each_is_told_once_and_waited_for(world: World, tmp_pat
     with Guard() as guard:
         crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
         with pytest.raises(Unforeseen):
-            Keeper(world.ledger, [_post(crew, least=2)], say).keep(Event(), 0.01)
+            Keeper(world.ledger, [_post(crew, least=2)], say).keep(Stop(), 0.01)
         assert (crew.working, crew.leaving) == (0, 0)
     assert [each.read_text() for each in tmp_path.iterdir()] == ["hears\ntold to go\ngoes\n"] * 2
 
@@ -199,7 +201,7 @@ def test_told_twice_while_it_looks_it_kills_them(world: World, tmp_path: Path) -
     with Guard() as guard:
         crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
         with pytest.raises(KeyboardInterrupt):
-            Keeper(world.ledger, [_post(crew, least=2)], say).keep(Event(), 0.01)
+            Keeper(world.ledger, [_post(crew, least=2)], say).keep(Stop(), 0.01)
         assert (crew.working, crew.leaving) == (0, 0)
     assert [log for log in tmp_path.iterdir() if "told" in log.read_text()] == []
 

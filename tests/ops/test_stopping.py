@@ -1,0 +1,92 @@
+"""Signals that arrive at any line of a wait for them, or of the code that hears them."""
+
+import math
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from ops.cli import stopping
+from ops.cli.stopping import Stop, told_to_stop
+
+#: The files whose lines are counted.
+TRACED = {"stopping.py", "threading.py"}
+
+
+@contextmanager
+def calling_at_each_line(act: Callable[[], object]) -> Iterator[None]:
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if Path(frame.f_code.co_filename).name not in TRACED:
+            return None
+        if event == "line":
+            act()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def lines_of(act: Callable[[Stop], object]) -> int:
+    lines = list[None]()
+    with calling_at_each_line(lambda: lines.append(None)):
+        act(Stop())
+    return len(lines)
+
+
+def ends_if_signalled_at(line: int, act: Callable[[Stop], object]) -> bool:
+    """Whether the wait reports that it was told to stop. The signal arrives before the line with this number."""
+    left = iter(range(line, -1, -1))
+
+    def send() -> None:
+        if next(left, None) == 0:
+            signal.raise_signal(signal.SIGTERM)
+
+    with told_to_stop() as stop:
+        with calling_at_each_line(send):
+            act(stop)
+        return stop.is_set()
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("timeout_s", [math.inf, 3600.0])
+def test_a_signal_at_any_line_of_a_wait_ends_it(timeout_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopping, "HEARD_WITHIN_S", 0.01)
+    # Several slices long, so that every line of the loop is among them.
+    lines = lines_of(lambda stop: stop.wait(0.035))
+    assert lines > 20
+    assert all(ends_if_signalled_at(line, lambda stop: stop.wait(timeout_s)) for line in range(lines))
+
+
+@pytest.mark.timeout(30)
+def test_a_signal_may_arrive_while_another_is_heard() -> None:
+    lines = lines_of(Stop.set)
+    assert lines > 5
+    assert all(ends_if_signalled_at(line, Stop.set) for line in range(lines))
+
+
+def test_a_wait_that_is_not_told_to_stop_ends_at_its_time() -> None:
+    stop = Stop()
+    assert not stop.wait(0.01)
+    assert not stop.is_set()
+
+
+@pytest.mark.timeout(30)
+def test_all_threads_that_wait_are_told() -> None:
+    stop = Stop()
+    threads = [Thread(target=stop.wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert stop.wait()
