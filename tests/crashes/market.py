@@ -24,6 +24,11 @@ _OPEN = "SELECT app || '/' || key FROM job WHERE state = ANY (%(live)s) ORDER BY
 _UNPLANNED = "SELECT id FROM submission WHERE state = 'received'"
 _ASKED = "SELECT id, state, reason FROM submission ORDER BY id"
 _TWICE = "SELECT job FROM transition WHERE target = 'succeeded' GROUP BY job HAVING count(*) > 1"
+_ROW = "SELECT * FROM job WHERE (app, key) = (%(app)s, %(key)s)"
+_TRANSITIONS = """
+    SELECT step FROM transition step JOIN job ON job.id = step.job
+    WHERE (app, key) = (%(app)s, %(key)s) ORDER BY step.id
+"""
 _LEFT = [*(LIVE - {State.EXPECTED})]
 _TIMELESS = 1000
 CONSOLE_TOKEN = "the token of these tests"
@@ -117,7 +122,15 @@ class Market:
             if state is not _ENDS.get(job.partition("/")[0], State.SUCCEEDED)
             and not job.startswith("pointed/")
         }
-        assert odd == {}
+        assert odd == {}, "\n".join(self._history(job) for job in odd)
+
+    def _history(self, job: str) -> str:
+        """The row of a job and its transitions."""
+        app, _, key = job.partition("/")
+        row, transitions = self._ledger.transact(
+            lambda tx: (tx.rows(_ROW, app=app, key=key), tx.column(_TRANSITIONS, app=app, key=key))
+        )
+        return "\n  ".join([f"{job}: {row}", *map(str, transitions)])
 
     def _check_flights(self) -> None:
         """All of it is there, or nothing is."""
@@ -129,7 +142,8 @@ class Market:
                 for file in self._folder.glob(f"effects.pointed.{job.removeprefix('pointed/')}.made.*")
             }
             # A flight that is to be undone has been asked for under an odd key.
-            assert (state, len(made)) == ((State.FAILED, 0) if job[-1] == "9" else (State.SUCCEEDED, 3)), job
+            due = (State.FAILED, 0) if job[-1] == "9" else (State.SUCCEEDED, 3)
+            assert (state, len(made)) == due, self._history(job)
 
     def _publish(self, app: str, key: str) -> None:
         assert self._broker is not None

@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from multiprocessing import forkserver, resource_tracker, util
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from time import monotonic
@@ -107,6 +108,16 @@ def order(arguments: Sequence[str]) -> int:
         for key in keys:
             client.cancel_job(JobName("idler", key))
     return 0
+
+
+def end_fork_server() -> None:
+    """End the processes and remove the folder that multiprocessing keeps until this process exits.
+
+    A run is checked for remains before that. The standard library has no public function for it.
+    """
+    forkserver._forkserver._stop()  # type: ignore[attr-defined]  # It is not public.
+    resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]  # It is not public.
+    util._run_finalizers()  # type: ignore[attr-defined]  # It is not public.
 
 
 def _send(process: ForkServerProcess, what: signal.Signals) -> None:
