@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from actors import executor, groomer
 from actors.handlers import handle
-from broker.messages import Message, Tick
+from broker.messages import Execute, Message, Tick
 from jobs.outcome import Ending, Outcome
 from jobs.states import State
 from jobs.work_ids import WorkId, ids_of
@@ -85,7 +85,9 @@ class Farm:
         assert claimed is not None
         self.runs.append((claimed.app, self.ids(name)))
         self.world.now += timedelta(seconds=8)
-        return list(groomer.tick(self.world.ledger, self.world.catalogue, Tick()))
+        messages = groomer.tick(self.world.ledger, self.world.catalogue, Tick())
+        # The same tick notifies idle workers again of ready jobs, which no planner handles.
+        return [message for message in messages if not isinstance(message, Execute)]
 
     def chunks(self, app: str | None = None) -> list[Chunk]:
         rows = self.world.ledger.transact(lambda tx: tx.rows(_JOBS))
