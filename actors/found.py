@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 PREFIX = "SLUICE_"
 #: Ends the name of a variable that has the path of a file, of which the text is the setting.
-_FILE = "_FILE"
+OF_A_FILE = "_FILE"
 #: Where a setting may stand, the weakest first.
 TOML, DOTENV, ENVIRONMENT, COMMAND_LINE = "sluice.toml", ".env", "the environment", "the command line"
 
@@ -45,8 +45,8 @@ class Found:
 
     def _read_files(self, place: str, texts: Mapping[str, str], folder: Path) -> None:
         """Read each setting that this place gives as the path of a file, such as a secret of systemd or Compose."""
-        for given in [name for name in texts if name.startswith(PREFIX) and name.endswith(_FILE)]:
-            name, path = given.removesuffix(_FILE), self.texts.pop(given)
+        for given in [name for name in texts if name.startswith(PREFIX) and name.endswith(OF_A_FILE)]:
+            name, path = given.removesuffix(OF_A_FILE), self.texts.pop(given)
             if not path:
                 continue
             if texts.get(name):
@@ -56,14 +56,7 @@ class Found:
                     advice=f"Remove {name}.",
                 )
             file = folder / path
-            try:
-                self.texts[name] = file.read_text().rstrip("\r\n")
-            except (OSError, UnicodeDecodeError) as error:
-                reason = getattr(error, "strerror", None) or "it is not a text"
-                raise BadSetting(
-                    f"{given}: the file {file} cannot be read: {reason}.",
-                    where="" if place == ENVIRONMENT else place,
-                ) from None
+            self.texts[name] = _text_of(file, given, place)
             self.origins[name], self.files[name] = f"the file {file}", file
 
     def take(self, name: str, parse: Callable[[str], T], default: T, example: str) -> T:
@@ -94,6 +87,21 @@ def find(environment: Mapping[str, str], *, folder: Path, given: Mapping[str, st
         },
         folder=folder,
     )
+
+
+def _text_of(file: Path, given: str, place: str) -> str:
+    """Return the text of a file that a setting names. BadSetting for an empty one: a secret that was not written must
+    not count as a setting that is not set."""
+    try:
+        text = file.read_text().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a text"
+        why = f"cannot be read: {reason}"
+    else:
+        if text.strip():
+            return text
+        why = "is empty"
+    raise BadSetting(f"{given}: the file {file} {why}.", where="" if place == ENVIRONMENT else place)
 
 
 def _toml(path: Path) -> dict[str, str]:

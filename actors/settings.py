@@ -6,7 +6,7 @@ found, and an example.
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from msgspec import Struct
 from actors import found as places
 from actors import secret_files
 from actors.code_version import commit_of
-from actors.found import PREFIX, Found
+from actors.found import OF_A_FILE, PREFIX, Found
 from broker.keyring import NO_KEYS, Keyring, parse_keys
 from jobs.durations import duration_s
 from jobs.fence import Fence, Level
@@ -139,6 +139,24 @@ def process_found(*, ledger_url: str | None = None, broker_url: str | None = Non
     found = places.find(os.environ, folder=Path.cwd(), given=given)
     settings_of(found, folder=Path.cwd())
     return found
+
+
+def hand_on(
+    environment: MutableMapping[str, str],
+    *,
+    apps: Sequence[str],
+    ledger_url: str | None,
+    broker_url: str | None,
+) -> None:
+    """Set in an environment for child processes what the command line of this process gave, and nothing else.
+
+    The children read all other settings where this process read them. So a secret that is in a file stays there.
+    """
+    given = {"APPS": ",".join(apps), "LEDGER_URL": ledger_url, "BROKER_URL": broker_url}
+    for name, text in given.items():
+        if text:
+            environment[PREFIX + name] = text
+            environment.pop(PREFIX + name + OF_A_FILE, None)
 
 
 def keep_s(text: str) -> float | None:

@@ -16,7 +16,7 @@ from actors.definitions import Definitions
 from actors.lines import whole_lines
 from actors.logs import set_up_logs
 from actors.process import Process
-from actors.settings import Settings, process_settings
+from actors.settings import Settings, hand_on, process_settings
 from broker.messages import CONTROL, PLANNER
 from broker.processes import supervise
 from jobs.catalogue import Catalogue
@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SluiceError as error:
         _complain(error)
         return error.exit_code
-    os.environ.update(_for_children(settings, options))
+    os.environ.update({_QUEUES: options.queues, _THREADS: str(options.threads)})
+    hand_on(os.environ, apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
     return supervise("actors.worker:boot", processes=options.processes, grace_s=settings.grace_s)
 
 
@@ -99,17 +100,6 @@ def _known(queues: list[str], catalogue: Catalogue) -> None:
             f"There is no queue {', '.join(unknown)}.",
             advice=f"A queue is named like its app, or is one of {', '.join(CONTROL)}.",
         )
-
-
-def _for_children(settings: Settings, options: argparse.Namespace) -> dict[str, str]:
-    given = {
-        _QUEUES: options.queues,
-        _THREADS: str(options.threads),
-        "SLUICE_APPS": ",".join(settings.apps),
-        "SLUICE_LEDGER_URL": settings.ledger_url,
-        "SLUICE_BROKER_URL": settings.broker_url,
-    }
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _queues(text: str) -> list[str]:

@@ -73,6 +73,7 @@ PATHS: Mapping[str, str] = {
     "live/test_first_process.py": "check",
     "live/test_killed_workers.py": "check",
     "live/test_outages.py": "check",
+    "live/test_secret_files.py": "check",
     "ops": "check",
     "ops/doctor/test_brokers.py": "night",
     "ops/simulation/test_testing_page.py": "night",

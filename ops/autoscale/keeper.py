@@ -1,6 +1,5 @@
 """Looks, decides, and has it done: once for each watch, over and over."""
 
-import os
 import socket
 import sys
 import time
@@ -9,7 +8,6 @@ from threading import Event
 
 from msgspec import Struct
 
-from actors.settings import Settings
 from jobs.errors import SluiceError
 from ledger.connection import Ledger, Tx
 from ledger.reads import fleet
@@ -164,16 +162,6 @@ def command(watch: Watch, *, threads: int, processes: int) -> list[str]:
     """How a worker is started. What is secret stands in its environment."""
     words = ["--queues", watch.name, "--threads", str(threads), "--processes", str(processes)]
     return [sys.executable, "-m", "actors.worker", *words]
-
-
-def environment(settings: Settings) -> dict[str, str]:
-    """Ours, and in it what our own command line said."""
-    given = {
-        "SLUICE_APPS": ",".join(settings.apps),
-        "SLUICE_LEDGER_URL": settings.ledger_url,
-        "SLUICE_BROKER_URL": settings.broker_url,
-    }
-    return {**os.environ, **{name: value for name, value in given.items() if value}}
 
 
 def _listed(pids: Sequence[int]) -> str:

@@ -20,7 +20,8 @@ lease = "30s"
 
 Any setting may be given by the path of a file instead, in a variable whose name ends in `_FILE`. The text of the file
 is its value, without a line feed at its end. So a password need not be in the environment:
-`SLUICE_LEDGER_URL_FILE=/run/secrets/ledger-url`. If a place gives both forms, that is an error.
+`SLUICE_LEDGER_URL_FILE=/run/secrets/ledger-url`. A file that is missing, unreadable or empty is an error, and so is a
+place that gives both forms. Child processes are given the path, never the text. Jobs are given neither.
 
 `sluice doctor` says which settings were found and where, and which names are none. A wrong value is told with the
 variable, what was found, and an example. Times are `250ms`, `2s`, `10m`, `6h` or `1d`; sizes are `512MiB` or `2GiB`.

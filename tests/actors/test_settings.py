@@ -6,7 +6,7 @@ import pytest
 
 from actors.assembly import stores
 from actors.found import find
-from actors.settings import read_settings, settings_of
+from actors.settings import hand_on, read_settings, settings_of
 from broker.address import parse_address
 from jobs.errors import BadSetting
 from jobs.fence import Fence, Level
@@ -247,3 +247,20 @@ def test_files_of_a_service_manager_are_not_shown_to_jobs(tmp_path: Path) -> Non
         *hidden
     }
     assert str(tmp_path / "apps.json") not in hidden
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n"])
+def test_an_empty_file_of_a_setting_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "ledger-url").write_text(text)
+    with pytest.raises(BadSetting, match=r"SLUICE_LEDGER_URL_FILE: the file .*/ledger-url is empty"):
+        read_settings({"SLUICE_LEDGER_URL_FILE": "ledger-url"}, folder=tmp_path)
+
+
+def test_a_child_process_is_handed_on_what_the_command_line_gave_and_no_text_of_a_file() -> None:
+    environment = {"SLUICE_LEDGER_URL_FILE": "ledger-url", "SLUICE_BROKER_URL_FILE": "broker-url"}
+    hand_on(environment, apps=["a.json", "b.py"], ledger_url=None, broker_url="redis://typed")
+    assert environment == {
+        "SLUICE_LEDGER_URL_FILE": "ledger-url",
+        "SLUICE_APPS": "a.json,b.py",
+        "SLUICE_BROKER_URL": "redis://typed",
+    }

@@ -1,15 +1,17 @@
 """``sluice autoscale``: as many workers on this machine as there is work for, between bounds."""
 
 import argparse
+import os
 from contextlib import suppress
 from functools import partial
 
+from actors.settings import hand_on
 from jobs.durations import duration_s
 from jobs.errors import BadSetting
 from ops.autoscale.crew import Crew
 from ops.autoscale.deciding import Terms
 from ops.autoscale.guard import Guard
-from ops.autoscale.keeper import Keeper, Post, command, environment
+from ops.autoscale.keeper import Keeper, Post, command
 from ops.autoscale.watch import Watch, read_watches
 from ops.cli.command import Options
 from ops.cli.desk import CommandDesk
@@ -51,7 +53,7 @@ def run(desk: CommandDesk, options: Options) -> int:
             advice="Set SLUICE_LEDGER_URL and SLUICE_BROKER_URL, or use `sluice up` for everything in one process.",
         )
     guard = desk.keep(Guard())
-    posts = [_post(watch, desk, options, guard) for watch in watches]
+    posts = [_post(watch, options, guard) for watch in watches]
     keeper = Keeper(installation.ledger, posts, partial(_say, desk))
     with told_to_stop() as stop:
         try:
@@ -62,7 +64,9 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _post(watch: Watch, desk: CommandDesk, options: Options, guard: Guard) -> Post:
+def _post(watch: Watch, options: Options, guard: Guard) -> Post:
+    environment = dict(os.environ)
+    hand_on(environment, apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
     return Post(
         watch,
         Terms(
@@ -72,7 +76,7 @@ def _post(watch: Watch, desk: CommandDesk, options: Options, guard: Guard) -> Po
         ),
         Crew(
             command(watch, threads=options.threads, processes=options.processes),
-            environment(desk.settings),
+            environment,
             guard,
         ),
     )
