@@ -51,9 +51,7 @@ def _told(at_work: int) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m actors.checkup", description=__doc__)
-    parser.add_argument(
-        "--queues", default="", help="as the worker was given them; none: every queue there is"
-    )
+    parser.add_argument("--queues", default="", help="as the worker was given them; default: every queue")
     parser.add_argument("--alive", action="store_true", help="that nobody can say is no reason to end it")
     parser.add_argument("--ledger", metavar="URL")
     return parser

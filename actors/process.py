@@ -28,6 +28,7 @@ from broker.service import Handler, Service, serve
 from jobs.catalogue import Catalogue
 from jobs.errors import Unreachable
 from jobs.places import Place, reached
+from jobs.queues import expand, follows_apps
 from ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.process")
@@ -43,8 +44,8 @@ GOODBYE_S = 1.0
 
 
 class Process:
-    """``queues`` empty means all, those of apps that are defined later too. Start it by ``start``, or have
-    dramatiq's supervisor start it by ``enlist``.
+    """``queues`` is as in ``jobs.queues.expand``. Start it by ``start``, or have dramatiq's supervisor start it by
+    ``enlist``.
 
     ``kept`` is closed when the process has stopped: what nobody else will close.
     """
@@ -68,7 +69,7 @@ class Process:
         self._holdings = Holdings(lease_s=settings.lease_s)
         self._to_plan = Teller(self._plan)
         self.client = Client(ledger, self._send, within=settings.traceparent)
-        served = list(queues) or [*CONTROL, *definitions.current.queues]
+        served = expand(queues, definitions.current.queues)
         # One that serves everything may have no app yet.
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
@@ -81,7 +82,7 @@ class Process:
             Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
         )
         self._service = self._serve(served, threads)
-        self._lookout = Lookout(definitions, None if queues else self._service.also_serve)
+        self._lookout = Lookout(definitions, self._service.also_serve if follows_apps(queues) else None)
         self._last_call = Timer(max(settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all)
         self._last_call.daemon = True
 

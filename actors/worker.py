@@ -1,4 +1,5 @@
-"""``python -m actors.worker --queues app1,app2``: a worker, scaled by starting more of them.
+"""``python -m actors.worker --queues app1,app2``: a worker, scaled by starting more of them. `--queues '*'` serves all
+apps, and none of Sluice's own queues.
 
 Several processes run under dramatiq's own supervisor. SIGTERM ends them in order within the grace time.
 """
@@ -17,11 +18,11 @@ from actors.lines import whole_lines
 from actors.logs import set_up_logs
 from actors.process import Process
 from actors.settings import Settings, hand_on, process_settings
-from broker.messages import CONTROL, PLANNER
 from broker.processes import supervise
 from jobs.catalogue import Catalogue
 from jobs.errors import BadRequest, BadSetting, SluiceError
 from jobs.places import arm
+from jobs.queues import CONTROL, expand
 
 #: What the parent's command line said, for the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
@@ -39,9 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         set_up_logs(settings.log, verbose=True)
         transport.warn(settings)
-        queues = _queues(options.queues)
-        _check(settings, queues)
-        wait_for_servers(settings, queues[0] if queues else PLANNER)
+        wait_for_servers(settings, _checked(settings, _queues(options.queues))[0])
     except SluiceError as error:
         _complain(error)
         return error.exit_code
@@ -83,23 +82,28 @@ def _complain(error: SluiceError) -> None:
         sys.stderr.write(f"{line}\n")
 
 
-def _check(settings: Settings, queues: list[str]) -> None:
-    """Say what is wrong before any process is started, once and not once a process."""
-    _known(queues, Definitions(settings).current)
+def _checked(settings: Settings, queues: list[str]) -> list[str]:
+    """Return the queues that will be served. An error is reported here, once and not by each process."""
+    served = _known(queues, Definitions(settings).current)
     if settings.broker_url.startswith("memory:"):
         raise BadSetting(
             "A worker needs a broker that it shares with others.",
             advice="Set SLUICE_BROKER_URL=amqp://user:password@host, or use `sluice up` for everything in one process.",
         )
+    return served
 
 
-def _known(queues: list[str], catalogue: Catalogue) -> None:
-    unknown = [queue for queue in queues if queue not in CONTROL and queue not in catalogue]
+def _known(queues: list[str], catalogue: Catalogue) -> list[str]:
+    served = expand(queues, catalogue.queues)
+    unknown = [queue for queue in served if queue not in CONTROL and queue not in catalogue]
     if unknown:
         raise BadRequest(
             f"There is no queue {', '.join(unknown)}.",
-            advice=f"A queue is named like its app, or is one of {', '.join(CONTROL)}.",
+            advice=f"A queue is named like its app, or is one of {', '.join(CONTROL)}. '*' is all apps.",
         )
+    if not served:
+        raise BadRequest("There is no app whose queue could be served.", advice="Define one in SLUICE_APPS.")
+    return served
 
 
 def _queues(text: str) -> list[str]:
@@ -108,7 +112,9 @@ def _queues(text: str) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m actors.worker", description=__doc__)
-    parser.add_argument("--queues", default="", help="comma-separated; none: every queue there is")
+    parser.add_argument(
+        "--queues", default="", help="comma-separated; '*': all apps, new ones too; default: every queue"
+    )
     parser.add_argument("--processes", type=_positive, default=1)
     parser.add_argument("--threads", type=_positive, default=4, help="jobs at once, in each process")
     parser.add_argument("--apps", action="append", default=[], metavar="SOURCE")

@@ -9,13 +9,12 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from msgspec import Meta, Raw, Struct
 
+from jobs import queues
 from jobs.submission import JSON
 
-PLANNER = "planner"
-GROOMER = "groomer"
-SCHEDULER = "scheduler"
+PLANNER, GROOMER, SCHEDULER = queues.CONTROL
 #: The queues that carry the system's own work; every other queue is an app's.
-CONTROL = (PLANNER, GROOMER, SCHEDULER)
+CONTROL = queues.CONTROL
 
 #: A job's number and a round's, as large as the ledger has them: no query is asked about what it cannot hold.
 JobNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]

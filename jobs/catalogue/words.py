@@ -20,6 +20,7 @@ from jobs.catalogue.work import WORK_WORDS, default_policy, read_work
 from jobs.catalogue.written import read_autofill, read_kinds, read_values
 from jobs.chunking import Chunking
 from jobs.partitioning import Partitioning
+from jobs.queues import CONTROL
 from jobs.template import Template
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
@@ -29,7 +30,6 @@ WORDS = (
 )
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-_TAKEN = frozenset({"planner", "groomer", "scheduler"})
 #: Brokers keep dead letters in x.XQ; dramatiq keeps delayed messages in x.DQ.
 _ENDINGS = (".DQ", ".XQ")
 _NAME_CHARACTERS_MAX = 200
@@ -118,7 +118,7 @@ def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object
 def _check_name(name: str, at: At) -> None:
     if not _NAME.fullmatch(name):
         at.add(f"{name!r} is no name; an app's name is a letter, then letters, digits, '_', '.' or '-'")
-    if name in _TAKEN:
+    if name in CONTROL:
         at.add(f"{name} is the name of a queue of Sluice's own; call the app otherwise")
     if name.endswith(_ENDINGS):
         at.add(f"a queue whose name ends in {name[-3:]} is a broker's own; call the app otherwise")

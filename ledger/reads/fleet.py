@@ -5,6 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from jobs.queues import ALL_APPS, CONTROL
 from jobs.ref import JobName
 from jobs.states import By, State
 from ledger.connection import Tx
@@ -18,7 +19,16 @@ IDLE_S = 2.0
 STEPS_MAX = 500
 
 _ALIVE = f"worker.left_at IS NULL AND worker.lease_until > {NOW}"
-_SERVES = "(worker.queues = '{}' OR %(queue)s = ANY(worker.queues))"
+
+
+def serves(queue: str) -> str:
+    """Return the condition that the row ``worker`` serves a queue, which is an expression of SQL; as
+    ``jobs.queues.is_served``."""
+    of_apps = f"'{ALL_APPS}' = ANY(worker.queues) AND {queue} <> ALL('{{{','.join(CONTROL)}}}')"
+    return f"(worker.queues = '{{}}' OR {queue} = ANY(worker.queues) OR ({of_apps}))"
+
+
+_SERVES = serves("%(queue)s")
 _RUNNING = f"(SELECT count(*) FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}')"
 
 _WORKERS = f"""
@@ -30,7 +40,7 @@ ORDER BY started_at
 _SERVED = f"SELECT count(*) FROM worker WHERE {_ALIVE} AND {_SERVES}"
 _UNSERVED = f"""
 SELECT queue FROM unnest(%(queues)s::text[]) WITH ORDINALITY AS asked (queue, place)
-WHERE NOT EXISTS (SELECT 1 FROM worker WHERE {_ALIVE} AND (worker.queues = '{{}}' OR queue = ANY(worker.queues)))
+WHERE NOT EXISTS (SELECT 1 FROM worker WHERE {_ALIVE} AND {serves("queue")})
 ORDER BY place
 """
 # A few look-ups by key, however many jobs there are. Where more steps than these are taken within the time, none of
@@ -46,7 +56,7 @@ WITH stirring AS MATERIALIZED (
 )
 SELECT app FROM unnest(%(apps)s::text[]) AS asked (app)
 WHERE NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = asked.app)
-  AND EXISTS (SELECT 1 FROM idle WHERE queues = '{{}}' OR asked.app = ANY(queues))
+  AND EXISTS (SELECT 1 FROM idle AS worker WHERE {serves("asked.app")})
 """
 _AT_WORK = f"""
 SELECT count(*) FROM worker WHERE {_ALIVE} AND worker.host = %(host)s AND worker.queues = %(queues)s::text[]

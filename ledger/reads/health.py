@@ -11,6 +11,7 @@ from msgspec import Struct
 from jobs.states import State
 from jobs.submission import SubmissionState
 from ledger.connection import Tx
+from ledger.reads import fleet
 from ledger.sql import NOW
 
 #: Of an app's ready jobs so many are looked at, those first that were made first.
@@ -27,7 +28,7 @@ GROUP BY kind.app
 """
 _SERVERS = f"""
 SELECT kind.app, count(*) FROM unnest(%(queues)s::text[]) AS kind (app)
-JOIN worker ON (worker.queues = '{{}}' OR kind.app = ANY(worker.queues))
+JOIN worker ON {fleet.serves("kind.app")}
 WHERE worker.left_at IS NULL AND worker.lease_until > {NOW} GROUP BY kind.app
 """
 _STOPPED = f"""

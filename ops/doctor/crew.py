@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from broker.messages import CONTROL, SCHEDULER
+from jobs.queues import is_served
 from ledger.reads.definitions import Variant
 from ledger.reads.fleet import Worker
 from ledger.reads.vitals import LOOKED_AT_MAX, Ready, Runs
@@ -110,7 +111,7 @@ def _codes(alive: Sequence[Worker], code: str | None) -> Iterator[Finding]:
 
 
 def _is_served(queue: str, alive: Sequence[Worker]) -> bool:
-    return any(not each.queues or queue in each.queues for each in alive)
+    return any(is_served(queue, each.queues) for each in alive)
 
 
 def _serve(queue: str) -> str:

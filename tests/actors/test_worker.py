@@ -66,6 +66,18 @@ def test_a_worker_that_cannot_work_says_why_and_leaves(
     assert exit_code == code
 
 
+def test_a_worker_for_all_apps_needs_one(tmp_path: Path) -> None:
+    (tmp_path / "apps.json").write_text("{}")
+    words = {
+        "SLUICE_APPS": str(tmp_path / "apps.json"),
+        "SLUICE_LEDGER_URL": NOBODY,
+        "SLUICE_BROKER_URL": AWAY,
+    }
+    exit_code, said = worker(tmp_path, "--queues", "*", **words)
+    assert "There is no app whose queue could be served." in said
+    assert exit_code == 2
+
+
 def test_a_worker_whose_broker_is_away_says_so_at_once_and_leaves_in_the_end(
     tmp_path: Path, embedded_url: str
 ) -> None:

@@ -1,6 +1,7 @@
 """Definitions are edited, in a file or in Redis, while workers run by them."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,11 @@ from redis import Redis
 
 from actors.client import Client
 from broker.connect import connect
+from jobs.queues import ALL_APPS, CONTROL
 from jobs.submission import Submission, SubmissionState
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
+from ledger.reads.fleet import servers
 from tests.live.fleet import fleet, wait_until
 
 WORKERS = 2
@@ -78,3 +81,33 @@ def test_workers_run_what_the_definitions_say_by_then(
         assert workers.terminate() == [0] * WORKERS
     assert ledger.transact(breaches) == []
     broker.close()
+
+
+@pytest.mark.timeout(120)
+def test_a_worker_for_all_apps_serves_one_that_is_added_and_no_queue_of_sluices_own(
+    ledger: Ledger, live_ledger_url: str, redis: str, folder: Path
+) -> None:
+    source = Source(folder, "")
+    source.define(first="one")
+    places = {"ledger": live_ledger_url, "broker": redis, "apps": source.place}
+    for name in ("control", "workers"):
+        (folder / name).mkdir()
+    with (
+        fleet(1, folder / "control", queues=",".join(CONTROL), **places),
+        fleet(1, folder / "workers", queues=ALL_APPS, **places) as workers,
+        closing(connect(redis)) as broker,
+    ):
+        client = Client(ledger, broker.publish)
+
+        def run(app: str) -> None:
+            id_ = client.submit(Submission(app=app, key="1"))
+            assert client.wait(id_, timeout_s=60).state is SubmissionState.SUCCEEDED, workers.log()
+
+        run("first")
+        source.define(first="one", added="two")
+        run("added")
+        queues = [*CONTROL, "first", "added"]
+        assert ledger.transact(lambda tx: {each: servers(tx, each) for each in queues}) == dict.fromkeys(
+            queues, 1
+        )
+    assert (folder / "effects").read_text().splitlines() == ["one 1", "two 1"]

@@ -1,0 +1,23 @@
+"""Which queues a worker serves by its list, with ``*`` for all apps."""
+
+import pytest
+
+from jobs.queues import CONTROL, expand, follows_apps, is_served
+
+
+@pytest.mark.parametrize(
+    ("queues", "served", "follows"),
+    [
+        ([], [*CONTROL, "a", "b"], True),
+        (["*"], ["a", "b"], True),
+        (["b", "*"], ["b", "a"], True),
+        (["planner", "*"], ["planner", "a", "b"], True),
+        (["b"], ["b"], False),
+        (["groomer"], ["groomer"], False),
+    ],
+)
+def test_a_list_of_queues_stands_for_these(queues: list[str], served: list[str], follows: bool) -> None:
+    assert expand(queues, ["a", "b"]) == served
+    assert follows_apps(queues) is follows
+    known = [*CONTROL, "a", "b"]
+    assert {queue for queue in known if is_served(queue, queues)} == {*served}

@@ -1,0 +1,30 @@
+"""Who serves a queue by the ledger's statements, for each kind of list that a worker may have."""
+
+from uuid import uuid4
+
+import pytest
+
+from jobs.queues import CONTROL, is_served
+from ledger import workers
+from ledger.connection import Tx
+from ledger.reads import fleet, health
+from tests.world import World
+
+KNOWN = [*CONTROL, "a", "b"]
+
+
+@pytest.mark.parametrize("queues", [[], ["*"], ["planner", "*"], ["a"], ["groomer"]])
+def test_the_statements_agree_with_the_rule(world: World, queues: list[str]) -> None:
+    def join_and_read(tx: Tx) -> list[set[str]]:
+        workers.leave(tx, world.worker)
+        workers.join(tx, uuid4(), host="here", pid=1, queues=queues, threads=1, lease_s=60.0)
+        return [
+            {each for each in KNOWN if fleet.servers(tx, each)},
+            {each for each in KNOWN if fleet.crew(tx, each).workers},
+            {*KNOWN} - {*fleet.unserved(tx, KNOWN)},
+            {*health.servers(tx, KNOWN)},
+            fleet.idle_for(tx, KNOWN),
+        ]
+
+    expected = {each for each in KNOWN if is_served(each, queues)}
+    assert world.ledger.transact(join_and_read) == [expected] * 5
