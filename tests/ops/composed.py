@@ -8,12 +8,11 @@ import yaml
 
 from tests.ops.typist import ROOT
 
-GIVEN = {
-    "SLUICE_PASSWORD": "p4ssword",
-    "SLUICE_LEDGER_PASSWORD": "l3dger",
-    "SLUICE_BROKER_PASSWORD": "br0ker",
-    "SLUICE_CONSOLE_TOKEN": "t0ken",
-    "SLUICE_APPS": "pipelines.json",
+GIVEN = {"SLUICE_APPS": "pipelines.json"}
+#: What is asked of ``docker compose``, not of Sluice.
+CHOICES = {
+    *("SLUICE_STOP", "SLUICE_WORKER_MEMORY"),
+    *("SLUICE_POSTGRES_IMAGE", "SLUICE_RABBITMQ_IMAGE", "SLUICE_REDIS_IMAGE"),
 }
 _VARIABLE = re.compile(r"\$\{([A-Z_]+)(?:(:-|:\?)((?:[^{}]|\$\{[^{}]*\})*))?\}")
 
@@ -33,6 +32,12 @@ def filled(text: str, given: Mapping[str, str]) -> str:
         return filled(other, given)
 
     return _VARIABLE.sub(value, text)
+
+
+def read_secrets() -> dict[str, str]:
+    """The file of each secret."""
+    found: dict[str, dict[str, str]] = yaml.safe_load(filled(text(), GIVEN))["secrets"]
+    return {name: each["file"] for name, each in found.items()}
 
 
 def read_services() -> dict[str, Any]:

@@ -16,22 +16,15 @@ import yaml
 from actors.settings import read_settings
 from broker.connect import connect
 from jobs.durations import parse_duration_s
-from tests.ops.composed import GIVEN, filled, read_services, text
+from tests.ops.composed import CHOICES, GIVEN, filled, read_services, text
 from tests.ops.deployed import settings, understood
 from tests.ops.typist import ROOT
 from tests.private_servers import DEBIAN_RABBITMQ, PATH, rabbitmq
 from tests.servers import rabbitmq_url
 
-#: What is asked of ``docker compose``, not of Sluice.
-OTHERS = {
-    *("SLUICE_PASSWORD", "SLUICE_LEDGER_PASSWORD", "SLUICE_BROKER_PASSWORD"),
-    *("SLUICE_STOP", "SLUICE_WORKER_MEMORY"),
-    *("SLUICE_POSTGRES_IMAGE", "SLUICE_RABBITMQ_IMAGE", "SLUICE_REDIS_IMAGE"),
-}
 #: What is asked of OpenTelemetry.
 OF_TRACES = {
-    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"),
-    *("OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"),
+    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"),
 }
 RABBITMQ = ROOT / "ops" / "deploy" / "rabbitmq"
 
@@ -74,18 +67,14 @@ def test_what_it_starts_is_understood_and_what_it_sets_has_a_meaning(services: d
     for name in ("migrate", "control", "worker", "console"):
         for command in _commands(services[name]["command"]):
             understood(command)
-        assert services[name]["environment"].keys() - OF_TRACES <= settings(), name
+        given = services[name]["environment"].keys() - OF_TRACES
+        assert {each.removesuffix("_FILE") for each in given} <= settings(), name
         check = services[name].get("healthcheck", {}).get("test")
         if check and check[1:4] == ["python", "-m", "actors.checkup"]:
             understood(check[1:])
             assert check[4:] == services[name]["command"][3:], name
-    assert set(re.findall(r"\bSLUICE_[A-Z_]+", text())) - OTHERS <= settings()
-
-
-def test_the_token_of_the_console_is_its_own_and_nobody_elses(services: dict[str, Any]) -> None:
-    token = GIVEN["SLUICE_CONSOLE_TOKEN"]
-    assert services["console"]["environment"]["SLUICE_CONSOLE_TOKEN"] == token
-    assert token not in json.dumps({name: each for name, each in services.items() if name != "console"})
+    named = set(re.findall(r"\bSLUICE_[A-Z_]+", text())) - CHOICES
+    assert {each.removesuffix("_FILE") for each in named} <= settings()
 
 
 def test_what_may_be_chosen_is_handed_on_and_is_nothing_where_it_is_not(
@@ -95,15 +84,9 @@ def test_what_may_be_chosen_is_handed_on_and_is_nothing_where_it_is_not(
     for name in ("control", "worker", "console"):
         handed_on = {word for word, value in services[name]["environment"].items() if value is None}
         assert handed_on >= OF_TRACES | {
-            *("SLUICE_TRACE", "SLUICE_BLOBS_URL", "SLUICE_MESSAGE_KEYS", "SLUICE_SANDBOX"),
-            *(
-                "SLUICE_LINEAGE_URL",
-                "SLUICE_LINEAGE_TOKEN",
-                "SLUICE_LINEAGE_NAMESPACE",
-                "SLUICE_LINEAGE_TABLES",
-            ),
+            *("SLUICE_TRACE", "SLUICE_BLOBS_URL", "SLUICE_SANDBOX"),
+            *("SLUICE_LINEAGE_URL", "SLUICE_LINEAGE_NAMESPACE", "SLUICE_LINEAGE_TABLES"),
         }
-        assert ("SLUICE_CONSOLE_VIEW_TOKEN" in handed_on) == (name == "console")
         empty = dict.fromkeys(handed_on, "")
         assert read_settings(empty, folder=tmp_path) == read_settings({}, folder=tmp_path)
 
@@ -111,7 +94,8 @@ def test_what_may_be_chosen_is_handed_on_and_is_nothing_where_it_is_not(
 def test_what_is_told_to_set_is_all_that_has_to_be() -> None:
     """Whoever types what the file and the page say has given all that is asked for."""
     for told in (text().partition("\nx-sluice")[0], (ROOT / "docs" / "deploy.md").read_text()):
-        assert set(re.findall(r"\b(SLUICE_[A-Z_]+)=(?:\$\(openssl|pipelines)", told)) == {*GIVEN}
+        assert set(re.findall(r"export (SLUICE_[A-Z_]+)=", told)) == {*GIVEN}
+        assert "sh ops/deploy/compose/secrets.sh" in told
 
 
 def test_every_part_that_stays_says_how_it_is(services: dict[str, Any]) -> None:

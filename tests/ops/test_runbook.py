@@ -24,6 +24,7 @@ from ops.cli.main import main
 from tests.ledger.generations import database
 from tests.ledger.roled import SERVERS, Roled
 from tests.ops.backups import commands, typed
+from tests.ops.composed import CHOICES
 from tests.ops.deployed import settings, understood
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import ROOT
@@ -33,11 +34,6 @@ from tests.world import LEASE_S, World
 PAGES = ("deploy.md", "runbook.md")
 #: What a reader puts a word of his own for.
 PLACES = {"APP": "fetch", "KEY": "1", "ID": "nightly", "NAME": "etl", "TEXT": "by hand"}
-OTHERS = {
-    *("SLUICE_PASSWORD", "SLUICE_LEDGER_PASSWORD", "SLUICE_BROKER_PASSWORD"),
-    *("SLUICE_STOP", "SLUICE_WORKER_MEMORY"),
-    *("SLUICE_POSTGRES_IMAGE", "SLUICE_RABBITMQ_IMAGE", "SLUICE_REDIS_IMAGE"),
-}
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`((?:sluice|python -m) [^`]+)`")
 _HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
@@ -71,7 +67,7 @@ def test_what_is_to_be_typed_is_understood(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_what_is_to_be_set_has_a_meaning(name: str) -> None:
-    named = set(re.findall(r"\bSLUICE_[A-Z_]+", _page(name))) - OTHERS
+    named = set(re.findall(r"\bSLUICE_[A-Z_]+", _page(name))) - CHOICES
     assert {each.removesuffix("_FILE") for each in named} <= settings()
 
 
