@@ -168,7 +168,7 @@ def _tracing(settings: Settings) -> Onlooker:
             f"SLUICE_TRACE: there is no {error.name} here, which traces need.",
             advice="Install it: pip install 'sluice[trace]', or set SLUICE_TRACE=off",
         ) from None
-    return Tracing(_SYSTEMS[settings.broker_url.partition(":")[0]])
+    return Tracing(_SYSTEMS[settings.broker_url.partition(":")[0]], settings.trace_headers)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ from jobs.submission import UNKNOWN_APP_GRACE_S
 
 #: Where the units for systemd have their settings.
 _ETC = Path("/etc/sluice")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class LineageServer(Struct, frozen=True):
@@ -56,6 +58,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     log: str = "text"
     log_failures: bool = True
     trace: bool = False
+    trace_headers: dict[str, str] = {}
     traceparent: str | None = None
     lineage: LineageServer | None = None
     key_delimiter: str = "_"
@@ -106,6 +109,7 @@ def settings_of(
         grace_s=take("GRACE", duration_s, defaults.grace_s, "20s"),
         start_within_s=take("START_WITHIN", duration_s, defaults.start_within_s, "10m"),
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
+        trace_headers=take("TRACE_HEADERS", _headers, defaults.trace_headers, "authorization=Bearer%20TOKEN"),
         traceparent=traceparent,
         lineage=_lineage(found),
         unknown_app_grace_s=take("UNKNOWN_APP_GRACE", duration_s, defaults.unknown_app_grace_s, "5m"),
@@ -255,6 +259,18 @@ def _http_url(text: str) -> str | None:
     if not text.startswith(("http://", "https://")):
         raise ValueError(f"{_kind(text)} is neither http nor https")
     return text
+
+
+def _headers(text: str) -> dict[str, str]:
+    """Return headers as OpenTelemetry's own variables write them, with a percent sign for special characters. No error
+    shows any of it."""
+    headers = {}
+    for pair in _sources(text):
+        name, _, value = (unquote(part).strip() for part in pair.partition("="))
+        if not _HEADER.fullmatch(name) or not value.isprintable() or not value:
+            raise ValueError("a header is NAME=VALUE, and a comma is between two")
+        headers[name.lower()] = value
+    return headers
 
 
 def _positive_s(text: str) -> float:

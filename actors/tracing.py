@@ -76,19 +76,20 @@ class _Ids(RandomIdGenerator):
 
 class Tracing:
     """An onlooker that tells what it sees as spans. ``system`` is what carries the messages: rabbitmq, redis, memory.
+    ``headers`` are sent with the spans, in place of those of OpenTelemetry's own variables.
 
     It is the process's provider of tracers too, if nobody has set one: then what users' code and its libraries trace
     inside of a run goes the same way.
     """
 
-    def __init__(self, system: str) -> None:
+    def __init__(self, system: str, headers: Mapping[str, str] = {}) -> None:
         self._system = system
         self._ids = _Ids()
         resource = Resource.create()
         if str(resource.attributes.get(SERVICE_NAME, _UNKNOWN_SERVICE)).startswith(_UNKNOWN_SERVICE):
             resource = resource.merge(Resource({SERVICE_NAME: "sluice"}))
         self._provider = TracerProvider(resource=resource, id_generator=self._ids)
-        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(headers=dict(headers) or None)))
         self._tracer = self._provider.get_tracer("sluice")
         self._told = Remembered()
         if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):

@@ -20,8 +20,12 @@ BASICS = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL"
 #: Every setting of Sluice begins with this, so that a new one is withheld without being listed here.
 _SETTINGS = "SLUICE_"
 #: Passwords, keys and files of them that libpq reads, and the folder of secrets that systemd gives a service.
+#: And what lets a process in at a collector of traces.
 _SECRETS = frozenset(
-    ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "CREDENTIALS_DIRECTORY")
+    (
+        *("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "CREDENTIALS_DIRECTORY"),
+        *("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
+    )
 )
 #: Why a variable is withheld, for messages that begin with its name.
 WITHHELD = (

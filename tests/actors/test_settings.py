@@ -167,6 +167,21 @@ def test_wrong_message_keys_are_not_repeated(tmp_path: Path, text: str) -> None:
     assert "s3cret" not in str(caught.value)
 
 
+def test_headers_of_traces_are_read_as_opentelemetry_writes_them(tmp_path: Path) -> None:
+    given = {"SLUICE_TRACE_HEADERS": "Authorization=Bearer%20a=b, x-team=one"}
+    settings = read_settings(given, folder=tmp_path)
+    assert settings.trace_headers == {"authorization": "Bearer a=b", "x-team": "one"}
+
+
+@pytest.mark.parametrize(
+    "text", ["Bearer SECRETPW", "a b=SECRETPW", "=SECRETPW", "a=SECRETPW%0d%0ab:c", "SECRETPW="]
+)
+def test_wrong_headers_of_traces_are_not_repeated(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadSetting, match="SLUICE_TRACE_HEADERS: a header is NAME=VALUE") as caught:
+        read_settings({"SLUICE_TRACE_HEADERS": text}, folder=tmp_path)
+    assert "SECRETPW" not in f"{caught.value.what}{caught.value.advice}"
+
+
 def test_no_job_is_given_any_setting(tmp_path: Path) -> None:
     """Nor the file that it may be in. The table of settings is what reading them asks for."""
     found = find({}, folder=tmp_path)

@@ -104,6 +104,17 @@ def test_one_trace_is_sampled_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> Non
         assert {span.trace for span in collector.named(name)} == sampled
 
 
+def test_headers_of_the_settings_are_sent_to_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: None)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=other")
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        tracing = Tracing("memory", {"authorization": "Bearer s3cret"})
+        tracing.planned(Planned("s1", "a", MOMENT, planned_at=MOMENT))
+        tracing.close()
+    assert [each["Authorization"] for each in collector.headers] == ["Bearer s3cret"]
+
+
 def test_our_words_are_those_of_the_conventions() -> None:
     """They are in development, and may come to be called otherwise."""
     named = {

@@ -1,7 +1,7 @@
 """A collector of traces: takes OTLP over HTTP, and keeps the spans."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -28,11 +28,13 @@ class Seen(NamedTuple):
 class Collector:
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
+        self.headers: list[Mapping[str, str]] = []
         self.url = ""
 
     def take(self, post: Post) -> HTTPStatus:
         if post.path != "/v1/traces":
             return HTTPStatus.NOT_FOUND
+        self.headers.append(post.headers)
         packed = post.headers.get("content-encoding") == "gzip"
         self.bodies.append(gzip.decompress(post.body) if packed else post.body)
         return HTTPStatus.OK

@@ -26,7 +26,19 @@ from tests.world import empty
 
 SECRETS = {
     name: f"canary{name}7b3f9d"
-    for name in ("broker", "token", "view", "lineage", "env", "os", "source", "query", "kwarg", "typed")
+    for name in (
+        "broker",
+        "token",
+        "view",
+        "lineage",
+        "trace",
+        "env",
+        "os",
+        "source",
+        "query",
+        "kwarg",
+        "typed",
+    )
 }
 #: As long as the secret of a key has to be.
 SECRETS["signing"] = "canarysigning".ljust(SECRET_LENGTH_MIN, "5")
@@ -115,6 +127,7 @@ def scene(
         "SLUICE_PROGRAM_HOSTS": "127.0.0.1",
         "SLUICE_LOG": request.param,
         "SLUICE_TRACE": "on",
+        "SLUICE_TRACE_HEADERS": f"authorization=Bearer%20{SECRETS['trace']}",
         "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
         "OTEL_BSP_SCHEDULE_DELAY": "100",
         "FROM_OS": SECRETS["os"],

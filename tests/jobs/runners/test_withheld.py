@@ -15,7 +15,14 @@ from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, bash_app, error_of
 
 #: A password or a token is in each of these.
-OURS = ("SLUICE_LEDGER_URL", "SLUICE_BROKER_URL", "SLUICE_MESSAGE_KEYS", "SLUICE_CONSOLE_TOKEN", "PGPASSWORD")
+OURS = (
+    "SLUICE_LEDGER_URL",
+    "SLUICE_BROKER_URL",
+    "SLUICE_MESSAGE_KEYS",
+    "SLUICE_CONSOLE_TOKEN",
+    "PGPASSWORD",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+)
 LEVELS = pytest.mark.parametrize(
     "fence", [OFF, LIMITS, pytest.param(WALLED, marks=walled)], ids=map(str, Level)
 )
