@@ -7,11 +7,12 @@ write, so a worker that comes back late is refused and its result dropped.
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from msgspec import Struct, structs
+from msgspec import Struct, json, structs
 
 from jobs.ref import Claim, JobName
 from jobs.states import CLAIM, RELEASE, By
 from jobs.submission import JSON
+from ledger import shared_kwargs
 from ledger.above import ABOVE
 from ledger.app_pauses import IS_PAUSED
 from ledger.choosing import choose, hold
@@ -34,7 +35,9 @@ took_off = CASE WHEN job.flying THEN job.took_off WHEN %(saga)s THEN {_NEXT} END
 deadline = CASE WHEN NOT (job.flying OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END
 """
 _CLAIMED = f"""
-id, app, key, round, claim, work_ids, kwargs, overrides, timeout_s, handle, {LEFT} AS partitions, flight, flying
+id, app, key, round, claim, work_ids, overrides, timeout_s, handle, {LEFT} AS partitions, flight, flying,
+CASE jsonb_typeof(kwargs) WHEN 'object' THEN kwargs END AS kwargs,
+CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{{}}' END AS kwargs_digest
 """
 _OPEN_ROUND = """
 opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)
@@ -86,6 +89,7 @@ class Claimed(Struct, frozen=True):
     partitions: list[int] | None = None
     flight: int = 0
     flying: bool = False
+    kwargs_digest: str | None = None
 
     @property
     def name(self) -> JobName:
@@ -149,7 +153,17 @@ def _take(tx: Tx, sql: str, chosen: list[Ready], terms: Terms) -> list[Claimed]:
     if not chosen:
         return []
     turns = [(job.job, job.round) for job in chosen]
-    return tx.structs(Claimed, sql, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
+    claimed = tx.structs(Claimed, sql, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
+    return _with_shared_kwargs(tx, claimed)
+
+
+def _with_shared_kwargs(tx: Tx, claimed: list[Claimed]) -> list[Claimed]:
+    """The same with the kwargs that they refer to, a copy for each."""
+    texts = shared_kwargs.read(tx, {job.kwargs_digest for job in claimed if job.kwargs_digest})
+    return [
+        structs.replace(job, kwargs=json.decode(texts[job.kwargs_digest])) if job.kwargs_digest else job
+        for job in claimed
+    ]
 
 
 def _taken(tx: Tx, chosen: list[Ready], claimed: list[Claimed]) -> Taken:

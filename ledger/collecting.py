@@ -20,6 +20,7 @@ from jobs.states import LIVE, REVIVABLE, REVIVE, SPLIT, State, sql_list
 from jobs.submission import JSON, SubmissionState
 from ledger.connection import Tx, arrays
 from ledger.parts import divisible
+from ledger.shared_kwargs import KWARGS
 from ledger.sql import NOW
 
 #: What may be collected. Of a job that was split its halves are.
@@ -36,7 +37,7 @@ _COME_TO_AN_END = f"{UNCOLLECTED} AND NOT (job.{SPLIT.guard} AND {divisible('job
 # of the end that is told of: of the job's present life, that is.
 _FINISHED = f"""
 SELECT job.id, job.app, job.key, job.state, job.claim, job.changed_at AS ended_at,
-       coalesce(job.kwargs, '{{}}') AS kwargs,
+       coalesce({KWARGS}, '{{}}') AS kwargs,
        ARRAY(
            SELECT json_build_object(
                'round', round.round, 'claim', round.claim, 'ending', round.ending, 'exit_code', round.exit_code,

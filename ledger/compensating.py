@@ -19,6 +19,7 @@ from jobs.ref import JobName
 from jobs.states import LIVE, State, sql_list
 from jobs.submission import COMPENSATION, SAGA, SubmissionState
 from ledger.connection import Tx, arrays
+from ledger.shared_kwargs import KWARGS
 
 _LIVE = sql_list(*sorted(LIVE))
 
@@ -61,7 +62,7 @@ WHERE wants.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' ORDE
 """
 # What had succeeded before the submission was planned was not its effect.
 _EFFECTS = f"""
-SELECT job.id, job.app, job.key, job.claim, job.kwargs, array_agg(asked.number ORDER BY asked.number) AS sagas
+SELECT job.id, job.app, job.key, job.claim, {KWARGS} AS kwargs, array_agg(asked.number ORDER BY asked.number) AS sagas
 FROM wants JOIN job ON job.id = wants.job JOIN submission asked ON asked.number = wants.submission
 WHERE wants.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' AND job.claim > 0
   AND job.changed_at >= asked.planned_at AND NOT {_RELIED_ON}

@@ -14,6 +14,7 @@ from jobs.plan import PlannedJob, Standing
 from jobs.ref import JobName
 from jobs.states import RELEASE, SKIP, WANT, By, State
 from jobs.work_ids import parts_of
+from ledger import shared_kwargs
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW, move
 
@@ -169,7 +170,7 @@ def insert(tx: Tx, jobs: Sequence[PlannedJob], *, begin: bool = False) -> Made:
         _INSERT,
         keys=[job.name.key for job in jobs],
         work_ids=[job.work_ids and _json(parts_of(job.work_ids)) for job in jobs],
-        **_terms(jobs, begin=begin),
+        **_terms(tx, jobs, begin=begin),
     )
     return Made(
         {JobName(app, key): id for id, app, key, _ in rows},
@@ -181,19 +182,19 @@ def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> set[
     """Wake those of the jobs that were only expected; they get the terms of whoever asked first."""
     if not jobs:
         return set()
-    return set(tx.column(_WANT_EXPECTED, jobs=[ids[job.name] for job in jobs], **_terms(jobs)))
+    return set(tx.column(_WANT_EXPECTED, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs)))
 
 
 def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
     """Give these revived jobs the terms that they are planned with now, where these say anything."""
     if jobs:
-        tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(jobs))
+        tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs))
 
 
 def rejoin(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
     """Those of the jobs that wait and have another pool or limit now, by what they are planned with; whoever stood in
     the line of another pool is still to be released."""
-    rows = tx.rows(_REJOIN, jobs=[ids[job.name] for job in jobs], **_terms(jobs)) if jobs else []
+    rows = tx.rows(_REJOIN, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs)) if jobs else []
     tx.pools.update(pool for _, pool in rows if pool is not None)
     return [id for id, _ in rows]
 
@@ -210,12 +211,14 @@ def is_open(job: PlannedJob) -> bool:
     return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
 
 
-def _terms(jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[str, list[object]]:
-    """The distinct terms as columns, for each job which of them are its own, counted from 1, and what it is put off."""
+def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[str, list[object]]:
+    """The distinct terms as columns, for each job which of them are its own, counted from 1, and what it is put off.
+    Kwargs that jobs refer to are stored by then."""
     jobs = [*jobs]
     places: dict[tuple[object, ...], int] = {}
     rows: list[tuple[object, ...]] = []
     terms: list[object] = []
+    shared: dict[str, str] = {}
     for job in jobs:
         # Policies and words are shared by the jobs of one walk, so they are told apart by identity.
         mark = (
@@ -231,13 +234,14 @@ def _terms(jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[str, list
             job.pool,
         )
         if mark not in places:
-            rows.append(_row(job, begin=begin))
+            rows.append(_row(job, shared, begin=begin))
             places[mark] = len(rows)
         terms.append(places[mark])
+    shared_kwargs.keep(tx, shared)
     return {"terms": terms, "offsets_s": [job.offset_s for job in jobs], **arrays(rows, *_TERMS)}
 
 
-def _row(job: PlannedJob, *, begin: bool) -> tuple[object, ...]:
+def _row(job: PlannedJob, shared: dict[str, str], *, begin: bool) -> tuple[object, ...]:
     policy = job.policy
     return (
         job.name.app,
@@ -252,7 +256,7 @@ def _row(job: PlannedJob, *, begin: bool) -> tuple[object, ...]:
         policy.timeout_s,
         msgspec.json.encode(policy.retry).decode(),
         _json(job.overrides),
-        _json(job.kwargs),
+        shared_kwargs.stored(job.kwargs, shared),
         policy.start_after,
         policy.end_before,
         job.mark,

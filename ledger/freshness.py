@@ -18,6 +18,7 @@ from jobs.work_ids import WorkId, parts_of
 from ledger import planning
 from ledger.connection import Tx, arrays
 from ledger.parts import divisible
+from ledger.shared_kwargs import KWARGS
 from ledger.sql import NOW
 
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))
@@ -43,7 +44,7 @@ _RECORD = f"""
 INSERT INTO freshness (app, mark, work_id, at)
 SELECT job.app, job.mark, each.work_id, max(coalesce(round.executed_at, {NOW}))
 {_LAST_RUNS}
-WHERE job.id = ANY(%(jobs)s) AND {_in_earnest("job.kwargs")}
+WHERE job.id = ANY(%(jobs)s) AND {_in_earnest(KWARGS)}
 GROUP BY job.app, job.mark, each.work_id
 ORDER BY job.app, job.mark, each.work_id
 ON CONFLICT (app, mark, work_id) DO UPDATE SET at = greatest(freshness.at, excluded.at)

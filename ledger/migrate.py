@@ -25,7 +25,7 @@ from jobs.errors import LedgerBusy, SchemaMismatch, Unreachable
 from ledger.dialling import dialled
 
 #: The migration this code was written for. A test holds it to Alembic's head.
-REVISION = "0025"
+REVISION = "0027"
 #: So long others may have to wait behind a migration that waits for a lock.
 LOCK_S = 1.0
 #: So long an upgrade tries, pausing as long as it waited before.

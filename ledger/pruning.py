@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from jobs.states import State
 from jobs.submission import COMPENSATION, SAGA, SubmissionState
-from ledger import audit, tallies
+from ledger import audit, shared_kwargs, tallies
 from ledger.connection import Tx
 from ledger.prunable import HAS_HISTORY
 from ledger.sql import LONGEST_S, NOW
@@ -152,6 +152,7 @@ class Removed(Struct, frozen=True, kw_only=True):
     blobs: int = 0
     workers: int = 0
     acts: int = 0
+    kwargs: int = 0
 
     def __add__(self, other: "Removed") -> "Removed":
         names = self.__struct_fields__
@@ -194,8 +195,8 @@ def preview(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stret
 
 
 def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
-    """The same where the last sweep left off, by one at a time; nothing while that rests. Workers that left, and acts,
-    go at its end."""
+    """The same where the last sweep left off, by one at a time; nothing while that rests. Workers that left, acts, and
+    unused kwargs go at its end."""
     if not tx.rows(_IS_KNOWN):
         tx.write(_BEGIN)
     taken = tx.rows(_TAKE_UP)
@@ -216,15 +217,24 @@ def is_due(tx: Tx) -> bool:
 
 
 def prune_others(tx: Tx, *, keep_s: float, limit: int) -> Removed:
-    """Forget so many workers that left longer ago than that, and so many acts that were asked for before that."""
+    """Forget so many workers that left longer ago than that, so many acts that were asked for before that, and so many
+    shared kwargs from before that which no job refers to."""
     workers = tx.write(_REMOVE_WORKERS, keep_s=keep_s, limit=limit)
-    return Removed(workers=workers, acts=audit.prune(tx, keep_s=keep_s, limit=limit))
+    return Removed(
+        workers=workers,
+        acts=audit.prune(tx, keep_s=keep_s, limit=limit),
+        kwargs=shared_kwargs.prune(tx, keep_s=keep_s, limit=limit),
+    )
 
 
 def preview_others(tx: Tx, *, keep_s: float) -> Removed:
     """How many of these there are."""
     workers = tx.column(_COUNT_WORKERS, keep_s=keep_s)[0]
-    return Removed(workers=workers, acts=audit.prunable(tx, keep_s=keep_s))
+    return Removed(
+        workers=workers,
+        acts=audit.prunable(tx, keep_s=keep_s),
+        kwargs=shared_kwargs.prunable(tx, keep_s=keep_s),
+    )
 
 
 def _next(tx: Tx, keep_s: float, after: Place, limit: int) -> tuple[list[int], Place | None]:

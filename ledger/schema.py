@@ -103,7 +103,7 @@ job = Table(
     Column("timeout_s", Double),
     Column("retry", JSONB, comment="the retry rule; null waits for nothing"),
     Column("overrides", JSONB, comment="the policy words of the submission; null has none"),
-    Column("kwargs", JSONB),
+    Column("kwargs", JSONB, comment="an object; or a text, the digest of those in shared_kwargs"),
     _moment("not_before"),
     _moment("end_before"),
     _moment(
@@ -224,6 +224,11 @@ job = Table(
     Index("job_app_state", "app", "state", text("(id + 0)")),
     # Its key has the collation "C" (see below): how a key begins is asked byte by byte.
     Index("job_key", "key", "id"),
+    Index(
+        "job_shared_kwargs",
+        text("(kwargs #>> '{}')"),
+        postgresql_where=text("jsonb_typeof(kwargs) = 'string'"),
+    ),
     Index("job_undoes", "undoes", postgresql_where=text("undoes IS NOT NULL")),
     Index("job_half_of", "half_of", postgresql_where=text("half_of IS NOT NULL")),
     # Its app has the collation "C", though Alembic cannot tell: only queries that ask in this collation use this index,

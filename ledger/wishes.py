@@ -12,6 +12,7 @@ from jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
 from jobs.submission import JSON, Submission, SubmissionState, narrowed
 from ledger.connection import Tx, arrays
 from ledger.requests import BODY, read
+from ledger.shared_kwargs import KWARGS
 from ledger.sql import NOW
 
 #: Whether a submission wants a job yet. One that has ended does where it pushed the job, for a pushed job may
@@ -39,7 +40,7 @@ FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number =
 WHERE job.id = ANY(%(pushing)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
 """
 _PUSHERS = f"""
-SELECT job.app, job.key, job.state, job.kwargs, job.overrides,
+SELECT job.app, job.key, job.state, {KWARGS} AS kwargs, job.overrides,
        array_agg(submission.number ORDER BY submission.number) AS submissions
 {_OF_PUSHERS} GROUP BY job.id ORDER BY job.id
 """

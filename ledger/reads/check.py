@@ -13,6 +13,7 @@ from ledger.connection import Tx
 from ledger.counts import VERDICT
 from ledger.parts import divisible, together
 from ledger.reads.standing import SIDES
+from ledger.shared_kwargs import DIGEST, IS_SHARED
 from ledger.wishes import STILL_WANTS
 
 _LIVE = sql_list(*sorted(LIVE))
@@ -39,6 +40,7 @@ WATCHED = "what is elsewhere and held by no worker is to be looked at, or ended,
 ROUNDS_END = "a round that has not ended is that of a job that runs, under the claim that it runs by"
 BREAKER_PAUSES = "only an app that has a breaker is paused by one"
 NAMED = "needs and wants name jobs that exist"
+KWARGS_EXIST = "kwargs that a job refers to exist"
 # Those that are about something else than jobs.
 BELONGS = "a partition belongs to a job that there is, and that makes partitions of its table"
 FIRED = "a due time that was fired has its submission"
@@ -209,6 +211,10 @@ _RULES = {
         SELECT child FROM need WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.parent)
            OR NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.child)
         UNION ALL SELECT job FROM wants WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = wants.job)
+    """,
+    KWARGS_EXIST: f"""
+        SELECT id FROM job WHERE {IS_SHARED}
+          AND NOT EXISTS (SELECT 1 FROM shared_kwargs WHERE shared_kwargs.digest = {DIGEST})
     """,
 }
 

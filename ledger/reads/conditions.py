@@ -24,6 +24,7 @@ from jobs.condition import (
 from jobs.errors import BadRequest
 from jobs.key_reading import KeyReadings
 from jobs.states import LIVE, TERMINAL, State, sql_list
+from ledger.shared_kwargs import KWARGS
 
 #: By its own type each is compared. Texts are by their characters, whatever the collation of the database.
 _COLUMNS = {
@@ -160,7 +161,7 @@ class _Writing:
             f" THEN {'NULL::jsonb' if inner else self._identifier(*how)}"
             for how, apps in self._apps_with(first).items()
         ]
-        return f"(CASE {' '.join(cases)} ELSE job.kwargs{within} END)" if cases else f"(job.kwargs{within})"
+        return f"(CASE {' '.join(cases)} ELSE {KWARGS}{within} END)" if cases else f"({KWARGS}{within})"
 
     def _apps_with(self, name: str) -> dict[tuple[str, int, bool, bool], list[str]]:
         """The apps whose keys have an identifier of this name, by how it is read: what delimits it, which of them it

@@ -14,11 +14,12 @@ from jobs.submission import JSON
 from ledger.connection import Tx
 from ledger.reads import flights, partitions
 from ledger.reads.flights import Flight
+from ledger.shared_kwargs import KWARGS
 
-_JOB = """
+_JOB = f"""
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
-       deadline, created_at, changed_at, announced_at, worker::text, event, handle, kwargs, work_ids, paused,
-       watch_at, watch_s, said, place, collect, archived_at, pruned_at, pool,
+       deadline, created_at, changed_at, announced_at, worker::text, event, handle, {KWARGS} AS kwargs, work_ids,
+       paused, watch_at, watch_s, said, place, collect, archived_at, pruned_at, pool,
        pool_limit, queued, flying, turn_back,
        (SELECT ARRAY[undo.app, undo.key, undo.state] FROM job undo
         WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim ORDER BY undo.id DESC LIMIT 1) AS compensated_by,

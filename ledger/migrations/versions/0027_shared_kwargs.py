@@ -1,0 +1,33 @@
+"""Large kwargs are stored once, and jobs refer to them."""
+
+from alembic import op
+
+revision = "0027"
+down_revision = "0025"
+# Code before it cannot claim a job that refers to its kwargs.
+compatible_from = "0027"
+
+# It may be run again: what precedes the index is committed before that is built.
+_DDL = """
+CREATE TABLE IF NOT EXISTS shared_kwargs (
+    digest TEXT PRIMARY KEY,
+    kwargs JSONB NOT NULL,
+    at TIMESTAMP WITH TIME ZONE NOT NULL
+);
+COMMENT ON COLUMN shared_kwargs.digest IS 'SHA-256 of their JSON, by which jobs refer to them';
+COMMENT ON COLUMN job.kwargs IS 'an object; or a text, the digest of those in shared_kwargs';
+"""
+_INDEX = "job_shared_kwargs ON job ((kwargs #>> '{}')) WHERE jsonb_typeof(kwargs) = 'string'"
+_HAS_JOBS = "SELECT EXISTS (SELECT FROM job)"
+
+
+def upgrade() -> None:
+    bind = op.get_bind()
+    bind.exec_driver_sql(_DDL)
+    if not bind.exec_driver_sql(_HAS_JOBS).scalar_one():
+        bind.exec_driver_sql(f"CREATE INDEX {_INDEX}")
+        return
+    with op.get_context().autocommit_block():
+        # An upgrade that was interrupted leaves an index that is not valid.
+        op.execute("DROP INDEX CONCURRENTLY IF EXISTS job_shared_kwargs")
+        op.execute(f"CREATE INDEX CONCURRENTLY {_INDEX}")

@@ -1,0 +1,252 @@
+"""Large kwargs are stored once, and every reader of a job has them."""
+
+from typing import Any
+
+import msgspec
+import psycopg
+import pytest
+
+from jobs.condition import Compare, Input, Operator
+from jobs.outcome import Ending
+from jobs.ref import JobName
+from jobs.states import State
+from ledger import migrate, pruning
+from ledger.pruning import Removed
+from ledger.reads import dossier, listing
+from ledger.reads.check import KWARGS_EXIST, breaches
+from ledger.reads.listing import Filter
+from ledger.shared_kwargs import OWN_BYTES_MAX
+from tests.ledger.ages import KEEP_S, later
+from tests.ledger.bisecting import Farm
+from tests.ledger.generations import ledger_at
+from tests.ledger.large_kwargs import is_shared, large, shared
+from tests.ledger.results import finished
+from tests.ledger.trips import chain
+from tests.world import World
+
+LARGE = large()
+OTHER = large(2)
+#: The tables that grow with a submission, their indexes and long values included.
+_BYTES = "SELECT sum(pg_total_relation_size(name)) FROM unnest(%(tables)s::regclass[]) AS each (name)"
+_TABLES = ["submission", "job", "wants", "transition", "shared_kwargs"]
+
+
+def _bytes(world: World) -> int:
+    return int(world.ledger.transact(lambda tx: tx.column(_BYTES, tables=_TABLES))[0])
+
+
+def test_a_thousand_jobs_store_their_kwargs_once(world: World) -> None:
+    world.apps("a")
+    before = _bytes(world)
+    world.submit("a", None, keys=[str(key) for key in range(1000)], kwargs=large(size=60_000))
+    assert len(world.states()) == 1000
+    assert _bytes(world) - before < 2_000_000
+
+
+def test_small_kwargs_stay_in_the_row_of_the_job(world: World) -> None:
+    world.apps("a")
+    world.submit("a", "1", kwargs={"x": "y" * (OWN_BYTES_MAX - 8)})
+    world.submit("a", "2", kwargs={"x": "y" * (OWN_BYTES_MAX - 7)})
+    assert [is_shared(world, job) for job in ("a/1", "a/2")] == [False, True]
+
+
+def test_kwargs_are_the_same_however_they_are_written(world: World) -> None:
+    world.apps("a")
+    world.submit("a", "1", kwargs=LARGE)
+    world.submit("a", "2", kwargs=dict(reversed(LARGE.items())))
+    assert shared(world) == [LARGE]
+
+
+def _claimed_kwargs(world: World, job: str = "a") -> Any:
+    claimed = world.claim(job)
+    assert claimed is not None
+    return claimed.kwargs
+
+
+def test_a_claim_has_them_and_each_job_a_copy_of_its_own(world: World) -> None:
+    world.apps("a")
+    world.submit("a", None, keys=["1", "2"], kwargs=LARGE)
+    first, second = (_claimed_kwargs(world, job) for job in ("a/1", "a/2"))
+    assert first == second == LARGE
+    assert first["place"] is not second["place"]
+
+
+def test_plain_jobs_cost_no_statement_more(world: World) -> None:
+    def trips(kwargs: dict[str, Any], key: str) -> int:
+        before = world.ledger.round_trips()
+        world.submit("a", key, kwargs=kwargs)
+        world.finish(f"a/{key}")
+        return world.ledger.round_trips() - before
+
+    world.apps("a")
+    for key, kwargs in enumerate((LARGE, {"n": 1}, {})):
+        trips(kwargs, f"first {key}")  # A connection prepares each statement once.
+    assert trips({"n": 1}, "1") == trips({}, "2") < trips(LARGE, "3")
+
+
+def test_a_job_is_shown_with_them(world: World) -> None:
+    world.apps("a")
+    world.submit("a", kwargs=LARGE)
+    found = world.ledger.transact(lambda tx: dossier.job(tx, JobName("a", "1")))
+    assert found is not None
+    assert found.kwargs == LARGE
+
+
+def test_jobs_are_found_by_them(world: World) -> None:
+    world.apps("a")
+    for key, kwargs in enumerate((LARGE, OTHER, {"place": {"region": "r2"}}, {})):
+        world.submit("a", str(key), kwargs=kwargs)
+    wanted = Filter(where=Compare(Input(("place", "region")), Operator.EQUAL, "r2"))
+    found = world.ledger.transact(lambda tx: listing.jobs(tx, wanted))
+    assert sorted(job.key for job in found) == ["1", "2"]
+
+
+def test_children_that_are_pushed_inherit_them(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("a", kwargs=LARGE)
+    world.finish("a")
+    assert _claimed_kwargs(world, "b") == LARGE
+    assert shared(world) == [LARGE]
+
+
+def test_parents_that_are_asked_for_get_them(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b", kwargs=LARGE)
+    assert _claimed_kwargs(world, "a") == LARGE
+
+
+def test_a_child_that_was_expected_gets_them_when_it_is_asked_for(world: World) -> None:
+    world.apps("a -> c, b -> c")
+    world.submit("a", kwargs=OTHER)
+    world.finish("a")
+    assert world.state("b") is State.EXPECTED
+    world.submit("b", kwargs=LARGE)
+    assert _claimed_kwargs(world, "b") == LARGE
+
+
+@pytest.mark.parametrize("before", [LARGE, {"n": 1}, {}], ids=["large", "small", "none"])
+@pytest.mark.parametrize("after", [OTHER, {"n": 2}, {}], ids=["large", "small", "none"])
+def test_a_rerun_replaces_them_if_it_has_kwargs(
+    before: dict[str, Any], after: dict[str, Any], world: World
+) -> None:
+    world.apps("a")
+    world.submit("a", kwargs=before)
+    world.finish("a")
+    world.submit("a", rerun="job", kwargs=after)
+    assert (_claimed_kwargs(world) or {}) == (after or before)
+
+
+def test_a_rerun_without_kwargs_stays_in_the_pool_that_they_led_to(world: World) -> None:
+    world.apps("a", concurrency={"key": "{kwargs.region}", "limit": 1})
+    world.submit("a", kwargs=LARGE | {"region": "eu"})
+    pool = world.field("a", "pool")
+    world.finish("a")
+    world.submit("a", rerun="job")
+    assert world.field("a", "pool") == pool == "a:eu"
+
+
+def test_a_result_is_collected_with_them(world: World) -> None:
+    world.apps("a", archive="manual")
+    world.submit("a", kwargs=LARGE)
+    world.finish("a")
+    assert [each.kwargs for each in finished(world)] == [LARGE]
+
+
+def test_a_compensation_has_those_of_the_job_that_it_undoes(world: World) -> None:
+    chain(world)
+    world.submit("pay", id="s", mode="saga", kwargs=LARGE)
+    world.finish("book")
+    world.finish("pay", Ending.ERROR)
+    world.tick()
+    assert is_shared(world, "unbook")
+    assert _claimed_kwargs(world, "unbook") == LARGE
+
+
+def test_halves_have_those_of_the_whole(world: World) -> None:
+    farm = Farm(world, "a:2")
+    farm.submit("a", [1, 2], kwargs=LARGE)
+    farm.run("a/1-2@1", fails=True)
+    for half in ("a/1@1", "a/2@1"):
+        assert _claimed_kwargs(world, half) == LARGE
+
+
+@pytest.mark.parametrize(("testing", "fresh"), [(False, {"1", "2"}), (True, set())])
+def test_a_run_that_only_tests_leaves_nothing_fresh(testing: bool, fresh: set[str], world: World) -> None:
+    farm = Farm(world, "a:2")
+    farm.submit("a", [1, 2], kwargs=LARGE | {"testing": testing})
+    farm.work()
+    found = world.ledger.transact(lambda tx: tx.column("SELECT work_id FROM freshness WHERE app = 'a'"))
+    assert {*found} == fresh
+
+
+def _prune_others(world: World) -> Removed:
+    previewed = world.ledger.transact(lambda tx: pruning.preview_others(tx, keep_s=KEEP_S))
+    removed = world.ledger.transact(lambda tx: pruning.prune_others(tx, keep_s=KEEP_S, limit=100))
+    assert removed == previewed
+    return removed
+
+
+def test_retention_removes_those_that_no_job_refers_to(world: World) -> None:
+    world.apps("a")
+    world.submit("a", "1", kwargs=LARGE)
+    world.finish("a/1")
+    world.submit("a", "2", kwargs=OTHER)
+    later(world)
+    assert _prune_others(world).kwargs == 0
+    world.submit("a", "1", rerun="job", kwargs={"n": 1})
+    assert _prune_others(world).kwargs == 1
+    assert shared(world) == [OTHER]
+
+
+def test_retention_leaves_those_that_are_not_old(world: World) -> None:
+    world.apps("a")
+    world.submit("a", kwargs=LARGE)
+    world.finish("a")
+    world.submit("a", rerun="job", kwargs={"n": 1})
+    assert _prune_others(world).kwargs == 0
+    assert shared(world) == [LARGE]
+
+
+def test_a_check_notices_that_they_are_missing(world: World) -> None:
+    world.apps("a")
+    world.submit("a", kwargs=LARGE)
+    with world.ledger.begin() as tx, tx.connection.transaction(force_rollback=True):
+        tx.write("DELETE FROM shared_kwargs")
+        (found,) = breaches(tx)
+    assert KWARGS_EXIST in str(found)
+
+
+def test_large_kwargs_in_the_row_of_a_job_are_used(world: World) -> None:
+    """Releases before wrote them there."""
+    world.apps("a -> b")
+    world.submit("a")
+    world.ledger.transact(
+        lambda tx: tx.write("UPDATE job SET kwargs = %(kwargs)s::jsonb", kwargs=_json(LARGE))
+    )
+    claimed = world.claim("a")
+    assert claimed is not None
+    assert claimed.kwargs == LARGE
+    world.record(claimed)
+    assert _claimed_kwargs(world, "b") == LARGE
+    assert shared(world) == [LARGE]
+
+
+def _json(kwargs: dict[str, Any]) -> str:
+    return msgspec.json.encode(kwargs).decode()
+
+
+_OLD_JOB = """
+INSERT INTO job (app, key, state, open, kwargs, created_at, changed_at, announced_at)
+VALUES ('a', '1', 'ready', true, %s::jsonb, now(), now(), now())
+"""
+
+
+def test_jobs_from_before_the_migration_keep_theirs_in_their_rows(embedded_url: str) -> None:
+    with ledger_at(embedded_url, "0025") as url:
+        with psycopg.connect(url) as connection:
+            connection.execute(_OLD_JOB, (_json(LARGE),))
+        migrate.upgrade(url)
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT kwargs FROM job").fetchone() == (LARGE,)
+            valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'job_shared_kwargs'::regclass"
+            assert connection.execute(valid).fetchone() == (True,)
