@@ -11,7 +11,7 @@ import msgspec
 
 from actors.asked import NOT_ASKED_FOR, RESERVED
 from jobs.places import Place, reached
-from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, large_kwargs, unfit
+from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
 from jobs.submission import COMPENSATION, Submission, conflict, is_reserved
 from ledger import submissions
 from ledger.connection import Ledger, Tx
@@ -83,7 +83,7 @@ def _read(name: str, raw: msgspec.Raw) -> _Read:
 
 def _fault(submission: Submission) -> str:
     """Return why a submission that can be read is refused; "" if it is not."""
-    if reason := large_kwargs(submission.kwargs):
+    if reason := oversized(submission.kwargs, submission.policy):
         return f"The submission is refused. {reason}"
     if submission.compensates is not None:
         return NOT_ASKED_FOR

@@ -6,7 +6,7 @@ import msgspec
 
 from jobs.catalogue import parse_policy
 from jobs.errors import BadRequest
-from jobs.request_limits import large_kwargs, unfit
+from jobs.request_limits import oversized, unfit
 from jobs.submission import COMPENSATION, SCHEDULED, Submission, is_reserved
 
 #: Of a submission that says of itself that it undoes another.
@@ -26,7 +26,7 @@ def sound(submission: Submission) -> Submission:
     if submission.id and is_reserved(submission.id):
         raise BadRequest(RESERVED)
     try:
-        reason = unfit(msgspec.json.encode(submission)) or large_kwargs(submission.kwargs)
+        reason = unfit(msgspec.json.encode(submission)) or oversized(submission.kwargs, submission.policy)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         reason = f"It cannot be written as JSON: {error}."
     if reason:

@@ -20,7 +20,7 @@ from jobs.catalogue import Catalogue
 from jobs.errors import BadMessage
 from jobs.places import Place, reached
 from jobs.ref import JobName
-from jobs.request_limits import large_kwargs
+from jobs.request_limits import oversized
 from jobs.retry_budget import RetryBudget
 from jobs.submission import COMPENSATION, Submission
 from ledger import counts, judging, requests, splitting, submissions, unplanned
@@ -225,7 +225,7 @@ def _reread(received: unplanned.Received, refuse: Refuse) -> Submission | None:
     if submission and submission.compensates is None and received.id.endswith(COMPENSATION):
         reason = RESERVED
     if submission and not reason:
-        reason = large_kwargs(submission.kwargs)
+        reason = oversized(submission.kwargs, submission.policy)
     if reason:
         refuse(received.number, reason)
     return None if reason else submission

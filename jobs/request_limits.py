@@ -7,14 +7,18 @@ the function ``sluice_submit``. A decoder recurses, so a text that nests too dee
 import re
 from collections.abc import Mapping
 from itertools import accumulate
+from json import dumps
 from typing import Any
 
 from msgspec import json
 
 #: Bytes of one submission: 1 MiB, which 100,000 keys of seven characters fill. HTTP takes no larger body either.
 BYTES_MAX = 1024 * 1024
-#: Bytes of the kwargs of one submission: 64 KiB. Each of its jobs keeps a copy, so 700 kB for 1,000 keys took 936 MB.
+#: Bytes of the kwargs of one submission: 64 KiB. Each claim sends them to a worker.
 KWARGS_BYTES_MAX = 64 * 1024
+#: Bytes of the policy of a definition, and of a mode together with a submission: 8 KiB. Each job stores a copy of the
+#: latter, and a usual one has less than 100 bytes.
+POLICY_BYTES_MAX = 8 * 1024
 #: Levels of objects and lists inside each other: 64. Decoders fail at about 980, and sooner if their caller is nested.
 DEPTH_MAX = 64
 #: Levels of a whole message. Each of its submissions is read, and refused, by itself, so this only protects decoders.
@@ -46,13 +50,25 @@ def unfit(text: bytes) -> str:
     return ""
 
 
-def large_kwargs(kwargs: Mapping[str, Any]) -> str:
-    """Return why the kwargs of a submission are refused, as a sentence, or ""."""
+def oversized(kwargs: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
+    """Return why a submission with these is refused for their size, as a sentence, or ""."""
     size = len(json.encode(kwargs)) if kwargs else 0
+    if size > KWARGS_BYTES_MAX:
+        return f"Its kwargs have {size} bytes; at most {KWARGS_BYTES_MAX} are accepted."
+    return f"Its {reason}." if (reason := large_policy(policy)) else ""
+
+
+def large_policy(policy: Mapping[str, Any]) -> str:
+    """Return why a policy that can be read is refused for its size, as half a sentence, or "".
+
+    Values that JSON does not have, which a definition in Python may have, count as their text.
+    """
+    if not policy:
+        return ""
+    text = dumps(dict(policy), default=str, skipkeys=True, ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode(errors="surrogatepass"))
     return (
-        f"Its kwargs have {size} bytes; at most {KWARGS_BYTES_MAX} are accepted."
-        if size > KWARGS_BYTES_MAX
-        else ""
+        f"policy has {size} bytes; at most {POLICY_BYTES_MAX} are accepted" if size > POLICY_BYTES_MAX else ""
     )
 
 

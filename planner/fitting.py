@@ -9,6 +9,7 @@ from jobs.catalogue.submitters import refused_options
 from jobs.errors import BadRequest
 from jobs.policy import Policy
 from jobs.pooling import require_names
+from jobs.request_limits import large_policy
 from jobs.sagas.debug import Debug
 from jobs.submission import JSON, Submission
 
@@ -53,6 +54,8 @@ def require_fit(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = 
             advice="Leave it out and submit again.",
         )
     policy = own.overridden(parse_policy(asked))
+    if reason := large_policy({**mode, **asked}):
+        raise BadRequest(f"Its {reason}.", where=app.name, advice="Shorten it and submit again.")
     require_names(app, policy)
     if app.saga is None and policy.debug != Debug():
         raise BadRequest(

@@ -12,6 +12,7 @@ from jobs.catalogue.debug import read_debug
 from jobs.catalogue.faults import Words, nearest, one_of, read_fields, read_mapping, truth, unknown
 from jobs.durations import parse_instant, read_duration_s
 from jobs.errors import BadRequest
+from jobs.request_limits import large_policy
 from jobs.runners.environment import WITHHELD, is_withheld
 from jobs.sizes import parse_size_bytes
 
@@ -21,7 +22,7 @@ COUNT_MAX = 2**31 - 1
 def parse_policy(changes: Mapping[str, object]) -> dict[str, Any]:
     """Fields for ``Policy.overridden`` from a submission's own words; BadRequest lists all that is wrong."""
     wrong: list[str] = []
-    fields = read_policy(changes, wrong.append)
+    fields = _read(changes, wrong.append)
     for word in changes:
         if word not in POLICY_WORDS:
             wrong.append(unknown(word, POLICY_WORDS))
@@ -33,7 +34,18 @@ def parse_policy(changes: Mapping[str, object]) -> dict[str, Any]:
 
 
 def read_policy(words: Mapping[str, object], complain: Callable[[str], None]) -> dict[str, Any]:
-    """The same from the words of a definition, among which others may stand."""
+    """The same from the words of a definition, among which others may stand. It complains of a policy that is too
+    large."""
+    wrong: list[str] = []
+    fields = _read(words, wrong.append)
+    if not wrong and (reason := large_policy({word: words[word] for word in POLICY_WORDS if word in words})):
+        wrong.append(f"its {reason}")
+    for each in wrong:
+        complain(each)
+    return fields
+
+
+def _read(words: Mapping[str, object], complain: Callable[[str], None]) -> dict[str, Any]:
     fields = read_fields(POLICY_WORDS, words, complain)
     start, end = fields.get("start_after"), fields.get("end_before")
     if start and end and end <= start:

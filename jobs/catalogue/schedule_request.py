@@ -16,6 +16,7 @@ from jobs.cron import Cron
 from jobs.due_text import fill, speaks_of_due
 from jobs.errors import BadKey, BadRequest
 from jobs.partition_key import UNBOUNDED, read_span, without_version
+from jobs.request_limits import large_policy
 from jobs.schedule import Every, Rule
 from jobs.submission import Submission
 from jobs.wall import instant_of
@@ -96,6 +97,8 @@ def _check_policy(asked: Mapping[str, Any], app: App | None, complain: Complain)
     except BadRequest as error:
         complain(f"policy: {error.what}")
         return
+    if reason := large_policy(asked):
+        complain(f"policy: its {reason}")
     if app is None:
         return
     for option, why in refused_options(app.policy, asked):

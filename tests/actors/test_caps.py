@@ -6,6 +6,7 @@ import planner.chunks
 import planner.partitions
 import planner.supply
 import planner.walk
+from jobs.request_limits import POLICY_BYTES_MAX
 from jobs.submission import KEYS_MAX, Submission, SubmissionState
 from tests.world import World
 
@@ -74,6 +75,12 @@ def test_missing_partitions_of_others_are_counted(world: World, monkeypatch: pyt
     )
     monkeypatch.setattr(planner.supply, "PARTITIONS_MAX", 5)
     _refused(world, world.submit("a", None, start="2024-04-01", end="2024-04-02"), "more than 5 partitions")
+
+
+def test_a_policy_has_a_largest_size(world: World) -> None:
+    world.apps("a", submitters_may_set=["env"])
+    large = world.submit("a", policy={"env": {"A": "x" * POLICY_BYTES_MAX}})
+    _refused(world, large, "Its policy has 8208 bytes; at most 8192 are accepted.")
 
 
 def test_keys_are_counted_by_whoever_names_them() -> None:

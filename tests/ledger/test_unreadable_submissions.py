@@ -8,7 +8,7 @@ from psycopg.errors import InvalidParameterValue
 
 from actors.client import Client
 from jobs.errors import BadRequest
-from jobs.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX
+from jobs.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX, POLICY_BYTES_MAX
 from jobs.states import State
 from jobs.submission import Submission, SubmissionState
 from ledger.reads import progress, submitted
@@ -37,6 +37,10 @@ POISON = {
     "barely too deep": (deep(DEPTH_MAX + 1), f"deeper than {DEPTH_MAX} levels"),
     "keys that are a number": ('{"app": "a", "keys": 7}', "keys"),
     "large kwargs": (json.dumps({"app": "a", "key": "1", "kwargs": {"x": "y" * KWARGS_BYTES_MAX}}), "kwargs"),
+    "large policy": (
+        json.dumps({"app": "a", "key": "1", "policy": {"env": {"A": "x" * POLICY_BYTES_MAX}}}),
+        "Its policy has 8208 bytes; at most 8192 are accepted.",
+    ),
     "kwargs that are a number": ('{"app": "a", "key": "1", "kwargs": 7}', "kwargs"),
 }
 
@@ -83,7 +87,7 @@ def test_people_can_list_and_open_bad_rows(world: World) -> None:
 
 REFUSED_BY_SQL = {
     **{what: POISON[what][0] for what in ("a list", "a text", "null", "a huge number", "many huge numbers")},
-    **{what: POISON[what][0] for what in ("deep", "barely too deep", "large kwargs")},
+    **{what: POISON[what][0] for what in ("deep", "barely too deep", "large kwargs", "large policy")},
     "no request": None,
     "large": LARGE,
     "long id": json.dumps({"app": "a", "id": "x" * 201}),
@@ -125,6 +129,12 @@ UNFIT = {
     "a huge number": {"x": 10**400},
     "no JSON": {"x": object()},
 }
+
+
+def test_a_client_refuses_a_large_policy(world: World) -> None:
+    client = Client(world.ledger, lambda _: None)
+    with pytest.raises(BadRequest, match="Its policy has 8208 bytes; at most 8192 are accepted"):
+        client.submit(Submission(app="a", key="1", policy={"env": {"A": "x" * POLICY_BYTES_MAX}}))
 
 
 def test_a_client_refuses_them_before_the_ledger_is_asked(world: World) -> None:

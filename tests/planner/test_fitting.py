@@ -49,6 +49,14 @@ def test_a_submission_that_sets_a_closed_option_is_refused_with_the_reason(optio
         require_fit(_app(), {option: CLOSED[option], "priority": 1})
 
 
+def test_a_mode_and_a_submission_have_a_largest_size_together() -> None:
+    app = _app(submitters_may_set=["env", "cwd"])
+    mode, asked = {"env": {"A": "x" * 4000}}, {"cwd": "y" * 5000}
+    require_fit(app, asked)
+    with pytest.raises(BadRequest, match="Its policy has 9025 bytes; at most 8192 are accepted"):
+        require_fit(app, asked, mode)
+
+
 @pytest.mark.parametrize("option", [option for option in CLOSED if option != "submitters_may_set"])
 def test_an_app_can_leave_an_option_to_its_submitters(option: str) -> None:
     app, asked = _app(submitters_may_set=[option]), {option: CLOSED[option]}

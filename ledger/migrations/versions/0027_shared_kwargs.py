@@ -1,4 +1,4 @@
-"""Large kwargs are stored once, and jobs refer to them."""
+"""Large kwargs are stored once and jobs refer to them; ``sluice_submit`` limits the policy of a submission."""
 
 from alembic import op
 
@@ -20,9 +20,19 @@ COMMENT ON COLUMN job.kwargs IS 'an object; or a text, the digest of those in sh
 _INDEX = "job_shared_kwargs ON job ((kwargs #>> '{}')) WHERE jsonb_typeof(kwargs) = 'string'"
 _HAS_JOBS = "SELECT EXISTS (SELECT FROM job)"
 
+_DEFINITION = "SELECT pg_get_functiondef('sluice_submit(jsonb)'::regprocedure)"
+_KWARGS_LIMIT = (
+    "WHEN octet_length((given -> 'kwargs')::text) > 65536 THEN 'its kwargs are larger than 65536 bytes'"
+)
+# The limit is that of jobs.request_limits.
+_POLICY_LIMIT = (
+    "WHEN octet_length((given -> 'policy')::text) > 8192 THEN 'its policy is larger than 8192 bytes'"
+)
+
 
 def upgrade() -> None:
     bind = op.get_bind()
+    _limit_policies()
     bind.exec_driver_sql(_DDL)
     if not bind.exec_driver_sql(_HAS_JOBS).scalar_one():
         bind.exec_driver_sql(f"CREATE INDEX {_INDEX}")
@@ -31,3 +41,16 @@ def upgrade() -> None:
         # An upgrade that was interrupted leaves an index that is not valid.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS job_shared_kwargs")
         op.execute(f"CREATE INDEX CONCURRENTLY {_INDEX}")
+
+
+def _limit_policies() -> None:
+    """Add one line to the function. Its owner, grants and settings stay."""
+    bind = op.get_bind()
+    text = bind.exec_driver_sql(_DEFINITION).scalar_one()
+    if _POLICY_LIMIT in text:
+        return
+    if _KWARGS_LIMIT not in text:
+        raise RuntimeError("sluice_submit has no limit for kwargs, after which the one for policies is added")
+    limited = text.replace(_KWARGS_LIMIT, f"{_KWARGS_LIMIT}\n        {_POLICY_LIMIT}")
+    # The driver would take a percent sign for a parameter.
+    bind.exec_driver_sql(limited.replace("%", "%%"))

@@ -212,6 +212,10 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         filling(modes={"offline": {"timeout": "never"}}),
         "modes: offline: timeout: 'never' is not a duration",
     ),
+    "a policy that is too large": (
+        filling(modes={"offline": {"env": {"A": "x" * 9000}}}),
+        "modes: offline: its policy has 9016 bytes; at most 8192 are accepted",
+    ),
     "halves in a mode": (
         filling(modes={"offline": {"on_failure": "bisect"}}),
         "modes: offline: on_failure: bisect parts work IDs, which partitions are not",

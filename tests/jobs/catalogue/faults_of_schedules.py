@@ -101,6 +101,10 @@ FAULTS_OF_SCHEDULES: dict[str, Fault] = {
         timed(policy={"env": {"A": "b"}}),
         "policy: env: the definition of the app alone sets it, unless it lists it in submitters_may_set",
     ),
+    "a policy that is too large": (
+        timed(policy={"env": {"A": "x" * 9000}}) | {"daily": APPS["daily"] | {"submitters_may_set": ["env"]}},
+        "policy: its policy has 9016 bytes; at most 8192 are accepted",
+    ),
     "a policy that is none": (timed(policy={"max_fail": 1}), "policy: The policy cannot be used: unknown"),
     "a NUL in a text": (timed(kwargs={"a": "\0"}), "kwargs: '\\x00' has characters that no ledger keeps"),
 }  # fmt: skip

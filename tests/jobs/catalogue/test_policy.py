@@ -7,9 +7,11 @@ import pytest
 
 from jobs.allowance import Allowance
 from jobs.backoff import Retry
-from jobs.catalogue import parse_policy
-from jobs.errors import BadRequest
+from jobs.catalogue import Catalogue, parse_policy
+from jobs.errors import BadRequest, DefinitionError
 from jobs.policy import Policy
+from jobs.request_limits import POLICY_BYTES_MAX
+from tests.world import catalogue_of
 
 
 def test_every_word_becomes_its_field() -> None:
@@ -84,6 +86,28 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         "priority: 1.5 is not a whole number",
     ):
         assert told in caught.value.what
+
+
+def _defined(**words: object) -> Catalogue:
+    return catalogue_of({"a": {"job_id": "{n}", "bash_cmd": "true", **words}})
+
+
+def test_the_policy_of_a_definition_has_a_largest_size() -> None:
+    largest = "x" * (POLICY_BYTES_MAX - len('{"env":{"A":""}}'))
+    assert _defined(env={"A": largest}).app("a").policy.env == {"A": largest}
+    with pytest.raises(DefinitionError) as caught:
+        _defined(env={"A": largest + "x"})
+    (fault,) = caught.value.faults
+    assert fault.what == "its policy has 8193 bytes; at most 8192 are accepted"
+
+
+def test_other_words_of_a_definition_do_not_count() -> None:
+    assert _defined(description="x" * POLICY_BYTES_MAX)
+
+
+def test_what_a_job_has_stored_is_read_whatever_its_size() -> None:
+    """Releases before had no limit."""
+    assert parse_policy({"env": {"A": "x" * POLICY_BYTES_MAX}})
 
 
 @pytest.mark.parametrize(
