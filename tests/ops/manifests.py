@@ -43,6 +43,15 @@ def secrets() -> dict[str, dict[str, Any]]:
     return {each["metadata"]["name"]: each for each in yaml.safe_load_all(text)}
 
 
+def mounted_in(pod: dict[str, Any]) -> dict[str, str]:
+    """The secret that a pod mounts, by the folder where its keys are files."""
+    volumes = {
+        each["name"]: each["secret"]["secretName"] for each in pod["spec"]["volumes"] if "secret" in each
+    }
+    mounts = container_of(pod)["volumeMounts"]
+    return {each["mountPath"]: volumes[each["name"]] for each in mounts if each["name"] in volumes}
+
+
 def is_in(known: dict[str, dict[str, Any]], reference: dict[str, Any]) -> bool:
     return reference["key"] in known[reference["name"]]["stringData"]
 

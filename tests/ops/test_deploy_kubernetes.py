@@ -19,7 +19,17 @@ from ops.cli.main import main
 from ops.deploy.names import is_name, name_of
 from tests.ops import keda
 from tests.ops.deployed import settings, understood
-from tests.ops.manifests import Manifests, container_of, is_in, listed, of_kind, pods_of, secret_keys, secrets
+from tests.ops.manifests import (
+    Manifests,
+    container_of,
+    is_in,
+    listed,
+    mounted_in,
+    of_kind,
+    pods_of,
+    secret_keys,
+    secrets,
+)
 
 SHOPS = ["fetch", "clean", "report", "publish"]
 APP = {"job_id": "{x}", "bash_cmd": "true"}
@@ -127,8 +137,12 @@ def test_what_is_selected_and_named_is_there(folder: Path) -> None:
     for pod in pods.values():
         for source in container_of(pod).get("envFrom", []):
             assert source["configMapRef"]["name"] in of_kind(manifests, "ConfigMap")
-        for variable in container_of(pod).get("env", []):
-            assert "value" in variable or is_in(known, variable["valueFrom"]["secretKeyRef"])
+        mounted = mounted_in(pod)
+        for variable in container_of(pod)["env"]:
+            if variable["name"].endswith("_FILE"):
+                folder_of_secret, _, key = variable["value"].rpartition("/")
+                assert is_in(known, {"name": mounted[folder_of_secret], "key": key})
+                assert variable["name"] == f"{key}_FILE"
         volumes = {volume["name"] for volume in pod["spec"].get("volumes", [])}
         assert volumes == {mount["name"] for mount in container_of(pod).get("volumeMounts", [])}
     authentications = of_kind(manifests, "TriggerAuthentication")
@@ -147,7 +161,7 @@ def test_what_is_started_is_understood_and_what_is_set_has_a_meaning(folder: Pat
     for pod in pods_of(manifests).values():
         container = container_of(pod)
         understood(container["command"])
-        assert {variable["name"] for variable in container["env"]} <= known
+        assert {variable["name"].removesuffix("_FILE") for variable in container["env"]} <= known
         for probe in ("readinessProbe", "livenessProbe"):
             if "exec" in container.get(probe, {}):
                 understood(container[probe]["exec"]["command"])
@@ -181,10 +195,11 @@ def test_each_part_has_a_secret_and_a_role_of_its_own(folder: Path) -> None:
     """A pod that is given the secret of another has its rights."""
     parts = {"sluice-migrate": "owner", "sluice-control": "control", "sluice-console": "console"}
     for name, pod in pods_of(_made(folder)).items():
-        given = [each["valueFrom"] for each in container_of(pod)["env"] if "valueFrom" in each]
-        assert {each["secretKeyRef"]["name"] for each in given} == {f"sluice-{parts.get(name, 'worker')}"}
-        keys = {each["secretKeyRef"]["key"] for each in given}
-        assert any("TOKEN" in key for key in keys) == (name == "sluice-console"), name
+        secret = f"sluice-{parts.get(name, 'worker')}"
+        assert mounted_in(pod) == {"/run/secrets/sluice": secret}
+        named = {each["name"].removesuffix("_FILE") for each in container_of(pod)["env"]} - {"SLUICE_GRACE"}
+        assert named == secrets()[secret]["stringData"].keys(), name
+        assert all("value" in each for each in container_of(pod)["env"]), "no secret is in an environment"
     roles = {
         name: urlsplit(secret["stringData"]["SLUICE_LEDGER_URL"]).username
         for name, secret in secrets().items()
