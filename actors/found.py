@@ -34,11 +34,9 @@ class Found:
         self.texts: dict[str, str] = {}
         self.origins: dict[str, str] = {}
         self.asked: dict[str, Asked] = {}
-        #: The file that a setting was read from, by the name of the setting.
-        self.files: dict[str, Path] = {}
+        #: Files that settings were read from, also those whose text a stronger place overrides.
+        self.files: list[Path] = []
         for place, texts in places.items():
-            for name in texts:
-                self.files.pop(name, None)
             self.texts |= texts
             self.origins |= dict.fromkeys(texts, place)
             self._read_files(place, texts, folder)
@@ -57,7 +55,8 @@ class Found:
                 )
             file = folder / path
             self.texts[name] = _text_of(file, given, place)
-            self.origins[name], self.files[name] = f"the file {file}", file
+            self.origins[name] = f"the file {file}"
+            self.files.append(file)
 
     def take(self, name: str, parse: Callable[[str], T], default: T, example: str) -> T:
         """The value under this name, which is without the prefix; BadSetting for one that will not do."""

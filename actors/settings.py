@@ -197,7 +197,7 @@ def _fence(found: Found, folder: Path, apps: tuple[str, ...]) -> Fence:
         places.DOTENV,
         places.TOML,
         *secret_files.named(found.texts, apps),
-        *map(str, found.files.values()),
+        *map(str, found.files),
     )
     of_services = (str(each) for place in (folder, _ETC) for each in sorted(place.glob("*.env")))
     hidden = found.take("SANDBOX_HIDE", _paths, usual.hidden, "/etc/secrets,/home/sluice")

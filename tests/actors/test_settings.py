@@ -232,7 +232,9 @@ def test_a_setting_may_be_the_text_of_a_file(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("SLUICE_LEDGER_URL_FILE=ledger-url")
     assert read_settings({}, folder=tmp_path).ledger_url == "postgresql://u:p@host/sluice"
     stronger = {"SLUICE_LEDGER_URL": "postgresql://other/sluice"}
-    assert read_settings(stronger, folder=tmp_path).ledger_url == "postgresql://other/sluice"
+    overridden = read_settings(stronger, folder=tmp_path)
+    assert overridden.ledger_url == "postgresql://other/sluice"
+    assert str(url) in overridden.fence.hidden
     assert read_settings({"SLUICE_CONSOLE_TOKEN_FILE": ""}, folder=tmp_path).console_token is None
 
 
