@@ -98,6 +98,18 @@ def test_what_is_told_to_set_is_all_that_has_to_be() -> None:
         assert "sh ops/deploy/compose/secrets.sh" in told
 
 
+def test_the_pages_example_of_another_secret_fits_the_file(services: dict[str, Any]) -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "deploy.md").read_text(), re.DOTALL)
+    compose_spec.PyOptions(apply_merge=True).from_yaml(block)
+    added = yaml.safe_load(block)
+    assert added["services"].keys() <= services.keys()
+    for service in added["services"].values():
+        assert service["secrets"] == [*added["secrets"]]
+        files = {f"/run/secrets/{each}" for each in service["secrets"]}
+        assert {*service["environment"].values()} == files
+        assert {each.removesuffix("_FILE") for each in service["environment"]} <= settings()
+
+
 def test_every_part_that_stays_says_how_it_is(services: dict[str, Any]) -> None:
     staying = {name for name, service in services.items() if service.get("restart") == "unless-stopped"}
     assert staying == {"postgres", "rabbitmq", "redis", "control", "worker", "console"}
