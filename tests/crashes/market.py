@@ -115,12 +115,13 @@ class Market:
         return {f"{app}/{key}": State(state) for app, key, state in rows}
 
     def _check_states(self) -> None:
-        """What has been removed since has ended."""
+        """What has been removed since has ended. A schedule goes on, so bells may run that are younger than the end."""
         odd = {
             job: state
             for job, state in self._states().items()
             if state is not _ENDS.get(job.partition("/")[0], State.SUCCEEDED)
             and not job.startswith("pointed/")
+            and not (job.startswith("bell/") and state in _LEFT)
         }
         assert odd == {}, "\n".join(self._history(job) for job in odd)
 
