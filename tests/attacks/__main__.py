@@ -1,0 +1,54 @@
+"""``python -m tests.attacks --broker redis --only console``: make all attacks on one installation; a table."""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.attacks.attack import make
+from tests.attacks.catalogue import ATTACKS
+from tests.attacks.installation import installation
+from tests.leftovers import run_without_leftovers
+from tests.private_servers import SERVERS
+
+_SHOWN = 100
+
+
+def main() -> int:
+    options = _options()
+    logging.disable()
+    chosen = [each for each in ATTACKS if options.only in each.name]
+    failed = 0
+    with (
+        TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        installation(Path(folder), options.broker) as place,
+    ):
+        print(f"{'attack':<58} {'start, median':>13} {'longest':>8} {'planner':>8}  refused with")
+        for each in chosen:
+            try:
+                course = make(place, each)
+            except AssertionError as error:
+                failed += 1
+                print(f"{each.name:<58} SUCCEEDED: {error}", flush=True)
+                continue
+            starts = course.starts
+            print(
+                f"{each.name:<58} {starts.median_s:11.2f} s {starts.longest_s:6.2f} s {course.peak_mb:5d} MB"
+                f"  {course.refusal[:_SHOWN]}",
+                flush=True,
+            )
+    print(f"{len(chosen)} attacks, {failed} of them succeeded")
+    return 1 if failed else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
+    parser.add_argument("--broker", default="rabbit", choices=[*SERVERS])
+    parser.add_argument("--only", default="", metavar="TEXT", help="attacks that have this in their names")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    with run_without_leftovers():
+        sys.exit(main())
