@@ -1,6 +1,15 @@
 """All attacks: to import this module registers them."""
 
-from tests.attacks import on_submissions
+from tests.attacks import on_console, on_database, on_definitions, on_files, on_jobs, on_plans, on_submissions
 from tests.attacks.attack import ATTACKS
 
-__all__ = ["ATTACKS", "on_submissions"]
+__all__ = [
+    "ATTACKS",
+    "on_console",
+    "on_database",
+    "on_definitions",
+    "on_files",
+    "on_jobs",
+    "on_plans",
+    "on_submissions",
+]

@@ -14,6 +14,7 @@ import psycopg
 from broker.connect import connect
 from broker.messages import CONTROL, PLANNER
 from jobs.request_limits import BYTES_MAX
+from jobs.states import LIVE, sql_list
 from tests.attacks import definitions
 from tests.attacks.sender import Sender
 from tests.leashed import ROOT, Program
@@ -65,6 +66,7 @@ class Installation:
     def _start(self, name: str, role: str, command: list[str], **settings: str) -> None:
         folder = self.folder / name
         (folder / "data").mkdir(parents=True)
+        (self.home / ".npmrc").write_text(SECRET)
         (folder / "data" / "sluice.env").write_text(f"SLUICE_CONSOLE_TOKEN={SECRET}\n")
         program = Program(command, folder, self.environment(role) | settings, self._log(name))
         self._stack.callback(program.kill)
@@ -149,6 +151,15 @@ class Installation:
         self.wait(is_over, within_s=within_s, explain=lambda: f"submission {id}: {found}")
         return found[0]
 
+    def state(self, id: str) -> str:
+        """The state of a submission; empty for one that nobody knows."""
+        return next((str(row[0]) for row in self.asks("SELECT state FROM submission WHERE id = %s", id)), "")
+
+    def jobs_of(self, app: str) -> int:
+        """How many jobs of an app have not ended."""
+        asked = f"SELECT count(*) FROM job WHERE app = %s AND state IN ({sql_list(*LIVE)})"
+        return int(self.asks(asked, app)[0][0])
+
     def refused(self, id: str, why: str) -> str:
         """The reason of a submission that the planner has refused."""
         state, reason = self.settled(id)
@@ -156,14 +167,15 @@ class Installation:
         assert why in reason, reason
         return line(reason)
 
-    def failed(self, id: str, app: str, key: str, why: str) -> str:
-        """The error of the only job of a submission, which has failed."""
-        state, _ = self.settled(id)
+    def failed(self, id: str, app: str, key: str, why: str, *, within_s: float = 30.0) -> str:
+        """The first line of the error of the only job of a submission, which has failed. The traceback of a function of
+        its own may follow."""
+        state, _ = self.settled(id, within_s=within_s)
         rounds = self.operator.reads(f"/api/jobs/{app}/{key}")["rounds"]
         error = str(rounds[-1]["error"])
         assert state == "failed", (state, error)
         assert why in error, error
-        return line(error)
+        return line(error.strip().partition("\n")[0])
 
     def dead_letters(self) -> int:
         """How many messages to the planner were refused and are kept aside."""
