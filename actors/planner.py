@@ -154,9 +154,9 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
 
     Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
-    that undo others for ``actors.compensating``, those that are retried for ``actors.retry``; where they have only
-    piled up they are left for another message. One for an app that these definitions do not have is tried again until
-    the grace for it is over.
+    that undo others for ``actors.compensating``, those that are retried for ``actors.retry``. Unless they are named
+    alone, these and large ones are left for a message of their own: what is planned here is announced without waiting
+    for them. One for an app that these definitions do not have is tried again until the grace for it is over.
     """
     refuse = partial(unplanned.refuse, tx)
     held = unplanned.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
@@ -170,22 +170,31 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     forward = [(each, read) for each, read in first if read.compensates is None]
     by_chunk = [(each, read) for each, read in forward if _is_by_chunk(catalogue, read)]
     by_partition = [(each, read) for each, read in forward if is_by_partition(catalogue, read)]
-    asking = [each.number for each, read in by_chunk if each.named and has_to_ask(read)]
-    unplanned.set_aside(tx, asking, for_s=SELECT_S)
     apart = [*again, *undoing, *by_chunk, *by_partition]
     numbers = {each.number for each, _ in apart}
-    walked = [(each.number, read) for each, read in wanted if each.number not in numbers]
-    planned, ready = plan_together(tx, catalogue, walked, refuse)
+    walked = [(each, read) for each, read in wanted if each.number not in numbers]
+    alone = {each.number for each, _ in wanted if each.named and len(ids) == 1}
+    later = {each.number: each for each, read in wanted if each.number in numbers or _names_many(read)}
+    later = {number: each for number, each in later.items() if number not in alone}
+    asking = [each.number for each, read in by_chunk if each.number in alone and has_to_ask(read)]
+    unplanned.set_aside(tx, asking, for_s=SELECT_S)
+    together = [(each.number, read) for each, read in walked if each.number not in later]
+    planned, ready = plan_together(tx, catalogue, together, refuse)
     submissions.settle(tx, planned)
-    messages = [*announce(tx, ready), *_for_later(apart)]
+    messages = [*announce(tx, ready), *_for_later(later.values())]
     reached(Place.PLAN_WRITTEN)
-    return [(each, read) for each, read in apart if each.named], messages
+    return [(each, read) for each, read in apart if each.number in alone], messages
 
 
-def _for_later(apart: Iterable[_Read]) -> list[Message]:
-    """A message for what this transaction has locked and leaves: the planner of its own message may have skipped it."""
-    left = tuple(each.id for each, _ in apart if not each.named)
-    return [Plan(submissions=left)] if left else []
+def _for_later(left: Iterable[unplanned.Received]) -> list[Message]:
+    """A message for each that this transaction has locked and leaves: the planner of its own message may have skipped
+    it."""
+    return [Plan(submissions=(each.id,)) for each in left]
+
+
+def _names_many(submission: Submission) -> bool:
+    """Whether it names more keys than a small submission, or none, which is all that its definition enumerates."""
+    return submission.key is None and not 0 < len(submission.keys or ()) <= unplanned.FEW_KEYS
 
 
 def _plan_apart(catalogue: Catalogue, received: unplanned.Received, submission: Submission) -> PlanOne:

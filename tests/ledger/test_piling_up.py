@@ -72,6 +72,61 @@ def test_one_that_names_many_keys_waits_for_its_own_message(pile: Pile) -> None:
     assert pile.unplanned("few", "many") == []
 
 
+MANY = tuple(f"many{n}" for n in range(unplanned.FEW_KEYS + 1))
+#: Submissions whose plans may take long.
+LARGE: dict[str, dict[str, Any]] = {
+    "many keys": {"app": "a", "keys": MANY},
+    "all that is enumerated": {"app": "listed"},
+    "work IDs": {"app": "chunks", "work_ids": (1, 2, 3)},
+    "partitions": {"app": "days", "start": "2024-04-01", "end": "2024-04-02"},
+}
+
+
+@pytest.fixture
+def pile_with_large(pile: Pile) -> Pile:
+    pile.world.define(
+        {
+            "a": {"job_id": "{x}", "bash_cmd": "true"},
+            "listed": {"job_id": "{x}", "autofill_values": {"x": [*MANY]}, "bash_cmd": "true"},
+            "chunks": {"chunk_size": 2, "bash_cmd": "true"},
+            "days": {"partition": "day", "bash_cmd": "true"},
+        }
+    )
+    return pile
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_a_large_one_is_left_for_a_message_of_its_own(pile_with_large: Pile, what: str) -> None:
+    """So the jobs of small ones that the same message names may start before it is planned."""
+    pile = pile_with_large
+    pile.receive("large", **{"key": None} | LARGE[what])
+    pile.receive("small")
+    messages = pile.plan("large", "small")
+    assert pile.unplanned("large", "small") == ["large"]
+    assert Plan(submissions=("large",)) in messages
+    assert pile.world.states() == {"a/small": State.READY}
+    pile.plan("large")
+    assert pile.unplanned("large") == []
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_nothing_is_planned_with_a_large_one(pile_with_large: Pile, what: str) -> None:
+    pile = pile_with_large
+    pile.receive("large", **{"key": None} | LARGE[what])
+    pile.receive("small")
+    pile.plan("large")
+    assert pile.unplanned("large", "small") == ["small"]
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_a_large_one_that_came_behind_waits_for_its_own_message(pile_with_large: Pile, what: str) -> None:
+    pile = pile_with_large
+    pile.receive("small")
+    pile.receive("large", **{"key": None} | LARGE[what])
+    pile.plan("small")
+    assert pile.unplanned("large", "small") == ["large"]
+
+
 def test_no_more_are_planned_together_than_a_batch(pile: Pile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner, "BATCH", 3)
     for id in ("1", "2", "3", "4"):
