@@ -3,13 +3,18 @@
 import json
 import secrets
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from jobs.request_limits import KWARGS_BYTES_MAX
 from tests.attacks.attack import attack
 from tests.attacks.installation import Installation, line
+from tests.attacks.sender import envelope
 
 #: The most work IDs that one submission may have.
 IDS_MAX = 1_000_000
+#: Seconds in which a large plan has to be made, on a machine that does other things as well.
+PLANNED_WITHIN_S = 240.0
 #: Bytes by which the ledger may grow for one submission with large kwargs and many keys.
 GROWTH_BYTES_MAX = 100_000_000
 _MIB = 1024 * 1024
@@ -27,16 +32,25 @@ def many_ids(place: Installation) -> str:
 
 @attack("the largest chunk plan that is accepted, and its cancellation")
 def largest_plan(place: Installation) -> str:
-    began = time.monotonic()
-    id_ = place.submits(json.dumps({"app": "many", "work_ids": f"1-{IDS_MAX}"}))
-    place.wait(lambda: place.state(id_) == "active", within_s=240, explain=lambda: place.state(id_))
-    planned_s = time.monotonic() - began
-    answer = place.operator.posts(f"/api/submissions/{id_}/cancel")
-    assert answer.status == 200, answer
-    state, _ = place.settled(id_, within_s=120)
-    assert state == "cancelled", state
-    cancelled_s = time.monotonic() - began - planned_s
-    return f"planned in {planned_s:.1f} s, cancelled in {cancelled_s:.1f} s"
+    return _planned_and_cancelled(place, {"app": "many", "work_ids": f"1-{IDS_MAX}"})
+
+
+@attack("20,000 keys in one submission, and its cancellation")
+def many_keys(place: Installation) -> str:
+    keys = [str(number) for number in range(20_000)]
+    return _planned_and_cancelled(place, {"app": "waits", "keys": keys})
+
+
+@attack("a landing of 3.6 million days")
+def many_landings(place: Installation) -> str:
+    before = place.dead_letters()
+    ranges = ["0001-01-01..9999-12-31"]
+    answer = place.operator.posts("/api/partitions/daily/land", {"partitions": ranges})
+    assert answer.status in {400, 422}, answer
+    with place.sender() as sender:
+        sender.puts(json.dumps(envelope({"table": "daily", "partitions": ranges}, "days", "landed")).encode())
+    place.wait(lambda: place.dead_letters() == before + 1, within_s=30)
+    return line(str(answer.document["detail"]))
 
 
 @attack("a submission that is cancelled while it is planned")
@@ -73,6 +87,22 @@ def amplified_kwargs(place: Installation) -> str:
     assert grown < GROWTH_BYTES_MAX, f"the ledger has grown by {grown // _MIB} MiB"
     assert place.operator.posts(f"/api/submissions/{id_}/cancel").status == 200
     return f"the ledger has grown by {grown // _MIB} MiB"
+
+
+def _planned_and_cancelled(place: Installation, wanted: Mapping[str, Any]) -> str:
+    """How long it takes to plan a submission, which is accepted, and to cancel it."""
+    began = time.monotonic()
+    id_ = place.submits(json.dumps(wanted))
+    place.wait(
+        lambda: place.state(id_) == "active", within_s=PLANNED_WITHIN_S, explain=lambda: place.state(id_)
+    )
+    planned_s = time.monotonic() - began
+    answer = place.operator.posts(f"/api/submissions/{id_}/cancel")
+    assert answer.status == 200, answer
+    state, _ = place.settled(id_, within_s=PLANNED_WITHIN_S)
+    assert state == "cancelled", state
+    cancelled_s = time.monotonic() - began - planned_s
+    return f"planned in {planned_s:.1f} s, cancelled in {cancelled_s:.1f} s"
 
 
 def _size(place: Installation) -> int:
