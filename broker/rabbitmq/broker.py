@@ -57,7 +57,9 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
     ) -> None:
         self.encoder = encoder
         try:
-            DramatiqRabbitmqBroker.__init__(self, url=address.url, middleware=[], confirm_delivery=True)
+            # Without confirms, which only the publisher needs: if a connection is lost while a channel asks for them,
+            # dramatiq raises KeyError when the channel is dropped.
+            DramatiqRabbitmqBroker.__init__(self, url=address.url, middleware=[], confirm_delivery=False)
         except ValueError as error:
             raise BadSetting(f"The address {address} cannot be used: {one_line(error)}.") from None
         self._address = address
