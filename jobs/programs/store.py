@@ -26,7 +26,7 @@ from jobs.programs.rules import Rules
 from jobs.programs.shelves import Shelves
 from jobs.programs.source import Source, parse_source
 from jobs.programs.unfit import Away, Stopped, Unfit, reason_of
-from jobs.programs.unpack import unpack
+from jobs.programs.unpack import survey, unpack
 from jobs.programs.web import fetch_from_web
 
 Say = Callable[[str], None]
@@ -184,6 +184,7 @@ class ProgramStore:
             return version
         tree = aside.path / "tree"
         try:
+            survey(fetched.path, order.source.form, self._rules, patience)
             executable = unpack(fetched.path, order.source.form, tree, self._rules, patience)
         except (Away, Stopped):
             raise

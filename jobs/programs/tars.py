@@ -4,9 +4,9 @@ import tarfile
 from collections.abc import Iterator
 from typing import Final
 
+from jobs.programs.members import Members
 from jobs.programs.names import parts_of, quoted
 from jobs.programs.streams import CHUNK_BYTES, TOO_EARLY, Stream
-from jobs.programs.tree import Tree
 from jobs.programs.unfit import Unfit
 
 _BLOCK: Final = 512
@@ -29,8 +29,8 @@ class _Notes:
         self.size: int | None = None
 
 
-def unpack_tar(stream: Stream, tree: Tree) -> None:
-    """Make every member in the tree. Unfit at the first thing that is wrong."""
+def read_tar(stream: Stream, members: Members) -> None:
+    """Add every member. Unfit at the first thing that is wrong."""
     notes = _Notes()
     while (block := stream.read(_BLOCK)) != bytes(_BLOCK):
         if len(block) < _BLOCK:
@@ -43,7 +43,7 @@ def unpack_tar(stream: Stream, tree: Tree) -> None:
         elif header.type == tarfile.GNUTYPE_LONGLINK:
             notes.target = _body(stream, header.size).rstrip(b"\0")
         else:
-            _add(stream, tree, header, notes)
+            _add(stream, members, header, notes)
             notes = _Notes()
     while stream.read(CHUNK_BYTES):  # To its end, so that the check sums of what is compressed are compared.
         pass
@@ -59,23 +59,23 @@ def _header(block: bytes) -> tarfile.TarInfo:
     return header
 
 
-def _add(stream: Stream, tree: Tree, header: tarfile.TarInfo, notes: _Notes) -> None:
+def _add(stream: Stream, members: Members, header: tarfile.TarInfo, notes: _Notes) -> None:
     name = notes.name if notes.name is not None else _raw(header.name)
     parts = parts_of(name)
     if header.type in _FILES and name.endswith(b"/"):
         header.type = tarfile.DIRTYPE
     if header.type in _FILES:
         size = header.size if notes.size is None else notes.size
-        tree.add_file(parts, header.mode, _content(stream, size))
+        members.add_file(parts, header.mode, _content(stream, size))
         _skip(stream, -size % _BLOCK)
     elif header.type == tarfile.DIRTYPE:
-        tree.add_folder(parts)
+        members.add_folder(parts)
     elif header.type in {tarfile.SYMTYPE, tarfile.LNKTYPE}:
         target = notes.target if notes.target is not None else _raw(header.linkname)
         if header.type == tarfile.SYMTYPE:
-            tree.add_symlink(parts, target)
+            members.add_symlink(parts, target)
         else:
-            tree.add_hardlink(parts, parts_of(target))
+            members.add_hardlink(parts, parts_of(target))
     else:
         kind = _KINDS.get(header.type, "of a kind that is not known here")
         shown = quoted(name.decode("utf-8", "replace"))

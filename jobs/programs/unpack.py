@@ -5,15 +5,24 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from jobs.programs.contents import Contents, Survey
+from jobs.programs.members import Members
 from jobs.programs.patience import Patience
 from jobs.programs.rules import Rules
 from jobs.programs.source import Form
 from jobs.programs.streams import CHUNK_BYTES, Stream
-from jobs.programs.tars import unpack_tar
+from jobs.programs.tars import read_tar
 from jobs.programs.tree import Tree
-from jobs.programs.zips import unpack_zip
+from jobs.programs.zips import read_zip
 
 RUN_SH: Final = "run.sh"
+
+
+def survey(archive: Path, form: Form, rules: Rules, patience: Patience) -> Contents:
+    """Return the contents of the archive without writing anything; Unfit if it breaks a rule."""
+    found = Survey(rules, patience)
+    _read(archive, form, found, rules, patience)
+    return found.contents()
 
 
 def unpack(archive: Path, form: Form, into: Path, rules: Rules, patience: Patience) -> bool | None:
@@ -22,16 +31,21 @@ def unpack(archive: Path, form: Form, into: Path, rules: Rules, patience: Patien
     Unfit where the archive is not to be trusted, and where the disk does not take it; what was made until then stays.
     A bare ``run.sh`` is made executable: who has it fetched from where modes exist looks at them before.
     """
-    with archive.open("rb") as file, closing(Tree(into, rules, patience)) as tree:
+    with closing(Tree(into, rules, patience)) as tree:
+        _read(archive, form, tree, rules, patience)
+        return tree.is_executable(RUN_SH)
+
+
+def _read(archive: Path, form: Form, members: Members, rules: Rules, patience: Patience) -> None:
+    with archive.open("rb") as file:
         if form == "run.sh":
-            tree.add_file((RUN_SH,), 0o755, _chunks(file))
+            members.add_file((RUN_SH,), 0o755, _chunks(file))
         elif form == "zip":
-            unpack_zip(file, tree, rules)
+            read_zip(file, members, rules)
         else:
             with closing(Stream(file, form, rules, patience)) as stream:
-                unpack_tar(stream, tree)
-        tree.finish()
-        return tree.is_executable(RUN_SH)
+                read_tar(stream, members)
+    members.finish()
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:

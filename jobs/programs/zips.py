@@ -8,10 +8,10 @@ from typing import Any, BinaryIO, Final
 
 from msgspec import Struct
 
+from jobs.programs.members import Members
 from jobs.programs.names import PATH_BYTES_MAX, parts_of, quoted
 from jobs.programs.rules import Rules
 from jobs.programs.streams import CHUNK_BYTES, TOO_EARLY, Gunzip, check_ratio, decompressed
-from jobs.programs.tree import Tree
 from jobs.programs.unfit import Unfit
 
 _END: Final = struct.Struct("<4s4H2LH")
@@ -48,19 +48,28 @@ class _Entry(Struct, frozen=True, kw_only=True):
         return quoted(self.raw.decode("utf-8", "replace"))
 
 
-def unpack_zip(file: BinaryIO, tree: Tree, rules: Rules) -> None:
-    """Make every member in the tree. Unfit at the first thing that is wrong."""
+def read_zip(file: BinaryIO, members: Members, rules: Rules) -> None:
+    """Add every member, after the whole directory was checked. Unfit at the first fault."""
     directory = _find_directory(file)
+    _check(file, directory, rules)
+    for entry in _entries(file, directory):
+        _add(file, members, entry, directory, rules)
+
+
+def _check(file: BinaryIO, directory: _Directory, rules: Rules) -> None:
+    """Count all members before the first is read."""
     if directory.count > rules.files_max:
         raise Unfit(f"it has more than the {rules.files_max} files and folders that are allowed")
     room, given = directory.offset, 0
     for entry in _entries(file, directory):
+        parts_of(entry.raw)
         room -= entry.packed
         given += entry.size
         if room < 0:
             raise Unfit("it is damaged: its members overlap")
         check_ratio(given, directory.offset, rules)  # Many small members may be what one large one is not.
-        _add(file, tree, entry, directory, rules)
+    if given > rules.unpacked_bytes_max:
+        raise Unfit(f"it unpacks to more than the {rules.unpacked_bytes_max} bytes that are allowed")
 
 
 def _find_directory(file: BinaryIO) -> _Directory:
@@ -131,13 +140,13 @@ def _large(extra: bytes, *numbers: int) -> list[int]:
     raise Unfit(_DAMAGED)
 
 
-def _add(file: BinaryIO, tree: Tree, entry: _Entry, directory: _Directory, rules: Rules) -> None:
+def _add(file: BinaryIO, members: Members, entry: _Entry, directory: _Directory, rules: Rules) -> None:
     parts = parts_of(entry.raw)
     kind = stat.S_IFMT(entry.mode)
     if entry.flags & _ENCRYPTED:
         raise Unfit(f"the member {entry.shown} is encrypted")
     if entry.raw.endswith(b"/") or kind == stat.S_IFDIR:
-        tree.add_folder(parts)
+        members.add_folder(parts)
         return
     if kind not in {0, stat.S_IFREG, stat.S_IFLNK}:
         raise Unfit(f"the member {entry.shown} is no file; only files, folders and links are taken")
@@ -145,9 +154,9 @@ def _add(file: BinaryIO, tree: Tree, entry: _Entry, directory: _Directory, rules
     if kind == stat.S_IFLNK:
         if entry.size > PATH_BYTES_MAX:
             raise Unfit(f"the link {entry.shown} leads to no usable name")
-        tree.add_symlink(parts, b"".join(content))
+        members.add_symlink(parts, b"".join(content))
     else:
-        tree.add_file(parts, entry.mode, content)
+        members.add_file(parts, entry.mode, content)
 
 
 def _content(file: BinaryIO, entry: _Entry, directory: _Directory, rules: Rules) -> Iterator[bytes]:

@@ -33,9 +33,9 @@ def test_versions_that_nobody_used_for_a_day_leave_but_for_the_latest(shop: Shop
     for number, source in enumerate(sources):
         shop.run(source)
         new = max((shop.folder / "versions").iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        _age(new, UNUSED_S + 1000 - number if number < 5 else 0)
+        _age(new, UNUSED_S + 1000 - 100 * number if number < 5 else 0)
     kept = {
-        path for path in (shop.folder / "versions").iterdir() if path.stat().st_mtime > _ago(UNUSED_S + 997.5)
+        path for path in (shop.folder / "versions").iterdir() if path.stat().st_mtime > _ago(UNUSED_S + 750)
     }
     shop.run(sources[5], versions_max=2)
     assert set((shop.folder / "versions").iterdir()) == kept

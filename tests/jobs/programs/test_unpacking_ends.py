@@ -22,7 +22,7 @@ def test_a_stop_ends_the_look_at_links(tmp_path: Path, monkeypatch: pytest.Monke
         looked_at.append(at)
         stop.set()
 
-    monkeypatch.setattr("jobs.programs.tree.check_link", look)
+    monkeypatch.setattr("jobs.programs.members.check_link", look)
     links = [Member(f"link{number}", b"run.sh", "symlink") for number in range(3)]
     (tmp_path / "a.tar").write_bytes(tar_of([RUN_SH, *links]))
     with pytest.raises(Stopped):
