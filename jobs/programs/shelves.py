@@ -1,7 +1,9 @@
 """The folders of a store, and how what nobody uses leaves them.
 
 sources/HASH/record    what a source was when it was looked at last; the folder is its lock
-versions/SHA256.FORM/  a program, unpacked, whole and never changed; used last at the folder's own time
+versions/SHA256.FORM/  a program, whole and never changed; used last at the folder's own time
+    fetched            the archive or script as it came, with that sha256
+    program/           the same, unpacked
 aside/TOKEN/           what is just being fetched and unpacked; locked by who does it
 runs/TOKEN/PROGRAM/    the copy that one run has; locked by its process
 """
@@ -19,6 +21,8 @@ from jobs.programs.source import Source
 
 #: A version or record that was used within this time stays, however many there are.
 UNUSED_S: Final = 24 * 3600.0
+FETCHED: Final = "fetched"
+PROGRAM: Final = "program"
 
 
 class Shelves:
@@ -55,15 +59,15 @@ class Shelves:
         for folder in sorted(old, key=_unused_s)[versions_max:]:
             with suppress(OSError), abandoned(folder) as free:
                 if free and _unused_s(folder) > UNUSED_S:
-                    self._retire(folder)
+                    self.retire(folder)
         for folder in _in(self.sources):
             if _unused_s(folder) > UNUSED_S:
                 with suppress(OSError), abandoned(folder) as free:
                     if free:
                         remove(folder)
 
-    def _retire(self, version: Path) -> None:
-        """It goes aside first: nobody ever sees a version that is half removed."""
+    def retire(self, version: Path) -> None:
+        """Remove a version that the caller has locked. It goes aside first: nobody ever sees one half removed."""
         hidden = self.aside / token_hex(8)
         version.rename(hidden)
         remove(hidden)

@@ -1,5 +1,6 @@
 """The store of programs of one machine."""
 
+import errno
 import os
 import re
 import time
@@ -7,15 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from jobs.places import Place, reached
+from jobs.programs.contents import Contents, file_sha256, folder_has
 from jobs.programs.copying import copy_version
 from jobs.programs.local import fetch_from_disk
-from jobs.programs.lock import Held, shared, sole
+from jobs.programs.lock import Held, abandoned, shared, sole
 from jobs.programs.mark import Fetched, Mark
 from jobs.programs.names import check_program_name, quoted
 from jobs.programs.patience import Patience, Stop
@@ -23,8 +25,8 @@ from jobs.programs.record import Record, read_record, write_record
 from jobs.programs.removing import remove
 from jobs.programs.rsync import fetch_by_rsync
 from jobs.programs.rules import Rules
-from jobs.programs.shelves import Shelves
-from jobs.programs.source import Source, parse_source
+from jobs.programs.shelves import FETCHED, PROGRAM, Shelves
+from jobs.programs.source import Form, Source, parse_source
 from jobs.programs.unfit import Away, Stopped, Unfit, reason_of
 from jobs.programs.unpack import survey, unpack
 from jobs.programs.web import fetch_from_web
@@ -33,6 +35,8 @@ Say = Callable[[str], None]
 
 #: Leftovers are looked for at the first use, after each fetch, and this often.
 SWEEP_S: Final = 600.0
+#: What fails a comparison without saying anything of the files.
+_SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -59,6 +63,7 @@ class ProgramStore:
         self._shelves = Shelves(folder)
         self._rules = rules or Rules()
         self._swept_at: float | None = None
+        self._contents: dict[str, Contents] = {}
 
     @contextmanager
     def program(
@@ -86,18 +91,70 @@ class ProgramStore:
                 remove(run.path)
 
     def _fill(self, folder: Path, order: _Order, stop: Stop, say: Say, *, lock: int) -> None:
-        patience = Patience(stop, self._rules.fetch_timeout_s)
+        patience, changed = Patience(stop, self._rules.fetch_timeout_s), False
         while True:
-            version = self._shelves.versions / self._version(order, stop, say)
+            version = self._shelves.versions / self._version(order, stop, say, changed=changed)
             with shared(version) as kept:
                 if kept:
-                    os.utime(version)
-                    copy_version(version, folder, Patience(stop, self._rules.fetch_timeout_s), lock=lock)
-                    return
-            patience.pause()  # Nobody used it for a day, and somebody is just removing it.
+                    copying = Patience(stop, self._rules.fetch_timeout_s)
+                    if self._is_unchanged(version, order, copying):
+                        os.utime(version)
+                        copy_version(version / PROGRAM, folder, copying, lock=lock)
+                        return
+            if kept:
+                if changed:
+                    raise Unfit(f"the stored copy of {order} was changed again as soon as it was fetched")
+                changed = True
+                say(
+                    f"the stored copy of program '{order.program}' was changed; it is removed and fetched again"
+                )
+                self._discard(version, order, patience)
+            else:
+                patience.pause()  # Another process is removing it.
 
-    def _version(self, order: _Order, stop: Stop, say: Say) -> str:
-        """The version to run, which is in the store. Where its source is away, the last one that came from there."""
+    def _is_unchanged(self, version: Path, order: _Order, patience: Patience) -> bool:
+        """Return whether the stored copy still has the contents of the archive that its digest names.
+
+        Jobs outside of bubblewrap can write to the store. So the contents to compare with are in this process's
+        memory. They come from the archive, once its sha256 has been compared with the version's name.
+        """
+        try:
+            expected = self._contents.get(version.name)
+            if expected is None:
+                sha256, _, form = version.name.partition(".")
+                if file_sha256(version / FETCHED, patience) != sha256:
+                    return False
+                expected = self._survey(version / FETCHED, cast(Form, form), order, patience)
+                self._contents[version.name] = expected
+            return folder_has(version / PROGRAM, expected, patience)
+        except OSError as error:  # A member is missing, unreadable, or of another kind.
+            if error.errno in _SHORTAGES:
+                raise
+            return False
+
+    def _discard(self, version: Path, order: _Order, patience: Patience) -> None:
+        """Remove the changed version when no run holds it, unless another process has replaced it meanwhile."""
+        while version.exists():
+            with abandoned(version) as free:
+                if free:
+                    if not self._is_unchanged(version, order, patience):
+                        self._shelves.retire(version)
+                    return
+            patience.pause()
+
+    def _version(self, order: _Order, stop: Stop, say: Say, *, changed: bool) -> str:
+        """The version to run, which is in the store; Unfit names the removed one if its copy was ``changed``."""
+        try:
+            return self._present(order, stop, say)
+        except Stopped:
+            raise
+        except Unfit as error:
+            if not changed:
+                raise
+            raise Unfit(f"the stored copy was changed, and is removed; {error.what}") from None
+
+    def _present(self, order: _Order, stop: Stop, say: Say) -> str:
+        """Where its source is away, the last version that came from there."""
         if order.pinned is not None and self._has(order.pinned):
             return order.pinned
         try:
@@ -182,10 +239,11 @@ class ProgramStore:
             ):  # Somebody is just removing it; who comes to copy it finds that out.
                 os.utime(self._shelves.versions / version)
             return version
-        tree = aside.path / "tree"
+        self._survey(fetched.path, order.source.form, order, patience)
+        tree = aside.path / "version"
+        tree.mkdir(mode=0o700)
         try:
-            survey(fetched.path, order.source.form, self._rules, patience)
-            executable = unpack(fetched.path, order.source.form, tree, self._rules, patience)
+            executable = unpack(fetched.path, order.source.form, tree / PROGRAM, self._rules, patience)
         except (Away, Stopped):
             raise
         except Unfit as error:
@@ -194,22 +252,29 @@ class ProgramStore:
             raise Unfit(f"program '{order.program}' has no run.sh at the top level of {order.source.shown}")
         if not executable:
             raise Unfit(f"run.sh of {order} is not executable")
+        fetched.path.rename(tree / FETCHED)
         reached(Place.PROGRAM_UNPACKED)
         self._publish(tree, version)
         reached(Place.PROGRAM_INSTALLED)
         return version
 
+    def _survey(self, archive: Path, form: Form, order: _Order, patience: Patience) -> Contents:
+        try:
+            return survey(archive, form, self._rules, patience)
+        except (Away, Stopped):
+            raise
+        except Unfit as error:
+            raise Unfit(f"{order} cannot be unpacked: {error.what}") from None
+
     def _publish(self, tree: Path, version: str) -> None:
+        for path in (tree / FETCHED, tree):
+            _sync(path)
         try:
             tree.rename(self._shelves.versions / version)
         except OSError:
             if not self._has(version):  # Else the same came from another source at the same time.
                 raise
-        shelf = os.open(self._shelves.versions, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(shelf)
-        finally:
-            os.close(shelf)
+        _sync(self._shelves.versions)
 
     def _has(self, version: str) -> bool:
         return (self._shelves.versions / version).is_dir()
@@ -218,6 +283,7 @@ class ProgramStore:
         now = time.monotonic()
         if self._swept_at is None or now - self._swept_at >= SWEEP_S:
             self._swept_at = now
+            self._contents = {name: known for name, known in self._contents.items() if self._has(name)}
             self._shelves.sweep(self._rules.versions_max)
 
     @contextmanager
@@ -231,6 +297,14 @@ class ProgramStore:
             raise Unfit(f"could not fetch {order}: {error.what}") from None
         except OSError as error:
             raise Unfit(f"{order} cannot be stored at {self._shelves.folder}: {reason_of(error)}") from None
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _check_sha256(text: str | None) -> str | None:
