@@ -185,6 +185,7 @@ def _rules(found: Found, usual: Rules) -> Rules:
         unpacked_bytes_max=found.take(
             "PROGRAM_UNPACKED_SIZE", parse_size_bytes, usual.unpacked_bytes_max, "2GiB"
         ),
+        dir_bytes_max=found.take("PROGRAMS_DIR_SIZE", parse_size_bytes, usual.dir_bytes_max, "10GiB"),
     )
 
 

@@ -12,6 +12,7 @@ What holds:
   and on the disk, and is never changed after; with a ``sha256`` it is the only one that is run.
 - Before each run the stored copy is compared with the archive that it was unpacked from, and that with its digest. A
   changed copy is removed and fetched again.
+- All versions together take no more bytes than allowed, whichever processes fetch at once.
 - A run has a copy of its own, so what a program writes is seen by no other run, and nothing of it stays.
 - Whatever an archive says, nothing is written outside the folder it is unpacked into, and no more than allowed.
 - Nobody waits for a server, a process or a lock longer than ``fetch_timeout_s``, nor after ``stop`` is set.
@@ -25,6 +26,8 @@ Who races whom:
 - Two sources with the same content at once: both unpack aside, the first rename wins, the other takes that one.
 - Who copies a version against who removes it: the copier holds it shared, the remover alone, and looks at its age
   again then; he moves it aside before he removes it. Who comes too late for the copy looks at the source again.
+- Two that fetch different sources at once: each reserves its bytes while it holds the lock of ``versions``, before it
+  unpacks; a reservation counts as long as the process that made it lives.
 - Two that find a copy changed: one removes it when no run holds it, the other compares again and finds the new one.
 - The folder of a run or a fetch against the sweep: it is locked from its making on, by its process; a process that
   works in it (rsync, cp) holds the lock, too.

@@ -12,7 +12,8 @@ class Rules(Struct, frozen=True, kw_only=True):
 
     ``hosts`` are names or addresses that may be reached though they are private, loopback or link-local; ``*`` is
     every host. ``ratio_max`` is how many times larger than its compressed bytes a member or archive may become.
-    ``versions_max`` is how many versions that nobody used for a day are kept.
+    ``versions_max`` is how many versions that nobody used for a day are kept. ``dir_bytes_max`` bounds all versions
+    together, used or not.
     """
 
     fetch_timeout_s: float = 300.0
@@ -22,3 +23,4 @@ class Rules(Struct, frozen=True, kw_only=True):
     ratio_max: int = 200
     hosts: tuple[str, ...] = ()
     versions_max: int = 20
+    dir_bytes_max: int = 10 * 1024 * _MIB

@@ -5,7 +5,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, cast
@@ -25,7 +25,7 @@ from jobs.programs.record import Record, read_record, write_record
 from jobs.programs.removing import remove
 from jobs.programs.rsync import fetch_by_rsync
 from jobs.programs.rules import Rules
-from jobs.programs.shelves import FETCHED, PROGRAM, Shelves
+from jobs.programs.shelves import FETCHED, MEMBER_BYTES, PROGRAM, Shelves
 from jobs.programs.source import Form, Source, parse_source
 from jobs.programs.unfit import Away, Stopped, Unfit, reason_of
 from jobs.programs.unpack import survey, unpack
@@ -110,7 +110,7 @@ class ProgramStore:
                 )
                 self._discard(version, order, patience)
             else:
-                patience.pause()  # Another process is removing it.
+                patience.pause()  # Another process is removing it: unused for a day, or to make room.
 
     def _is_unchanged(self, version: Path, order: _Order, patience: Patience) -> bool:
         """Return whether the stored copy still has the contents of the archive that its digest names.
@@ -239,7 +239,8 @@ class ProgramStore:
             ):  # Somebody is just removing it; who comes to copy it finds that out.
                 os.utime(self._shelves.versions / version)
             return version
-        self._survey(fetched.path, order.source.form, order, patience)
+        contents = self._survey(fetched.path, order.source.form, order, patience)
+        self._reserve(order, fetched, contents, aside, patience)
         tree = aside.path / "version"
         tree.mkdir(mode=0o700)
         try:
@@ -254,7 +255,7 @@ class ProgramStore:
             raise Unfit(f"run.sh of {order} is not executable")
         fetched.path.rename(tree / FETCHED)
         reached(Place.PROGRAM_UNPACKED)
-        self._publish(tree, version)
+        self._publish(aside, tree, version, patience)
         reached(Place.PROGRAM_INSTALLED)
         return version
 
@@ -266,15 +267,34 @@ class ProgramStore:
         except Unfit as error:
             raise Unfit(f"{order} cannot be unpacked: {error.what}") from None
 
-    def _publish(self, tree: Path, version: str) -> None:
+    def _reserve(
+        self, order: _Order, fetched: Fetched, contents: Contents, aside: Held, patience: Patience
+    ) -> None:
+        """Make room for the version before it is unpacked, and hold it."""
+        needs = fetched.path.stat().st_size + contents.bytes + MEMBER_BYTES * (contents.members + 2)
+        bytes_max = self._rules.dir_bytes_max
+        with self._only_one(patience):
+            if not self._shelves.reserve(aside.path, needs, bytes_max):
+                why = "is more than" if needs > bytes_max else "with the versions in use is more than"
+                raise Unfit(
+                    f"{order} cannot be stored: it takes {needs} bytes, which {why} the {bytes_max} bytes "
+                    "that SLUICE_PROGRAMS_DIR_SIZE allows all versions together"
+                )
+
+    def _publish(self, aside: Held, tree: Path, version: str, patience: Patience) -> None:
         for path in (tree / FETCHED, tree):
             _sync(path)
-        try:
-            tree.rename(self._shelves.versions / version)
-        except OSError:
-            if not self._has(version):  # Else the same came from another source at the same time.
-                raise
+        with self._only_one(patience):
+            try:
+                self._shelves.publish(aside.path, tree, self._shelves.versions / version)
+            except OSError:
+                if not self._has(version):  # Else the same came from another source at the same time.
+                    raise
         _sync(self._shelves.versions)
+
+    def _only_one(self, patience: Patience) -> AbstractContextManager[None]:
+        """Lock the shelf of versions, for the moment in which one is counted or put there."""
+        return sole(self._shelves.versions, patience, lambda: None)
 
     def _has(self, version: str) -> bool:
         return (self._shelves.versions / version).is_dir()

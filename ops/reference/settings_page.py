@@ -66,6 +66,7 @@ WORDS = {
     "SLUICE_LINEAGE_NAMESPACE": "the namespace of jobs there",
     "SLUICE_LINEAGE_TABLES": "the namespace of tables there",
     "SLUICE_PROGRAMS_DIR": "where [programs](programs.md) are kept that were fetched",
+    "SLUICE_PROGRAMS_DIR_SIZE": "how much all stored versions of programs may [take together](programs.md#the-cache)",
     "SLUICE_PROGRAM_HOSTS": "hosts that programs may come from though they are not of the public internet; `*`: any",
     "SLUICE_PROGRAM_FETCH_TIMEOUT": "what fetching one may take",
     "SLUICE_PROGRAM_SIZE": "how large an archive may be",

@@ -44,11 +44,16 @@ def test_what_programs_may_cost_and_where_things_are_kept(tmp_path: Path) -> Non
         "SLUICE_PROGRAM_FETCH_TIMEOUT": "1m",
         "SLUICE_PROGRAM_SIZE": "1MiB",
         "SLUICE_PROGRAM_UNPACKED_SIZE": "3MB",
+        "SLUICE_PROGRAMS_DIR_SIZE": "5GiB",
     }
     settings = read_settings(given, folder=tmp_path)
     assert (settings.blobs_url, settings.programs) == ("s3://bucket/x", Path("/cache"))
     assert settings.program_rules == Rules(
-        hosts=("inner", "10.0.0.7"), fetch_timeout_s=60.0, bytes_max=2**20, unpacked_bytes_max=3_000_000
+        hosts=("inner", "10.0.0.7"),
+        fetch_timeout_s=60.0,
+        bytes_max=2**20,
+        unpacked_bytes_max=3_000_000,
+        dir_bytes_max=5 * 2**30,
     )
 
 
