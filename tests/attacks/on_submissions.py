@@ -124,7 +124,7 @@ def deep_by_message(place: Installation) -> str:
 @attack("bytes that are no message")
 def no_messages(place: Installation) -> str:
     before = place.dead_letters()
-    bodies = (b"", b"\x80\x04\x95cos\nsystem\n(S'id'\ntR.", b"\xff" * 1000, b"[" * 100_000, b"{}", b"\x00")
+    bodies = (b"\x80\x04\x95cos\nsystem\n(S'id'\ntR.", b"\xff" * 1000, b"[" * 100_000, b"{}", b"\x00")
     with place.sender() as sender:
         for body in bodies:
             sender.puts(body)
