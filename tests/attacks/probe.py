@@ -62,7 +62,9 @@ class Probe:
             explain=lambda: f"of {keys}: {self._place.asks(asked, keys)}",
         )
         began = {number: float((self._place.probes / str(number)).read_text()) for number in self._submitted}
-        return Starts(tuple(began[number] - at for number, at in self._submitted.items()))
+        found = Starts(tuple(began[number] - at for number, at in self._submitted.items()))
+        assert found.longest_s < START_WITHIN_S, f"a sound job started after {found.longest_s:.1f} s"
+        return found
 
     def _work(self) -> None:
         try:
