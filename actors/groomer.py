@@ -14,7 +14,17 @@ from broker.messages import Executed, Message, Plan, Tick, Watch
 from jobs.catalogue import Catalogue
 from jobs.places import Place, reached
 from jobs.states import By
-from ledger import events, grooming, happenings, pools, submissions, suspending, watching, workers
+from ledger import (
+    events,
+    grooming,
+    happenings,
+    plan_attempts,
+    pools,
+    submissions,
+    suspending,
+    watching,
+    workers,
+)
 from ledger.connection import Ledger, Tx
 from ledger.grooming import Chore
 from ledger.happenings import What
@@ -63,6 +73,7 @@ def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step
         Chore.ANNOUNCE_EXECUTED: _announce_executed,
         Chore.WATCH: _watch,
         Chore.SETTLE: _settle,
+        Chore.FORGET_ATTEMPTS: _forget_attempts,
     }
 
 
@@ -161,6 +172,11 @@ def _watch(tx: Tx) -> Sequence[Message]:
 
 def _settle(tx: Tx) -> Sequence[Message]:
     _count(tx, Chore.SETTLE, submissions.settle_unwatched(tx, LIMIT))
+    return []
+
+
+def _forget_attempts(tx: Tx) -> Sequence[Message]:
+    plan_attempts.forget_settled(tx, LIMIT)
     return []
 
 

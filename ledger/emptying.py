@@ -19,7 +19,7 @@ TABLES = (
     *("pulse", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "counter"),
     *("step", "event", "early", "meter", "sweep", "litter", "app_pause", "audit", "breaker", "breaker_news"),
     *("tally", "tally_minute", "tally_stay", "tally_verb", "happening", "restoration", "retry_budget"),
-    "shared_kwargs",
+    *("shared_kwargs", "plan_attempt"),
 )
 #: Where ids begin anew, so does the counting.
 _COUNT_ANEW = "UPDATE tally_place SET counted = 0, settled = 0, mark = 0, mark_xid = 0, at = '-infinity'"

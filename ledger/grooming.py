@@ -17,6 +17,7 @@ from ledger import breakers
 from ledger.connection import Tx
 from ledger.events import KEPT_EARLY
 from ledger.journal import CRASHES
+from ledger.plan_attempts import SETTLED
 from ledger.pools import FREE
 from ledger.release import READY_COLUMNS, UNEXPIRED, Ready, release
 from ledger.rounds import cut_short
@@ -188,6 +189,7 @@ class Chore(StrEnum):
     WATCH = "watch"
     BREAK = "break"
     SETTLE = "settle"
+    FORGET_ATTEMPTS = "forget_attempts"
 
 
 _SIGNS = {
@@ -206,6 +208,7 @@ _SIGNS = {
     Chore.BREAK: breakers.IS_DUE,
     Chore.WATCH: f"SELECT 1 FROM job WHERE watch_at <= {NOW}",
     Chore.SETTLE: UNWATCHED,
+    Chore.FORGET_ATTEMPTS: SETTLED,
 }
 _IS_DUE = "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
 # Whoever grooms has the definitions, which may say something else of a breaker by now than the ledger does.

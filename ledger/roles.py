@@ -57,7 +57,7 @@ _CONNECTIONS = {"reader": 50, "submitter": 50}
 #: Functions that every role may call by default. An advisory lock of ours stops all planning while a session
 #: holds it, and large objects fill the disk.
 _EVERYBODYS = "proname LIKE 'pg\\_advisory%' OR proname LIKE 'pg\\_try\\_advisory%' OR proname LIKE 'lo\\_%'"
-_LOCKS = "proname LIKE 'pg\\_advisory%'"
+_LOCKS = "proname LIKE 'pg\\_advisory%' OR proname = 'pg_try_advisory_xact_lock'"
 
 
 class Right(Struct, frozen=True):

@@ -8,6 +8,7 @@ from msgspec import Struct
 from jobs.catalogue.known import KnownDefinitions
 from jobs.ref import Claim
 from jobs.states import State
+from ledger import plan_attempts
 from ledger.connection import Tx, arrays
 from ledger.sql import NOW
 
@@ -115,7 +116,9 @@ def lost(tx: Tx, requeued: list[int], ended: list[int]) -> list[LostWorker]:
 
 
 def leave(tx: Tx, id: UUID) -> None:
-    """A worker that stops gives its lease up: whatever it still holds is the groomer's at once."""
+    """A worker that stops gives its lease up: whatever it still holds is the groomer's at once.
+    Planning that it breaks off has not ended it."""
+    plan_attempts.keep(tx, id, [])
     tx.write(_LEAVE, id=id)
 
 

@@ -14,7 +14,7 @@ from actors.ticker import Ticker
 from broker.messages import Message
 from jobs.errors import BadSetting
 from jobs.states import State
-from ledger import migrate, pausing, pruning, roles
+from ledger import migrate, pausing, plan_attempts, pruning, roles
 from ledger.connection import Ledger
 from ledger.reads.check import breaches
 from ledger.tallies import SEQUENCE
@@ -268,10 +268,12 @@ def test_a_submitters_sessions_are_few_and_do_not_idle(place: Roled) -> None:
             assert connection.execute("SHOW idle_session_timeout").fetchone() == (span,)
 
 
-def test_a_worker_pauses_and_an_owner_migrates_under_locks(place: Roled) -> None:
+def test_a_worker_pauses_a_planner_takes_its_turn_and_an_owner_migrates_under_locks(place: Roled) -> None:
     """Our own statements need the locks that the script takes from everybody."""
     with closing(Ledger(place.url("worker"), connections=1)) as ledger:
         ledger.transact(lambda tx: pausing.hold_still(tx, [1]))
+    with closing(Ledger(place.url("control"), connections=1)) as ledger:
+        assert ledger.transact(plan_attempts.take_turn)
     migrate.require(place.url("owner"))
 
 

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0027"
-down_revision = "0025"
+down_revision = "0026"
 # Code before it cannot claim a job that refers to its kwargs.
 compatible_from = "0027"
 
