@@ -1,9 +1,9 @@
 """Which handler answers which message. An Execute is the worker's own (see actors.running): it takes time."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from actors import groomer, landing, pausing, planner, resuming, scheduler
+from actors.plan_attempts import PlanAttempts
 from broker.messages import (
     Cancel,
     Ended,
@@ -22,7 +22,7 @@ from jobs.catalogue import Catalogue
 from ledger.connection import Ledger
 
 #: Each takes its own kind of message; the mapping below is what pairs them.
-Handler = Callable[[Ledger, Catalogue, Any], Sequence[Message]]
+Handler = Callable[..., Sequence[Message]]
 
 HANDLERS: Mapping[type[Message], Handler] = {
     Submit: planner.submit,
@@ -39,6 +39,14 @@ HANDLERS: Mapping[type[Message], Handler] = {
 }
 
 
-def handle(ledger: Ledger, catalogue: Catalogue, message: Message) -> Sequence[Message]:
-    """Do what a message asks; the answer is to be sent once this has returned."""
-    return HANDLERS[type(message)](ledger, catalogue, message)
+#: Messages whose handlers plan submissions.
+_PLANNING = (Submit, SubmitMany, Plan)
+
+
+def handle(
+    ledger: Ledger, catalogue: Catalogue, message: Message, attempts: PlanAttempts | None = None
+) -> Sequence[Message]:
+    """Do what a message asks; the answer is to be sent once this has returned. A process that may die while it plans
+    has ``attempts``."""
+    planning = {"attempts": attempts} if isinstance(message, _PLANNING) else {}
+    return HANDLERS[type(message)](ledger, catalogue, message, **planning)

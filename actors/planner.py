@@ -13,6 +13,7 @@ from actors.bubble import may_push, push_children
 from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
 from actors.compensating import plan_compensation
 from actors.partitioning import plan_by_partition
+from actors.plan_attempts import PlanAttempts, Underway, sort_out
 from actors.retry import plan_retry
 from actors.walking import Refuse, follow_turns, plan_together
 from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
@@ -37,33 +38,43 @@ UNKNOWN_APP_RETRY_S = 2.0
 UNKNOWN_APP = "Its app is not defined yet."
 
 
-def submit(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Sequence[Message]:
+def submit(
+    ledger: Ledger, catalogue: Catalogue, message: Submit, attempts: PlanAttempts | None = None
+) -> Sequence[Message]:
     """Where it is likely to be planned in a moment, that is left for a message, so that several may share it."""
     admitted = admit(ledger, [(message.id, message.submission)])
     planning = Plan(submissions=tuple(row.require_id() for row in admitted))
     if all(_is_small(catalogue, row) for row in admitted):
         return [planning] if admitted else []
-    return plan(ledger, catalogue, planning)
+    return plan(ledger, catalogue, planning, attempts)
 
 
-def submit_many(ledger: Ledger, catalogue: Catalogue, message: SubmitMany) -> Sequence[Message]:
+def submit_many(
+    ledger: Ledger, catalogue: Catalogue, message: SubmitMany, attempts: PlanAttempts | None = None
+) -> Sequence[Message]:
     """A row without an id of its own gets one from the message's, so that a repeated message is no news."""
     rows = [(f"{message.id}/{place}", row) for place, row in enumerate(message.submissions)]
     admitted = admit(ledger, rows)
-    return plan(ledger, catalogue, Plan(submissions=tuple(row.require_id() for row in admitted)))
+    planning = Plan(submissions=tuple(row.require_id() for row in admitted))
+    return plan(ledger, catalogue, planning, attempts)
 
 
-def plan(ledger: Ledger, catalogue: Catalogue, message: Plan) -> Sequence[Message]:
+def plan(
+    ledger: Ledger, catalogue: Catalogue, message: Plan, attempts: PlanAttempts | None = None
+) -> Sequence[Message]:
     """Plan what stands in the ledger; what another planner was quicker with is left alone. What has piled up behind it
     is planned in the same transaction, so that its own messages find nothing left to do."""
     messages: list[Message] = []
-    for start in range(0, len(message.submissions), BATCH):
-        ids = list(message.submissions[start : start + BATCH])
-        apart, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids))
-        reached(Place.PLAN_COMMITTED)
-        messages += sent
-        for received, submission in apart:
-            messages += _plan_apart(catalogue, received, submission)(ledger, catalogue, received, submission)
+    with (attempts or PlanAttempts(ledger)).underway() as underway:
+        for start in range(0, len(message.submissions), BATCH):
+            ids = list(message.submissions[start : start + BATCH])
+            apart, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids, underway=underway))
+            reached(Place.PLAN_COMMITTED)
+            messages += sent
+            for received, submission in apart:
+                underway.begin([received])
+                plan_one = _plan_apart(catalogue, received, submission)
+                messages += plan_one(ledger, catalogue, received, submission)
     return messages
 
 
@@ -150,7 +161,9 @@ _Read = tuple[unplanned.Received, Submission]
 PlanOne = Callable[[Ledger, Catalogue, unplanned.Received, Submission], Sequence[Message]]
 
 
-def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read], Sequence[Message]]:
+def _plan(
+    tx: Tx, *, catalogue: Catalogue, ids: list[str], underway: Underway
+) -> tuple[list[_Read], Sequence[Message]]:
     """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
 
     Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
@@ -160,6 +173,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     """
     refuse = partial(unplanned.refuse, tx)
     held = unplanned.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
+    held, attempted = sort_out(tx, held, underway.worker)
     reread = [(each, read) for each in held if (read := _reread(each, refuse))]
     early = {each.number for each, read in reread if each.recent and not _is_known(catalogue, read)}
     unplanned.set_aside(tx, [*early], for_s=UNKNOWN_APP_RETRY_S, reason=UNKNOWN_APP)
@@ -178,10 +192,11 @@ def _plan(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[list[_Read],
     later = {number: each for number, each in later.items() if number not in alone}
     asking = [each.number for each, read in by_chunk if each.number in alone and has_to_ask(read)]
     unplanned.set_aside(tx, asking, for_s=SELECT_S)
-    together = [(each.number, read) for each, read in walked if each.number not in later]
-    planned, ready = plan_together(tx, catalogue, together, refuse)
+    together = [(each, read) for each, read in walked if each.number not in later]
+    underway.begin(each for each, _ in together)
+    planned, ready = plan_together(tx, catalogue, [(each.number, read) for each, read in together], refuse)
     submissions.settle(tx, planned)
-    messages = [*announce(tx, ready), *_for_later(later.values())]
+    messages = [*announce(tx, ready), *_for_later(later.values()), *attempted]
     reached(Place.PLAN_WRITTEN)
     return [(each, read) for each, read in apart if each.number in alone], messages
 

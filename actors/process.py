@@ -14,6 +14,7 @@ from actors.holdings import Holdings
 from actors.lifeline import Lifeline
 from actors.lookout import Lookout
 from actors.meter import Meter
+from actors.plan_attempts import PlanAttempts
 from actors.retention import Retention
 from actors.running import Running
 from actors.settings import Settings
@@ -73,6 +74,7 @@ class Process:
         # One that serves everything may have no app yet.
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
+        self._attempts = PlanAttempts(ledger, worker)
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
         self._witness = self._watched(settings)
         self._running = self._runs(worker)
@@ -126,12 +128,14 @@ class Process:
         self._running.give_up()
         _LOG.info("stopped: %s", _named(self._running.handed_back))
         self._witness.close()
+        self._attempts.close()
         self._lifeline.end()
         self._kept.close()
 
     def _begin(self) -> None:
         self._lifeline.start()
         self._running.start()
+        self._attempts.start()
         if self._ticker:
             self._ticker.start()
 
@@ -190,7 +194,7 @@ class Process:
             self._retention.tick()
 
     def _handled(self, message: Message) -> Sequence[Message]:
-        messages = handle(self._ledger, self._definitions.current, message)
+        messages = handle(self._ledger, self._definitions.current, message, self._attempts)
         self._witness.handled(message)
         return messages
 

@@ -27,8 +27,8 @@ from jobs.queues import CONTROL, expand
 #: What the parent's command line said, for the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
 _THREADS = "SLUICE_WORKER_THREADS"
-#: Beside one for each job: the planner's three, the lifeline's, the ticker's.
-SPARE_CONNECTIONS = 5
+#: Beside one for each job: the planner's three, the lifeline's, the ticker's, and one for attempts at planning.
+SPARE_CONNECTIONS = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,7 @@ locked, so that a large plan does not delay others. It sends a message about tho
 from msgspec import Struct
 
 from jobs.submission import Refusal, SubmissionState
-from ledger import refusals
+from ledger import plan_attempts, refusals
 from ledger.connection import Tx
 from ledger.requests import BODY
 from ledger.sql import NOW
@@ -16,13 +16,18 @@ from ledger.sql import NOW
 #: took 59 s, in which no job could start that was planned in the same transaction.
 FEW_KEYS = 20
 
+#: One that has waited for so many seconds may have ended a planner at once: 10, five times what a lost message takes.
+LATE_S = 10.0
+
 _WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
-_COLUMNS = "number, id, planned_at IS NOT NULL AS again"
+_ATTEMPTED = "EXISTS (SELECT 1 FROM plan_attempt WHERE plan_attempt.submission = submission.number)"
+_COLUMNS = f"number, id, planned_at IS NOT NULL AS again, {_ATTEMPTED} AS attempted"
 _HOLD = f"SELECT {_COLUMNS} {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
 _TAKE = f"{_HOLD} SKIP LOCKED"
 _RECEIVED = f"""
 SELECT {_COLUMNS}, {BODY} AS body,
-       received_at > {NOW} - make_interval(secs => %(grace_s)s) AS recent {_WAITING}
+       received_at > {NOW} - make_interval(secs => %(grace_s)s) AS recent,
+       received_at < {NOW} - make_interval(secs => {LATE_S}) AS late {_WAITING}
 """
 _IS_LARGE = f"""
 request ->> 'key' IS NULL AND (request -> 'keys' -> 0 IS NULL OR request -> 'keys' -> {FEW_KEYS} IS NOT NULL)
@@ -35,6 +40,7 @@ WITH named AS MATERIALIZED (
     {_RECEIVED} AND id <> ALL(%(ids)s) AND look_at IS NULL AND request -> 'keys' -> {FEW_KEYS} IS NULL
     AND received_at >= (SELECT min(received_at) FROM submission WHERE id = ANY(%(ids)s))
     AND NOT EXISTS (SELECT 1 FROM submission WHERE id = ANY(%(ids)s) AND {_IS_LARGE})
+    AND NOT {_ATTEMPTED} AND NOT EXISTS (SELECT 1 FROM named WHERE attempted)
     ORDER BY received_at, number LIMIT %(room)s FOR UPDATE SKIP LOCKED
 )
 SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number
@@ -61,19 +67,22 @@ WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 
 class Held(Struct, frozen=True):
     """A submission that waits to be planned, locked by this transaction. ``again``: it was planned before, and is
-    retried."""
+    retried. ``attempted``: a worker has recorded an attempt at planning it (``plan_attempts``)."""
 
     number: int
     id: str
     again: bool
+    attempted: bool
 
 
 class Received(Held, frozen=True):
     """``body`` is the request as text (``requests.read``), which may be unreadable. One that is ``recent``
-    came within the grace for unknown apps. It is ``named`` if a message asks for it, and not only what piled up."""
+    came within the grace for unknown apps; one that is ``late`` came longer ago than ``LATE_S``. It is ``named`` if a
+    message asks for it, and not only what piled up."""
 
     body: str | None
     recent: bool
+    late: bool
     named: bool = True
 
 
@@ -86,14 +95,17 @@ def hold(tx: Tx, ids: list[str]) -> list[Held]:
 
 
 def take(tx: Tx, id: str) -> Held | None:
-    """Lock one that is still to be planned and not paused; None also if another planner has locked it."""
+    """Lock one that is still to be planned and not paused. None also if another planner has locked it, or if it was
+    attempted before and another planner has the turn of those."""
     held = tx.structs(Held, _TAKE, ids=[id])
-    return held[0] if held else None
+    if not held or (held[0].attempted and not plan_attempts.take_turn(tx)):
+        return None
+    return held[0]
 
 
 def hold_piled_up(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[Received]:
-    """Lock those that are named here and not set aside. If all of them are small, lock also small ones that came later
-    and were never put off, so many in all."""
+    """Lock the submissions that are named and not set aside. If all of them are small and none was attempted before,
+    also lock small ones that came later and were neither put off nor attempted; ``most`` in all."""
     room = max(most - len(ids), 0)
     return tx.structs(Received, _HOLD_PILED_UP, ids=ids, room=room, grace_s=grace_s)
 

@@ -73,6 +73,7 @@ PATHS: Mapping[str, str] = {
     "ledger/test_watching_races.py": "check",
     "live": "night",
     "live/test_first_process.py": "check",
+    "live/test_killed_planners.py": "check",
     "live/test_killed_workers.py": "check",
     "live/test_outages.py": "check",
     "live/test_secret_files.py": "check",
