@@ -26,7 +26,7 @@ _FILE = re.compile(r"# (\S+\.\w+)\n")
 #: What is different each time: an instant, a duration, a worker, a submission, the handle of a process. And what is
 #: different when a definition is read in another way: a version, which no key of days is mistaken for.
 _CHANGING = re.compile(
-    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?|[\d.]+ (ms|s|min)\b|\bon \S+:\d+|\b[0-9a-f]{8}(-[0-9a-f]{4,12}){4}"
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.,]\d+)?|[\d.]+ (ms|s|min)\b|\bon \S+:\d+|\b[0-9a-f]{8}(-[0-9a-f]{4,12}){4}"
     r'|\{"pid":.*\}|\b(?=\d*[a-f])[0-9a-f]{8}\b'
 )
 _SEAM = "--- end of answer ---"
