@@ -1,10 +1,10 @@
-"""Attempts of this process at planning submissions: which are recorded, and what follows from those of others.
+"""Attempts of this process at planning submissions, and decisions by the attempts of other workers.
 
 A submission may end the process that plans it, by its size or by users' code that it calls. It stays ``received`` then,
 and the next planner takes it. So it is planned alone after the first planner died, and refused after the third.
 
 A submission that is planned quickly and soon after it came costs nothing. A thread looks every half second, and records
-the submissions that it finds for the second time. Those that have waited for long are recorded before they are planned,
+the submissions that it finds for the second time. Submissions that have waited for long are recorded before planning,
 because planners may have died of them within half a second.
 """
 
@@ -26,9 +26,9 @@ _LOG = logging.getLogger("sluice.planner")
 
 #: Seconds between two looks: 0.5. So planning is recorded after half a second to a second.
 LOOK_S = 0.5
-#: So many planners a submission may end. One or two may have died of something else.
+#: A submission is refused after it ended this number of planners: 3. One or two may have died for another reason.
 LOST_MAX = 3
-#: Seconds until a submission is looked at again that cannot be planned yet: 2, a small part of a lease.
+#: Seconds until a planner tries a submission again that cannot be planned yet: 2, a small part of a lease.
 RETRY_S = 2.0
 UNDECIDED = (
     "A planner took it and has not planned it. Another one does so when that planner's lease has ended."
@@ -129,7 +129,7 @@ class PlanAttempts:
 
 
 def sort_out(tx: Tx, held: list[Received], worker: UUID | None) -> tuple[list[Received], list[Message]]:
-    """Return the submissions that this transaction may plan, and messages about those that it leaves for others.
+    """Return the submissions that this transaction may plan, and messages about the submissions that it leaves.
 
     One that ended a planner is planned by itself, so that it does not take others with it.
     """

@@ -168,8 +168,8 @@ def _plan(
 
     Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
     that undo others for ``actors.compensating``, those that are retried for ``actors.retry``. Unless they are named
-    alone, these and large ones are left for a message of their own: what is planned here is announced without waiting
-    for them. One for an app that these definitions do not have is tried again until the grace for it is over.
+    alone, these and large ones are left for a message of their own, so that the other jobs are announced without
+    waiting for them. One for an app that these definitions do not have is tried again until the grace for it is over.
     """
     refuse = partial(unplanned.refuse, tx)
     held = unplanned.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)

@@ -76,7 +76,7 @@ class _Ids(RandomIdGenerator):
 
 class Tracing:
     """An onlooker that tells what it sees as spans. ``system`` is what carries the messages: rabbitmq, redis, memory.
-    ``headers`` are sent with the spans, in place of those of OpenTelemetry's own variables.
+    ``headers`` are sent with the spans, and replace the headers of OpenTelemetry's own variables.
 
     It is the process's provider of tracers too, if nobody has set one: then what users' code and its libraries trace
     inside of a run goes the same way.

@@ -5,7 +5,7 @@ from typing import Final
 
 #: The queues that carry Sluice's own work; every other queue is an app's.
 CONTROL: Final = ("planner", "groomer", "scheduler")
-#: In a worker's list of queues: those of all apps, also of apps that are defined while it runs.
+#: In a worker's list of queues: the queues of all apps, also of apps that are defined while it runs.
 ALL_APPS: Final = "*"
 
 

@@ -2,7 +2,7 @@
 
 A worker records the submissions that it has been planning for a while. It does so in transactions of its own, so the
 rows outlive the one that plans, and it removes them when the attempt has ended in any way. So only a worker that died
-leaves rows. Until its lease ends they may also be those of a worker that is about to remove them.
+leaves rows. Until its lease ends, the rows may also belong to a worker that is about to remove them.
 
 Who races whom: a planner reads the attempts at a submission while it holds the submission's row, so the attempts of
 others have ended, unless their connection was lost. The groomer removes attempts at submissions that no longer wait to

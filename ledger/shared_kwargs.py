@@ -67,7 +67,7 @@ def stored(kwargs: Mapping[str, JSON], shared: dict[str, str]) -> str | None:
 
 
 def keep(tx: Tx, shared: Mapping[str, str]) -> None:
-    """Store those of the kwargs that are missing, and hold all of them until this transaction ends."""
+    """Store the kwargs that are missing, and lock all of them until this transaction ends."""
     missing = set(shared)
     while missing:
         missing -= {*tx.column(_HOLD, digests=sorted(missing))}

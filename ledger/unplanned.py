@@ -16,7 +16,7 @@ from ledger.sql import NOW
 #: took 59 s, in which no job could start that was planned in the same transaction.
 FEW_KEYS = 20
 
-#: One that has waited for so many seconds may have ended a planner at once: 10, five times what a lost message takes.
+#: Seconds after which a waiting submission may have ended a planner: 10, five times the delay of a lost message.
 LATE_S = 10.0
 
 _WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"

@@ -39,7 +39,7 @@ them. A record without its version, or a version without its record, is fetched 
     web.py  wire.py  hosts.py                   http and https          rsync.py  watched.py   rsync over ssh
     local.py  spool.py  mark.py                 files; what was read; whether it has changed since
     unpack.py  tars.py  zips.py  streams.py     archives                tree.py  links.py      where they are written
-    members.py  contents.py                     what is checked of their members, and the digest of a whole tree
+    members.py  contents.py                     checks of their members, and the digest of a whole tree
     store.py  shelves.py  record.py  lock.py    what lies where, and whose it is       patience.py
     copying.py  removing.py                     the folder of a run, made and gone
 """

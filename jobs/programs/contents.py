@@ -60,7 +60,7 @@ class Survey(Members):
 def folder_has(top: Path, expected: Contents, patience: Patience) -> bool:
     """Return whether the folder has exactly these contents. CPU time: 0.8 s per GiB, and 0.4 s per 10,000 files.
 
-    The first member or byte too many ends the comparison, so a folder that somebody filled costs no more.
+    The first member or byte too many ends the comparison, so a folder that a job has filled costs no more.
     """
     entries, size, waiting = {"": _kind_of(top)}, 0, [""]
     while waiting:

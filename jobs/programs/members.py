@@ -70,7 +70,7 @@ class Members:
             check_link(parts, target, self._links)
 
     def count(self, size: int) -> None:
-        """Add so many bytes; Unfit if they are more than allowed."""
+        """Count more bytes; Unfit if the sum exceeds the limit."""
         self._patience.check()
         self._bytes += size
         if self._bytes > self._rules.unpacked_bytes_max:

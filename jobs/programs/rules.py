@@ -12,7 +12,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
     ``hosts`` are names or addresses that may be reached though they are private, loopback or link-local; ``*`` is
     every host. ``ratio_max`` is how many times larger than its compressed bytes a member or archive may become.
-    ``versions_max`` is how many versions that nobody used for a day are kept. ``dir_bytes_max`` bounds all versions
+    ``versions_max`` is how many versions are kept that no run used for a day. ``dir_bytes_max`` bounds all versions
     together, used or not.
     """
 

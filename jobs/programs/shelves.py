@@ -98,7 +98,7 @@ class Shelves:
         (aside / _NEEDS).unlink()
 
     def retire(self, version: Path) -> None:
-        """Remove a version that the caller has locked. It goes aside first: nobody ever sees one half removed."""
+        """Remove a version that the caller has locked. It is moved aside first: no process sees a half-removed one."""
         hidden = self.aside / token_hex(8)
         version.rename(hidden)
         remove(hidden)

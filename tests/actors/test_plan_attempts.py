@@ -57,7 +57,7 @@ class Killed(BaseException):
 
 
 class Planner:
-    """A process that plans. ``died``: what it was planning is still under way in it, and never ends."""
+    """A process that plans. ``died``: its planning is still under way, and never ends."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -69,7 +69,7 @@ class Planner:
         return [*handle(ledger or self.world.ledger, self.world.catalogue, message, self.attempts)]
 
     def plan_all(self, *ids: str) -> None:
-        """Plan these, and all that the planner is told to plan by that."""
+        """Plan these, and the submissions of the messages that result."""
         for message in self.plan(*ids):
             if isinstance(message, Plan):
                 self.plan_all(*message.submissions)
@@ -313,7 +313,7 @@ def test_such_submissions_are_planned_one_at_a_time(asked: World, app: str) -> N
 
 
 class Meeting(Acts):
-    """A submission that has ended so many planners."""
+    """A submission that has ended this number of planners."""
 
     def __init__(self, url: str, deaths: int) -> None:
         super().__init__(url)

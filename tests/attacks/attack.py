@@ -64,7 +64,7 @@ def peak_mb(place: Installation) -> int:
 
 
 def _planners(place: Installation) -> list[int]:
-    """The first process of control and those that it started, all of one session."""
+    """The first process of control and its child processes, all of one session."""
     session = place.parts["control"].pid
     found = []
     for each in Path("/proc").iterdir():

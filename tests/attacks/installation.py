@@ -152,7 +152,7 @@ class Installation:
         return found[0]
 
     def state(self, id: str) -> str:
-        """The state of a submission; empty for one that nobody knows."""
+        """The state of a submission; empty for an unknown one."""
         return next((str(row[0]) for row in self.asks("SELECT state FROM submission WHERE id = %s", id)), "")
 
     def jobs_of(self, app: str) -> int:
@@ -203,7 +203,7 @@ class Installation:
         while not is_so():
             ended = [complaint for part in self.parts.values() if (complaint := part.complaint())]
             assert not ended, ended
-            assert time.monotonic() < deadline, explain() if explain else "it did not come to pass"
+            assert time.monotonic() < deadline, explain() if explain else "it did not happen in time"
             time.sleep(0.05)
 
     def _log(self, name: str) -> Path:

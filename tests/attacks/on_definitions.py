@@ -78,7 +78,7 @@ def passwords(place: Installation) -> str:
     return line(told[0])
 
 
-@attack("output that commands the terminal of whoever reads it")
+@attack("output that commands the terminal of its reader")
 def terminal(place: Installation) -> str:
     state, _ = place.settled(place.submits(json.dumps({"app": "escapes", "key": "1"})))
     assert state == "succeeded", state

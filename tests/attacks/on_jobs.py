@@ -1,4 +1,4 @@
-"""Jobs that read what is not theirs, break their runners, or fetch from where they must not."""
+"""Jobs that read foreign files, break their runners, or fetch from forbidden hosts."""
 
 import hashlib
 import json
@@ -119,5 +119,5 @@ def tampered(place: Installation) -> str:
     place.settled(place.submits(json.dumps(wanted | {"key": "after"})))
     ran = "SELECT output, coalesce(error, log) FROM round JOIN job ON job.id = job WHERE app = 'adhoc' AND key = %s"
     ((output, reason),) = place.asks(ran, "after")
-    assert "TAMPERED" not in str(output), "what was pinned was changed, and was run"
+    assert "TAMPERED" not in str(output), "a pinned program was changed, and was run"
     return line(str(reason))

@@ -1,4 +1,4 @@
-"""A probe: sound jobs that are submitted again and again while an attack goes on."""
+"""A probe: sound jobs that are submitted repeatedly during an attack."""
 
 import json
 import time

@@ -44,7 +44,7 @@ def lines_of(act: Callable[[Stop], object]) -> int:
 
 
 def ends_if_signalled_at(line: int, act: Callable[[Stop], object]) -> bool:
-    """Whether the wait reports that it was told to stop. The signal arrives before the line with this number."""
+    """Whether the wait reports the signal. The signal arrives before the line with this number."""
     left = iter(range(line, -1, -1))
 
     def send() -> None:
