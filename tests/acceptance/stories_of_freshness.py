@@ -86,8 +86,8 @@ WAITING = {
     "an older submission that nobody has planned yet is waited for": story(
         "A=2: B; B=2",
         "leave B 1,2 id=one => one is received",
-        "submit A 1,2 id=two => ready B[1,2], one is active, two is received",
-        "wait 3 => ready B[1,2]",
+        "submit A 1,2 id=two => one is received, two is received",
+        "wait 3 => ready B[1,2], one is active, two is received",
         "finish B[1,2] => succeeded B[1,2], one is succeeded",
         "wait 3 => succeeded B[1,2], ready A[1,2], two is active",
         ran="B[1,2]:1",
