@@ -65,7 +65,7 @@ def _apps(code: Path, probes: Path) -> dict[str, Any]:
         "scan": {**numbered, "job_type": "program"},
         "tampers": {
             **numbered,
-            "bash_cmd": 'for each in "$STORE"/versions/*/run.sh; do echo "echo TAMPERED" >>"$each"; done',
+            "bash_cmd": 'for each in "$STORE"/versions/*/program/run.sh; do echo "echo TAMPERED" >>"$each"; done',
             "env": {"STORE": str(probes.parent / "programs")},
         },
         "recurses": {**numbered, "function": f"{code}:recurse"},

@@ -9,7 +9,7 @@ from tests.attacks.installation import SECRET, Installation, line
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 
 #: Seconds in which an archive with too many files has to be refused, on a busy machine with a slow disk.
-REFUSED_WITHIN_S = 240.0
+REFUSED_WITHIN_S = 60.0
 #: Hosts that belong to this machine, to its network or to its cloud, in several spellings.
 INNER = (
     *("168.63.129.16", "169.254.169.254", "127.0.0.1", "localhost", "2130706433", "0x7f.1", "017700000001"),
@@ -116,8 +116,11 @@ def tampered(place: Installation) -> str:
     assert state == "succeeded", state
     state, _ = place.settled(place.submits(json.dumps({"app": "tampers", "key": "1"})))
     assert state == "succeeded", state
-    place.settled(place.submits(json.dumps(wanted | {"key": "after"})))
-    ran = "SELECT output, coalesce(error, log) FROM round JOIN job ON job.id = job WHERE app = 'adhoc' AND key = %s"
-    ((output, reason),) = place.asks(ran, "after")
+    state, _ = place.settled(place.submits(json.dumps(wanted | {"key": "after"})))
+    assert state == "succeeded", state
+    ran = "SELECT output, log FROM round JOIN job ON job.id = job WHERE app = 'adhoc' AND key = %s"
+    ((output, log),) = place.asks(ran, "after")
+    assert "genuine" in str(output)
     assert "TAMPERED" not in str(output), "a pinned program was changed, and was run"
-    return line(str(reason))
+    assert "was changed" in str(log), log
+    return line(str(log))

@@ -16,7 +16,7 @@ IDS_MAX = 1_000_000
 #: Seconds in which a large plan has to be made, on a machine that does other things as well.
 PLANNED_WITHIN_S = 240.0
 #: Bytes by which the ledger may grow for one submission with large kwargs and many keys.
-GROWTH_BYTES_MAX = 100_000_000
+GROWTH_BYTES_MAX = 10_000_000
 _MIB = 1024 * 1024
 
 
