@@ -22,13 +22,18 @@ from ledger import (
 from planner.partitions import Layout
 from tests.simulation import guards_of_sagas
 from tests.simulation.ground import Ground
-from tests.simulation.mutants import Mutant, code, sql
+from tests.simulation.mutants import Mutant, both, code, sql
 from tests.simulation.run import Violation
 
 #: Processes that die, and nothing else that goes wrong.
 DEADLY = Faults(crash_before_commit=0.15)
 #: Messages that get lost, and answers.
 LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
+#: The groomer repeats a lost notification neither after its pause nor when the workers of its app are idle.
+NO_REPETITION = both(
+    code(grooming, "announce_ready", lambda tx, limit: []),
+    code(grooming, "announce_idle", lambda tx, limit, apps: []),
+)
 
 _OF_JOBS = {
     "a late worker's result is taken": Mutant(
@@ -46,9 +51,7 @@ _OF_JOBS = {
     "who has succeeded tells nobody": Mutant(
         code(executor, "_tell", lambda tx, catalogue, finished, begin: ([], [])), theme="templates", first=1
     ),
-    "lost hints are not repeated": Mutant(
-        code(grooming, "announce_ready", lambda tx, limit: []), theme="templates", faults=LOSSES
-    ),
+    "lost hints are not repeated": Mutant(NO_REPETITION, theme="templates", faults=LOSSES),
     "lost leases are not noticed": Mutant(
         sql(grooming, "_LOST", "worker.lease_until <", "false AND now() <"), theme="templates", faults=DEADLY
     ),

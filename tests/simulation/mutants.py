@@ -46,3 +46,13 @@ def sql(module: object, name: str, old: str, new: str) -> Break:
 
 def code(module: object, name: str, new: object) -> Break:
     return lambda monkeypatch: monkeypatch.setattr(module, name, new)
+
+
+def both(first: Break, second: Break) -> Break:
+    """A mutant without two guards, each of which hides that the other is missing."""
+
+    def apply(monkeypatch: pytest.MonkeyPatch) -> None:
+        first(monkeypatch)
+        second(monkeypatch)
+
+    return apply

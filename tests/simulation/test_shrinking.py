@@ -3,10 +3,10 @@
 import pytest
 
 from jobs.simulated import Faults
-from ledger import grooming
 from ops.simulation.fate import Fault, Kind
 from tests.simulation.ground import Ground
-from tests.simulation.mutants import Mutant, code
+from tests.simulation.guards import NO_REPETITION
+from tests.simulation.mutants import Mutant
 from tests.simulation.run import Violation, simulate
 from tests.simulation.shrinking import minimal, shrunk
 
@@ -41,7 +41,7 @@ def test_where_it_fails_by_itself_no_fault_is_left() -> None:
 def test_a_groomer_that_repeats_no_hint_is_shown_by_one_fault(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mutant = Mutant(code(grooming, "announce_ready", lambda tx, limit: []), theme="templates", faults=WILD)
+    mutant = Mutant(NO_REPETITION, theme="templates", faults=WILD)
     mutant.apply(monkeypatch)
     seed, violation = next(
         (seed, violation) for seed in mutant.seeds() if (violation := _violation(ground, seed))
