@@ -94,7 +94,7 @@ _OF_JOBS = {
     ),
     "what succeeded is not fresh": Mutant(code(freshness, "record", lambda tx, jobs: None), theme="chunks"),
     "whoever waits to be planned is forgotten": Mutant(
-        sql(grooming, "_UNPLANNED", "look_at <=", "false AND look_at <="), theme="chunks", first=1
+        sql(grooming, "_UNPLANNED_IN_NO_HAND", "look_at <=", "false AND look_at <="), theme="chunks", first=1
     ),
     "halves are nobody's": Mutant(
         code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"), theme="chunks", first=3
