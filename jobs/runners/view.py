@@ -106,13 +106,15 @@ def _own() -> Iterator[str]:
 
 
 def _roots() -> Iterator[str]:
-    """What the kernel tells root alone, of all memory and all processes, is not there."""
-    for entry in os.scandir(_KERNEL):
-        # Those of processes come and go, and are folders.
-        if not entry.is_dir(follow_symlinks=False) and not entry.is_symlink():
-            mode = entry.stat().st_mode
-            if not (stat.S_ISREG(mode) and mode & stat.S_IROTH):
-                yield from ("--ro-bind", os.devnull, entry.path)
+    """Hide what the kernel shows to root alone, of all memory and all processes."""
+    for name in os.listdir(_KERNEL):  # noqa: PTH208  # pathlib is slow.
+        # The folder of a process may be gone before it can be looked at.
+        if not name.isdecimal():
+            path = f"{_KERNEL}/{name}"
+            mode = os.lstat(path).st_mode
+            is_file_for_all = stat.S_ISREG(mode) and mode & stat.S_IROTH
+            if not (stat.S_ISDIR(mode) or stat.S_ISLNK(mode) or is_file_for_all):
+                yield from ("--ro-bind", os.devnull, path)
 
 
 def _services() -> tuple[str, ...]:

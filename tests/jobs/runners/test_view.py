@@ -162,3 +162,13 @@ def test_who_looks_up_names_is_told_though_it_stand_beside_sockets(
     look = "find /run ! -type d"
     assert out(at(replace(WALLED, network=True)).bash(look)) == f"{file}\n"
     assert out(at(WALLED).bash(look)) == ""
+
+
+def test_a_process_that_ends_meanwhile_does_not_keep_a_command_from_starting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = subprocess.Popen(["/bin/true"])
+    ended.wait()
+    names = [path.name for path in Path("/proc").iterdir()]
+    monkeypatch.setattr(os, "listdir", lambda _: [str(ended.pid), *names])
+    assert not [word for word in view.words(WALLED) if f"/{ended.pid}" in word]
