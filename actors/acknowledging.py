@@ -4,12 +4,12 @@ import logging
 from functools import partial
 from threading import Event
 
-from actors.transacting import ClaimLost
-from jobs.calendar import Calendar
-from jobs.errors import Unreachable
-from jobs.ref import Claim
-from ledger import partitions
-from ledger.connection import Ledger
+from sluice.actors.transacting import ClaimLost
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.ref import Claim
+from sluice.ledger import partitions
+from sluice.ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.worker")
 

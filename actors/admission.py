@@ -9,12 +9,12 @@ from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 
-from actors.asked import NOT_ASKED_FOR, RESERVED
-from jobs.places import Place, reached
-from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
-from jobs.submission import COMPENSATION, Submission, conflict, is_reserved
-from ledger import submissions
-from ledger.connection import Ledger, Tx
+from sluice.actors.asked import NOT_ASKED_FOR, RESERVED
+from sluice.jobs.places import Place, reached
+from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
+from sluice.jobs.submission import COMPENSATION, Submission, conflict, is_reserved
+from sluice.ledger import submissions
+from sluice.ledger.connection import Ledger, Tx
 
 
 class _Read(NamedTuple):

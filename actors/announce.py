@@ -1,11 +1,11 @@
 """Ready jobs become messages on their apps' queues."""
 
-from broker.messages import Ended, Execute, Message, Turn
-from jobs.states import By
-from ledger import paces, pools
-from ledger.connection import Tx
-from ledger.release import Ready
-from planner.parcel import parcels
+from sluice.broker.messages import Ended, Execute, Message, Turn
+from sluice.jobs.states import By
+from sluice.ledger import paces, pools
+from sluice.ledger.connection import Tx
+from sluice.ledger.release import Ready
+from sluice.planner.parcel import parcels
 
 
 def tell(ended: list[int]) -> list[Message]:

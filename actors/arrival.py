@@ -11,9 +11,9 @@ import signal
 import sys
 import time
 
-from actors.assembly import connect_broker, open_ledger, owner_of
-from actors.settings import Settings
-from jobs.errors import ForeignBroker, Unreachable
+from sluice.actors.assembly import connect_broker, open_ledger, owner_of
+from sluice.actors.settings import Settings
+from sluice.jobs.errors import ForeignBroker, Unreachable
 
 _LOG = logging.getLogger("sluice.process")
 

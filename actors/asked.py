@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import msgspec
 
-from jobs.catalogue import parse_policy
-from jobs.errors import BadRequest
-from jobs.request_limits import oversized, unfit
-from jobs.submission import COMPENSATION, SCHEDULED, Submission, is_reserved
+from sluice.jobs.catalogue import parse_policy
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.request_limits import oversized, unfit
+from sluice.jobs.submission import COMPENSATION, SCHEDULED, Submission, is_reserved
 
 #: Of a submission that says of itself that it undoes another.
 NOT_ASKED_FOR = "compensates: a saga that fails is undone by itself; nobody asks for that."

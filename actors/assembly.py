@@ -7,24 +7,24 @@ from functools import cache, partial
 
 from msgspec.structs import replace
 
-from actors import doorbell, transport
-from actors.onlooker import Onlooker
-from actors.settings import Settings
-from actors.teller import Teller
-from broker.carrier import Broker
-from broker.connect import connect
-from broker.messages import Message
-from broker.owner import ID_CHARS, Owner
-from jobs.address import without_password
-from jobs.app import App
-from jobs.blobs import BlobStore
-from jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
-from jobs.programs import ProgramStore
-from jobs.runners.sandbox import Sandbox
-from jobs.runners.stores import Stores
-from ledger import installation, migrate
-from ledger.connection import Ledger
-from ledger.embedded import EmbeddedUnavailable, start
+from sluice.actors import doorbell, transport
+from sluice.actors.onlooker import Onlooker
+from sluice.actors.settings import Settings
+from sluice.actors.teller import Teller
+from sluice.broker.carrier import Broker
+from sluice.broker.connect import connect
+from sluice.broker.messages import Message
+from sluice.broker.owner import ID_CHARS, Owner
+from sluice.jobs.address import without_password
+from sluice.jobs.app import App
+from sluice.jobs.blobs import BlobStore
+from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
+from sluice.jobs.programs import ProgramStore
+from sluice.jobs.runners.sandbox import Sandbox
+from sluice.jobs.runners.stores import Stores
+from sluice.ledger import installation, migrate
+from sluice.ledger.connection import Ledger
+from sluice.ledger.embedded import EmbeddedUnavailable, start
 
 _LOG = logging.getLogger("sluice.broker")
 
@@ -140,7 +140,7 @@ def onlookers(settings: Settings, definition: Callable[[str], App | None]) -> li
     found = [_tracing(settings)] if settings.trace else []
     if settings.lineage:
         # A client of HTTP takes longer to load than many a command takes to run.
-        from actors.lineage.lineage import lineage_of  # noqa: PLC0415 - it is loaded where it is asked for, and only there
+        from sluice.actors.lineage.lineage import lineage_of  # noqa: PLC0415 - it is loaded where it is asked for, and only there
 
         found.append(lineage_of(settings.lineage, definition))
     return found
@@ -162,7 +162,7 @@ def tracing(settings: Settings) -> Iterator[None]:
 def _tracing(settings: Settings) -> Onlooker:
     try:
         # Nobody who does not trace is to pay for it, or to have it installed.
-        from actors.tracing import Tracing  # noqa: PLC0415 - it is loaded where it is asked for, and only there
+        from sluice.actors.tracing import Tracing  # noqa: PLC0415 - it is loaded where it is asked for, and only there
     except ModuleNotFoundError as error:
         raise BadSetting(
             f"SLUICE_TRACE: there is no {error.name} here, which traces need.",

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from jobs.app import App
-from jobs.calendar import Span
-from jobs.catalogue import parse_policy
-from jobs.job import Assignment, idempotency_token
-from jobs.partitioning import Partitioning, inputs_of
-from jobs.work_ids import ids_of
-from ledger.claims import Claimed
-from planner.partition_keys import read_key
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Span
+from sluice.jobs.catalogue import parse_policy
+from sluice.jobs.job import Assignment, idempotency_token
+from sluice.jobs.partitioning import Partitioning, inputs_of
+from sluice.jobs.work_ids import ids_of
+from sluice.ledger.claims import Claimed
+from sluice.planner.partition_keys import read_key
 
 
 def assign(app: App, job: Claimed) -> Assignment:

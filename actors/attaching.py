@@ -4,14 +4,14 @@ import logging
 from collections.abc import Callable, Sequence
 from threading import Event
 
-from actors import executor
-from broker.messages import Message
-from jobs.errors import Unreachable
-from jobs.managed import Keeper
-from jobs.submission import JSON
-from ledger import handles
-from ledger.claims import Claimed
-from ledger.connection import Ledger
+from sluice.actors import executor
+from sluice.broker.messages import Message
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.managed import Keeper
+from sluice.jobs.submission import JSON
+from sluice.ledger import handles
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.executor")
 

@@ -11,18 +11,18 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from actors.assembly import open_ledger
-from actors.settings import Settings
-from actors.versions import catalogue_of, kept, texts_of
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.catalogue.functions import not_importing
-from jobs.catalogue.lineage import stamped
-from jobs.catalogue.remote import BRANCH, Stored, Unread
-from jobs.errors import BadRequest, DefinitionError, SluiceError
-from ledger import versions
-from ledger.connection import Ledger, Tx
-from ledger.versions import Change, Kept
+from sluice.actors.assembly import open_ledger
+from sluice.actors.settings import Settings
+from sluice.actors.versions import catalogue_of, kept, texts_of
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.functions import not_importing
+from sluice.jobs.catalogue.lineage import stamped
+from sluice.jobs.catalogue.remote import BRANCH, Stored, Unread
+from sluice.jobs.errors import BadRequest, DefinitionError, SluiceError
+from sluice.ledger import versions
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.versions import Change, Kept
 
 #: The branch that others are held against.
 MAIN = "main"

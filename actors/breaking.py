@@ -9,15 +9,15 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from actors.announce import announce
-from broker.messages import Message
-from jobs.breaker import Breaker
-from jobs.catalogue import Catalogue
-from jobs.outcome import Ending, Outcome
-from jobs.states import By
-from ledger import breakers, grooming
-from ledger.breakers import Minded
-from ledger.connection import Ledger, Tx
+from sluice.actors.announce import announce
+from sluice.broker.messages import Message
+from sluice.jobs.breaker import Breaker
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import By
+from sluice.ledger import breakers, grooming
+from sluice.ledger.breakers import Minded
+from sluice.ledger.connection import Ledger, Tx
 
 #: Of an app that goes on so many ready jobs are announced in one transaction, and in one go. There may be more: the
 #: groomer repeats their hints.

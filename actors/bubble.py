@@ -3,19 +3,19 @@
 import logging
 from collections.abc import Iterator
 
-from actors.announce import announce
-from actors.walking import follow_turns
-from broker.messages import Message
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.plan import PlannedJob
-from jobs.ref import JobName
-from jobs.states import LIVE
-from jobs.subject import about, of_name
-from ledger import planning, submissions, wishes
-from ledger.connection import Tx
-from planner.keyspaces import keyspace_of
-from planner.merge import Push, follow, merge_pushes
+from sluice.actors.announce import announce
+from sluice.actors.walking import follow_turns
+from sluice.broker.messages import Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.plan import PlannedJob
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE
+from sluice.jobs.subject import about, of_name
+from sluice.ledger import planning, submissions, wishes
+from sluice.ledger.connection import Tx
+from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.merge import Push, follow, merge_pushes
 
 _LOG = logging.getLogger("sluice.planner")
 

@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import uuid4
 
-from actors.scheduler import take_up
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.firing import Firing, FiringOutcome, by_hand_id, submission_id
-from jobs.schedule import Schedule
-from jobs.submission import Submission
-from ledger import schedules, submissions
-from ledger.connection import Ledger, Tx
+from sluice.actors.scheduler import take_up
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.firing import Firing, FiringOutcome, by_hand_id, submission_id
+from sluice.jobs.schedule import Schedule
+from sluice.jobs.submission import Submission
+from sluice.ledger import schedules, submissions
+from sluice.ledger.connection import Ledger, Tx
 
 _NOTE = "by hand"
 

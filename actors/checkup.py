@@ -1,4 +1,4 @@
-"""``python -m actors.checkup --queues app1,app2``: whether a worker of this machine is at work.
+"""``python -m sluice.actors.checkup --queues app1,app2``: whether a worker of this machine is at work.
 
 A container has a host name of its own, so there it is the worker of the container. It is at work while its lease
 stands, which it renews by itself and which a process that is stuck loses. 0: it is. 1: it is not, by the ledger. 3: the
@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 
-from actors import transport
-from actors.settings import process_settings
-from jobs.errors import BadSetting, SluiceError, Unreachable
-from ledger.connection import Ledger
-from ledger.reads import fleet
+from sluice.actors import transport
+from sluice.actors.settings import process_settings
+from sluice.jobs.errors import BadSetting, SluiceError, Unreachable
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads import fleet
 
 #: The exit code of a worker that is not at work.
 ABSENT = 1
@@ -50,7 +50,7 @@ def _told(at_work: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m actors.checkup", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m sluice.actors.checkup", description=__doc__)
     parser.add_argument("--queues", default="", help="as the worker was given them; default: every queue")
     parser.add_argument("--alive", action="store_true", help="that nobody can say is no reason to end it")
     parser.add_argument("--ledger", metavar="URL")

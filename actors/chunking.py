@@ -8,21 +8,21 @@ where that is what it would run itself, the submission waits for it to end and i
 from collections.abc import Sequence
 from functools import partial
 
-from actors.announce import announce
-from actors.walking import follow_turns
-from broker.messages import Message
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.freshness import Busy
-from jobs.places import Place, reached
-from jobs.selecting import Selected, select
-from jobs.submission import Submission
-from ledger import freshness, planning, submissions, unplanned
-from ledger.connection import Ledger, Tx
-from ledger.unplanned import Received
-from planner.chunk_keys import require_chunk_words
-from planner.chunk_nodes import nodes_of
-from planner.chunks import chunk
+from sluice.actors.announce import announce
+from sluice.actors.walking import follow_turns
+from sluice.broker.messages import Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.freshness import Busy
+from sluice.jobs.places import Place, reached
+from sluice.jobs.selecting import Selected, select
+from sluice.jobs.submission import Submission
+from sluice.ledger import freshness, planning, submissions, unplanned
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.unplanned import Received
+from sluice.planner.chunk_keys import require_chunk_words
+from sluice.planner.chunk_nodes import nodes_of
+from sluice.planner.chunks import chunk
 
 #: Users' code may take so long to choose work IDs before another planner takes it to be dead, and asks anew.
 SELECT_S = 60.0

@@ -11,30 +11,30 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from actors.announce import announce, tell
-from actors.asked import sound
-from actors.landing import land
-from actors.pausing import go_on, hold_back, let_apps_go
-from actors.resuming import say
-from actors.retry import retry
-from actors.sending import sending
-from actors.tasks import Tasks
-from broker.messages import Message, Plan
-from jobs.catalogue import Catalogue
-from jobs.condition import Condition, needs_definitions
-from jobs.condition_text import parse_condition
-from jobs.errors import BadRequest, Unreachable
-from jobs.key_reading import KeyReadings, key_readings
-from jobs.paging import Order
-from jobs.places import Place, reached
-from jobs.ref import JobName
-from jobs.report import Report
-from jobs.round_record import log_of, record_of
-from jobs.submission import JSON, Submission, SubmissionState
-from ledger import app_pauses, forcing, submissions
-from ledger.connection import Ledger, Tx
-from ledger.events import Became, Said
-from ledger.reads import dossier, listing, progress
+from sluice.actors.announce import announce, tell
+from sluice.actors.asked import sound
+from sluice.actors.landing import land
+from sluice.actors.pausing import go_on, hold_back, let_apps_go
+from sluice.actors.resuming import say
+from sluice.actors.retry import retry
+from sluice.actors.sending import sending
+from sluice.actors.tasks import Tasks
+from sluice.broker.messages import Message, Plan
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.condition import Condition, needs_definitions
+from sluice.jobs.condition_text import parse_condition
+from sluice.jobs.errors import BadRequest, Unreachable
+from sluice.jobs.key_reading import KeyReadings, key_readings
+from sluice.jobs.paging import Order
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import JobName
+from sluice.jobs.report import Report
+from sluice.jobs.round_record import log_of, record_of
+from sluice.jobs.submission import JSON, Submission, SubmissionState
+from sluice.ledger import app_pauses, forcing, submissions
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.events import Became, Said
+from sluice.ledger.reads import dossier, listing, progress
 
 _LOG = logging.getLogger("sluice.client")
 

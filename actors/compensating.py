@@ -7,15 +7,15 @@ that have done some of the same are undone by one plan, each by its own submissi
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from actors.announce import announce
-from broker.messages import Message
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.submission import COMPENSATION, Submission
-from ledger import compensating, planning, submissions, unplanned
-from ledger.connection import Ledger, Tx
-from ledger.unplanned import Received
-from planner.compensation import lay_out, plan_of
+from sluice.actors.announce import announce
+from sluice.broker.messages import Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.submission import COMPENSATION, Submission
+from sluice.ledger import compensating, planning, submissions, unplanned
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.unplanned import Received
+from sluice.planner.compensation import lay_out, plan_of
 
 #: So long it waits at the most for a job of the saga's before it looks again.
 PATIENCE_S = 60.0

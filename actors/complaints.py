@@ -6,7 +6,7 @@ and again only after all has gone well in between.
 
 from logging import Logger
 
-from jobs.errors import SluiceError
+from sluice.jobs.errors import SluiceError
 
 
 class Complaints:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from actors.assembly import open_ledger, telling, tracing
-from actors.client import Client
-from actors.definitions import Definitions
-from actors.settings import process_settings
-from jobs.places import arm
+from sluice.actors.assembly import open_ledger, telling, tracing
+from sluice.actors.client import Client
+from sluice.actors.definitions import Definitions
+from sluice.actors.settings import process_settings
+from sluice.jobs.places import arm
 
 
 @contextmanager

@@ -5,14 +5,14 @@ import logging
 from datetime import UTC, datetime
 from functools import cache
 
-from actors import transport
-from actors.settings import Settings
-from jobs.address import without_password
-from jobs.catalogue import Catalogue, load
-from jobs.catalogue.known import KnownDefinitions, known
-from jobs.catalogue.remote import BRANCH, Fetch, Stored, Unread
-from jobs.catalogue.snapshot import Snapshot, imported, snapshot
-from jobs.errors import DefinitionError, Fault
+from sluice.actors import transport
+from sluice.actors.settings import Settings
+from sluice.jobs.address import without_password
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.catalogue.known import KnownDefinitions, known
+from sluice.jobs.catalogue.remote import BRANCH, Fetch, Stored, Unread
+from sluice.jobs.catalogue.snapshot import Snapshot, imported, snapshot
+from sluice.jobs.errors import DefinitionError, Fault
 
 _LOG = logging.getLogger("sluice.definitions")
 
@@ -26,10 +26,10 @@ def fetcher(settings: Settings) -> Fetch:
 
     def fetch(address: str) -> Stored | Unread:
         if address.startswith(BRANCH):
-            from actors import branches  # noqa: PLC0415 - most processes read files alone
+            from sluice.actors import branches  # noqa: PLC0415 - most processes read files alone
 
             return branches.stored(settings, address)
-        from broker.redis import definitions  # noqa: PLC0415 - most processes read files alone
+        from sluice.broker.redis import definitions  # noqa: PLC0415 - most processes read files alone
 
         return definitions.fetch(address)
 

@@ -10,11 +10,11 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
-from broker import codec
-from broker.messages import Message
-from jobs.errors import BadMessage, Unreachable
-from ledger import bell
-from ledger.connection import Ledger, Tx
+from sluice.broker import codec
+from sluice.broker.messages import Message
+from sluice.jobs.errors import BadMessage, Unreachable
+from sluice.ledger import bell
+from sluice.ledger.connection import Ledger, Tx
 
 _LOG = logging.getLogger("sluice.doorbell")
 

@@ -11,18 +11,18 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from actors.announce import announce, tell
-from actors.bubble import may_push
-from actors.walking import follow_turns
-from broker.messages import Execute, Executed, Message
-from jobs.catalogue import Catalogue
-from jobs.outcome import Outcome
-from jobs.places import Place, reached
-from jobs.ref import Claim
-from jobs.states import By
-from jobs.submission import JSON
-from jobs.urgency import in_turn
-from ledger import (
+from sluice.actors.announce import announce, tell
+from sluice.actors.bubble import may_push
+from sluice.actors.walking import follow_turns
+from sluice.broker.messages import Execute, Executed, Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import By
+from sluice.jobs.submission import JSON
+from sluice.jobs.urgency import in_turn
+from sluice.ledger import (
     breakers,
     claims,
     counts,
@@ -35,10 +35,10 @@ from ledger import (
     watching,
     wishes,
 )
-from ledger.claims import NOTHING_TAKEN, Claimed, Terms
-from ledger.connection import Ledger, Tx
-from ledger.happenings import What
-from ledger.release import Ready
+from sluice.ledger.claims import NOTHING_TAKEN, Claimed, Terms
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.happenings import What
+from sluice.ledger.release import Ready
 
 
 def claim(

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from jobs.errors import BadSetting
+from sluice.jobs.errors import BadSetting
 
 T = TypeVar("T")
 

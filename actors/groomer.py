@@ -8,13 +8,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from actors import breaking
-from actors.announce import announce, tell
-from broker.messages import Executed, Message, Plan, Tick, Watch
-from jobs.catalogue import Catalogue
-from jobs.places import Place, reached
-from jobs.states import By
-from ledger import (
+from sluice.actors import breaking
+from sluice.actors.announce import announce, tell
+from sluice.broker.messages import Executed, Message, Plan, Tick, Watch
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.places import Place, reached
+from sluice.jobs.states import By
+from sluice.ledger import (
     events,
     grooming,
     happenings,
@@ -25,11 +25,11 @@ from ledger import (
     watching,
     workers,
 )
-from ledger.connection import Ledger, Tx
-from ledger.grooming import Chore
-from ledger.happenings import What
-from ledger.reads import fleet
-from ledger.workers import LostWorker
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.grooming import Chore
+from sluice.ledger.happenings import What
+from sluice.ledger.reads import fleet
+from sluice.ledger.workers import LostWorker
 
 _LOG = logging.getLogger("sluice.groomer")
 _Step = Callable[[Tx], Sequence[Message]]

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from actors import groomer, landing, pausing, planner, resuming, scheduler
-from actors.plan_attempts import PlanAttempts
-from broker.messages import (
+from sluice.actors import groomer, landing, pausing, planner, resuming, scheduler
+from sluice.actors.plan_attempts import PlanAttempts
+from sluice.broker.messages import (
     Cancel,
     Ended,
     Executed,
@@ -18,8 +18,8 @@ from broker.messages import (
     SubmitMany,
     Tick,
 )
-from jobs.catalogue import Catalogue
-from ledger.connection import Ledger
+from sluice.jobs.catalogue import Catalogue
+from sluice.ledger.connection import Ledger
 
 #: Each takes its own kind of message; the mapping below is what pairs them.
 Handler = Callable[..., Sequence[Message]]

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from threading import Event, Lock
 
-from jobs.ref import Claim
-from jobs.subject import Subject, of_claim
+from sluice.jobs.ref import Claim
+from sluice.jobs.subject import Subject, of_claim
 
 
 class Holdings:

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from threading import Event
 from typing import TypeVar
 
-from jobs.errors import Unreachable
-from jobs.outcome import Ending, Outcome
-from jobs.places import Place, reached
-from jobs.sagas.entry import Entry, Heard, Log
-from jobs.sagas.journal import Journal
-from ledger import journal
-from ledger.claims import Claimed
-from ledger.connection import Ledger, Tx
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.places import Place, reached
+from sluice.jobs.sagas.entry import Entry, Heard, Log
+from sluice.jobs.sagas.journal import Journal
+from sluice.ledger import journal
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger, Tx
 
 _LOG = logging.getLogger("sluice.executor")
 

@@ -5,14 +5,14 @@ from functools import partial
 
 from msgspec import Struct
 
-from broker.messages import Ended, Landed, Message
-from jobs.calendar import Calendar
-from jobs.catalogue import Catalogue
-from jobs.catalogue.tables import table_of
-from jobs.errors import BadMessage, BadRequest
-from jobs.partition_key import read_landing_key, read_span
-from ledger import partitions
-from ledger.connection import Ledger, Tx
+from sluice.broker.messages import Ended, Landed, Message
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.tables import table_of
+from sluice.jobs.errors import BadMessage, BadRequest
+from sluice.jobs.partition_key import read_landing_key, read_span
+from sluice.ledger import partitions
+from sluice.ledger.connection import Ledger, Tx
 
 #: One landing tells of at most so many partitions.
 PARTITIONS_MAX = 1_000_000

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from threading import Event, Lock, Thread
 from uuid import UUID
 
-from actors.complaints import Complaints
-from actors.holdings import Holdings
-from actors.meter import Meter
-from jobs.catalogue.known import KnownDefinitions
-from jobs.errors import Unreachable
-from jobs.ref import Claim
-from jobs.subject import about
-from ledger import workers
-from ledger.connection import Ledger, Tx
+from sluice.actors.complaints import Complaints
+from sluice.actors.holdings import Holdings
+from sluice.actors.meter import Meter
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.ref import Claim
+from sluice.jobs.subject import about
+from sluice.ledger import workers
+from sluice.ledger.connection import Ledger, Tx
 
 _LOG = logging.getLogger("sluice.worker")
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 from typing import NamedTuple
 
-from jobs.errors import SluiceError
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim
-from ledger.claims import Claimed
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.ledger.claims import Claimed
 
 _LOG = logging.getLogger("sluice.executor")
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from jobs.subject import subject_of
+from sluice.jobs.subject import subject_of
 
 _TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 

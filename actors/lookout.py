@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 from threading import Event, Thread
 
-from actors.definitions import Definitions
-from jobs.errors import BadSetting, Unreachable
+from sluice.actors.definitions import Definitions
+from sluice.jobs.errors import BadSetting, Unreachable
 
 _LOG = logging.getLogger("sluice.definitions")
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from ledger import happenings
-from ledger.connection import Ledger
-from ledger.happenings import What
+from sluice.ledger import happenings
+from sluice.ledger.connection import Ledger
+from sluice.ledger.happenings import What
 
 #: Tells how often something has happened in this process so far.
 Count = Callable[[], int]

@@ -9,13 +9,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from actors.meter import Count
-from jobs.job import Assignment
-from jobs.outcome import Outcome
-from jobs.ref import Claim
-from ledger.claims import Claimed
-from ledger.happenings import What
-from ledger.reads.origins import Origin, Planned, Stretch
+from sluice.actors.meter import Count
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.ref import Claim
+from sluice.ledger.claims import Claimed
+from sluice.ledger.happenings import What
+from sluice.ledger.reads.origins import Origin, Planned, Stretch
 
 
 class Sight(Struct, frozen=True, kw_only=True):

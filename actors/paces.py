@@ -2,7 +2,7 @@
 
 import time
 
-from planner.parcel import jobs_at_once
+from sluice.planner.parcel import jobs_at_once
 
 #: Of what is known, how much the last run counts.
 _SHARE = 0.2

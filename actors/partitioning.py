@@ -11,24 +11,24 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from actors import versions
-from actors.announce import announce
-from actors.branches import branch_of
-from broker.messages import Message
-from jobs.calendar import Span
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.plan import PlannedJob, Wish
-from jobs.submission import Submission
-from ledger import partitions, pausing, steps, submissions, unplanned, urgency, wishes
-from ledger.connection import Ledger, Tx
-from ledger.partitions import Joined
-from ledger.release import Ready
-from ledger.unplanned import Received
-from planner.confs import meant
-from planner.partitions import Layout
-from planner.restating import tables_of
-from planner.supply import Supply
+from sluice.actors import versions
+from sluice.actors.announce import announce
+from sluice.actors.branches import branch_of
+from sluice.broker.messages import Message
+from sluice.jobs.calendar import Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.plan import PlannedJob, Wish
+from sluice.jobs.submission import Submission
+from sluice.ledger import partitions, pausing, steps, submissions, unplanned, urgency, wishes
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.partitions import Joined
+from sluice.ledger.release import Ready
+from sluice.ledger.unplanned import Received
+from sluice.planner.confs import meant
+from sluice.planner.partitions import Layout
+from sluice.planner.restating import tables_of
+from sluice.planner.supply import Supply
 
 #: So many jobs are made at once.
 BATCH = 5_000

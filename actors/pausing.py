@@ -5,11 +5,11 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from actors.announce import announce
-from broker.messages import Message, Pause, Plan
-from jobs.catalogue import Catalogue
-from ledger import app_pauses, grooming, pausing
-from ledger.connection import Ledger, Tx
+from sluice.actors.announce import announce
+from sluice.broker.messages import Message, Pause, Plan
+from sluice.jobs.catalogue import Catalogue
+from sluice.ledger import app_pauses, grooming, pausing
+from sluice.ledger.connection import Ledger, Tx
 
 #: So many ready jobs are announced in one transaction.
 BATCH = 1000

@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from uuid import UUID
 
-from actors.complaints import Complaints
-from broker.messages import Message, Plan
-from jobs.errors import Unreachable
-from ledger import plan_attempts, unplanned
-from ledger.connection import Ledger, Tx
-from ledger.plan_attempts import Attempt
-from ledger.unplanned import Received
+from sluice.actors.complaints import Complaints
+from sluice.broker.messages import Message, Plan
+from sluice.jobs.errors import Unreachable
+from sluice.ledger import plan_attempts, unplanned
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.plan_attempts import Attempt
+from sluice.ledger.unplanned import Received
 
 _LOG = logging.getLogger("sluice.planner")
 

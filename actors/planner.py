@@ -6,29 +6,29 @@ Every handler takes a ledger, the catalogue and a message, and returns messages;
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from actors.admission import admit
-from actors.announce import announce, tell
-from actors.asked import RESERVED
-from actors.bubble import may_push, push_children
-from actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
-from actors.compensating import plan_compensation
-from actors.partitioning import plan_by_partition
-from actors.plan_attempts import PlanAttempts, Underway, sort_out
-from actors.retry import plan_retry
-from actors.walking import Refuse, follow_turns, plan_together
-from broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
-from jobs.catalogue import Catalogue
-from jobs.errors import BadMessage
-from jobs.places import Place, reached
-from jobs.ref import JobName
-from jobs.request_limits import oversized
-from jobs.retry_budget import RetryBudget
-from jobs.submission import COMPENSATION, Submission
-from ledger import counts, judging, requests, splitting, submissions, unplanned
-from ledger.connection import Ledger, Tx
-from planner.chunk_keys import is_by_chunk
-from planner.confs import is_by_partition
-from planner.judge import judge
+from sluice.actors.admission import admit
+from sluice.actors.announce import announce, tell
+from sluice.actors.asked import RESERVED
+from sluice.actors.bubble import may_push, push_children
+from sluice.actors.chunking import SELECT_S, has_to_ask, plan_by_chunk
+from sluice.actors.compensating import plan_compensation
+from sluice.actors.partitioning import plan_by_partition
+from sluice.actors.plan_attempts import PlanAttempts, Underway, sort_out
+from sluice.actors.retry import plan_retry
+from sluice.actors.walking import Refuse, follow_turns, plan_together
+from sluice.broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadMessage
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import JobName
+from sluice.jobs.request_limits import oversized
+from sluice.jobs.retry_budget import RetryBudget
+from sluice.jobs.submission import COMPENSATION, Submission
+from sluice.ledger import counts, judging, requests, splitting, submissions, unplanned
+from sluice.ledger.connection import Ledger, Tx
+from sluice.planner.chunk_keys import is_by_chunk
+from sluice.planner.confs import is_by_partition
+from sluice.planner.judge import judge
 
 #: So many submissions are planned in one transaction.
 BATCH = 200

@@ -6,31 +6,31 @@ from contextlib import ExitStack
 from threading import Timer
 from uuid import UUID, uuid4
 
-from actors.assembly import blobs, onlookers, stores
-from actors.client import Client
-from actors.definitions import Definitions
-from actors.handlers import HANDLERS, handle
-from actors.holdings import Holdings
-from actors.lifeline import Lifeline
-from actors.lookout import Lookout
-from actors.meter import Meter
-from actors.plan_attempts import PlanAttempts
-from actors.retention import Retention
-from actors.running import Running
-from actors.settings import Settings
-from actors.teller import Teller
-from actors.ticker import Ticker
-from actors.watching import Watching
-from actors.witness import Witness
-from broker.carrier import Broker
-from broker.delivery import Delivery
-from broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, Tick, Watch
-from broker.service import Handler, Service, serve
-from jobs.catalogue import Catalogue
-from jobs.errors import Unreachable
-from jobs.places import Place, reached
-from jobs.queues import expand, follows_apps
-from ledger.connection import Ledger
+from sluice.actors.assembly import blobs, onlookers, stores
+from sluice.actors.client import Client
+from sluice.actors.definitions import Definitions
+from sluice.actors.handlers import HANDLERS, handle
+from sluice.actors.holdings import Holdings
+from sluice.actors.lifeline import Lifeline
+from sluice.actors.lookout import Lookout
+from sluice.actors.meter import Meter
+from sluice.actors.plan_attempts import PlanAttempts
+from sluice.actors.retention import Retention
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.actors.teller import Teller
+from sluice.actors.ticker import Ticker
+from sluice.actors.watching import Watching
+from sluice.actors.witness import Witness
+from sluice.broker.carrier import Broker
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, Tick, Watch
+from sluice.broker.service import Handler, Service, serve
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.places import Place, reached
+from sluice.jobs.queues import expand, follows_apps
+from sluice.ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.process")
 

@@ -6,18 +6,18 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from actors.announce import announce
-from actors.pausing import go_on
-from broker.messages import Message, Resume
-from jobs.catalogue import Catalogue
-from jobs.errors import BadMessage, BadRequest
-from jobs.json_value import as_json
-from jobs.ref import JobName
-from jobs.sagas.answers import check_event
-from ledger import events
-from ledger.connection import Ledger, Tx
-from ledger.events import Became, Said
-from planner.keyspaces import keyspace_of
+from sluice.actors.announce import announce
+from sluice.actors.pausing import go_on
+from sluice.broker.messages import Message, Resume
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadMessage, BadRequest
+from sluice.jobs.json_value import as_json
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.answers import check_event
+from sluice.ledger import events
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.events import Became, Said
+from sluice.planner.keyspaces import keyspace_of
 
 _BY_MESSAGE = "message"
 #: As many characters as the id of a message may have.

@@ -8,13 +8,13 @@ from itertools import islice
 
 from msgspec import Struct
 
-from jobs.blobs import BlobStore, BlobsUnavailable
-from jobs.places import Place, reached
-from jobs.runners.keeping import is_output
-from ledger import litter, pruning
-from ledger.connection import Ledger, Tx
-from ledger.pruning import START, Removed, Stretch
-from ledger.sql import LONGEST_S
+from sluice.jobs.blobs import BlobStore, BlobsUnavailable
+from sluice.jobs.places import Place, reached
+from sluice.jobs.runners.keeping import is_output
+from sluice.ledger import litter, pruning
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.pruning import START, Removed, Stretch
+from sluice.ledger.sql import LONGEST_S
 
 _LOG = logging.getLogger("sluice.retention")
 

@@ -11,19 +11,19 @@ What a crash leaves: a submission in state ``received``, which the groomer has p
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from actors.announce import announce
-from actors.walking import follow_turns
-from broker.messages import Message
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.submission import COMPENSATION, Submission, SubmissionState
-from ledger import pausing, planning, submissions, unplanned, wishes
-from ledger.connection import Ledger, Tx
-from ledger.reads import progress
-from ledger.release import Ready
-from ledger.unplanned import Received
-from planner.again import plan_again
+from sluice.actors.announce import announce
+from sluice.actors.walking import follow_turns
+from sluice.broker.messages import Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import COMPENSATION, Submission, SubmissionState
+from sluice.ledger import pausing, planning, submissions, unplanned, wishes
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.reads import progress
+from sluice.ledger.release import Ready
+from sluice.ledger.unplanned import Received
+from sluice.planner.again import plan_again
 
 #: Of the jobs that cannot run again so many are named in the submission's reason.
 NAMED_MAX = 5

@@ -10,34 +10,34 @@ from uuid import UUID
 
 import msgspec
 
-from actors import breaking, executor
-from actors.acknowledging import Acknowledging
-from actors.assign import assign
-from actors.attaching import Attaching
-from actors.breaking import has_failed
-from actors.executor import Appetite, Settled
-from actors.holdings import Holdings
-from actors.journaling import Journaling, not_taken_up
-from actors.load import HELD_UP_S, NOTHING_TAKEN, Load, Relief, Taken
-from actors.paces import Paces
-from actors.transacting import Transacting
-from actors.versions import NotHere, Versions
-from actors.witness import Scene, Witness
-from broker.delivery import Delivery
-from broker.messages import Execute, Executed, Message
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest, SluiceError, Unreachable
-from jobs.job import Acknowledge, Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.places import Place, reached
-from jobs.ref import Claim
-from jobs.runners import Runner, runner_for
-from jobs.runners.call import account
-from jobs.runners.stores import Stores
-from jobs.subject import about
-from ledger.claims import Claimed
-from ledger.connection import Ledger
+from sluice.actors import breaking, executor
+from sluice.actors.acknowledging import Acknowledging
+from sluice.actors.assign import assign
+from sluice.actors.attaching import Attaching
+from sluice.actors.breaking import has_failed
+from sluice.actors.executor import Appetite, Settled
+from sluice.actors.holdings import Holdings
+from sluice.actors.journaling import Journaling, not_taken_up
+from sluice.actors.load import HELD_UP_S, NOTHING_TAKEN, Load, Relief, Taken
+from sluice.actors.paces import Paces
+from sluice.actors.transacting import Transacting
+from sluice.actors.versions import NotHere, Versions
+from sluice.actors.witness import Scene, Witness
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import Execute, Executed, Message
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
+from sluice.jobs.job import Acknowledge, Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import Claim
+from sluice.jobs.runners import Runner, runner_for
+from sluice.jobs.runners.call import account
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.subject import about
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
 
 _T = TypeVar("_T")
 

@@ -9,16 +9,16 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from actors.announce import announce, tell
-from broker.messages import Look, Message, Plan
-from jobs.catalogue import Catalogue
-from jobs.firing import Standing
-from jobs.places import Place, reached
-from jobs.submission import Refusal, Submission, conflict
-from ledger import refusals, schedules, submissions
-from ledger.connection import Ledger, Tx
-from scheduler.overlap import overlap_of
-from scheduler.policy import Settled, settle
+from sluice.actors.announce import announce, tell
+from sluice.broker.messages import Look, Message, Plan
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.firing import Standing
+from sluice.jobs.places import Place, reached
+from sluice.jobs.submission import Refusal, Submission, conflict
+from sluice.ledger import refusals, schedules, submissions
+from sluice.ledger.connection import Ledger, Tx
+from sluice.scheduler.overlap import overlap_of
+from sluice.scheduler.policy import Settled, settle
 
 #: So many schedules are seen to in one transaction.
 BATCH = 100

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from actors.found import PREFIX
+from sluice.actors.found import PREFIX
 
 #: What libpq is told by an address, and by the environment. An authority's certificate is no secret.
 _OF_POSTGRES = re.compile(r"[?&](?:sslkey|passfile|servicefile)=([^&]*)")

@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from broker.messages import PLANNER
-from jobs.submission import Submission
-from jobs.traceparent import Place, read_traceparent
+from sluice.broker.messages import PLANNER
+from sluice.jobs.submission import Submission
+from sluice.jobs.traceparent import Place, read_traceparent
 
 
 @contextmanager

@@ -12,17 +12,17 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from actors import found as places
-from actors import secret_files
-from actors.code_version import commit_of
-from actors.found import OF_A_FILE, PREFIX, Found
-from broker.keyring import NO_KEYS, Keyring, parse_keys
-from jobs.durations import duration_s
-from jobs.fence import Fence, Level
-from jobs.places import Crash, read_crash
-from jobs.programs import Rules
-from jobs.sizes import parse_size_bytes
-from jobs.submission import UNKNOWN_APP_GRACE_S
+from sluice.actors import found as places
+from sluice.actors import secret_files
+from sluice.actors.code_version import commit_of
+from sluice.actors.found import OF_A_FILE, PREFIX, Found
+from sluice.broker.keyring import NO_KEYS, Keyring, parse_keys
+from sluice.jobs.durations import duration_s
+from sluice.jobs.fence import Fence, Level
+from sluice.jobs.places import Crash, read_crash
+from sluice.jobs.programs import Rules
+from sluice.jobs.sizes import parse_size_bytes
+from sluice.jobs.submission import UNKNOWN_APP_GRACE_S
 
 #: Where the units for systemd have their settings.
 _ETC = Path("/etc/sluice")

@@ -13,19 +13,19 @@ from threading import Event
 import msgspec
 from msgspec import Struct
 
-from actors.asked import sound
-from actors.sending import current_place
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.identifiers import Whole
-from jobs.states import State
-from jobs.submission import JSON, Submission, divided
-from ledger import collecting
-from ledger.collecting import COLLECTED, Counts, Finished
-from ledger.connection import Ledger, Tx
-from ledger.opening import Parcel, open_tasks, standing
-from planner.keyspaces import keyspace_of
+from sluice.actors.asked import sound
+from sluice.actors.sending import current_place
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.identifiers import Whole
+from sluice.jobs.states import State
+from sluice.jobs.submission import JSON, Submission, divided
+from sluice.ledger import collecting
+from sluice.ledger.collecting import COLLECTED, Counts, Finished
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.opening import Parcel, open_tasks, standing
+from sluice.planner.keyspaces import keyspace_of
 
 #: The order in which outcomes are handed over: the good first, then what the task did, then what was done to it.
 OUTCOMES = (

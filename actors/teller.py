@@ -10,8 +10,8 @@ from math import inf
 from threading import Event, Lock, Thread
 from time import monotonic
 
-from broker.messages import Message, Plan
-from jobs.errors import Unreachable
+from sluice.broker.messages import Message, Plan
+from sluice.jobs.errors import Unreachable
 
 _LOG = logging.getLogger("sluice.teller")
 

@@ -12,13 +12,13 @@ from threading import Event, Thread
 from time import monotonic
 from uuid import UUID
 
-from actors.complaints import Complaints
-from broker.messages import SCHEDULER, Look, Message, Tick
-from jobs.errors import Unreachable
-from jobs.places import Place, reached
-from ledger import grooming, pruning, schedules, tallies, workers
-from ledger.connection import Ledger, Tx
-from scheduler.ticks import Ticks
+from sluice.actors.complaints import Complaints
+from sluice.broker.messages import SCHEDULER, Look, Message, Tick
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.places import Place, reached
+from sluice.ledger import grooming, pruning, schedules, tallies, workers
+from sluice.ledger.connection import Ledger, Tx
+from sluice.scheduler.ticks import Ticks
 
 _LOG = logging.getLogger("sluice.scheduler")
 

@@ -39,17 +39,17 @@ from opentelemetry.trace import (
     use_span,
 )
 
-from actors.meter import Count
-from actors.onlooker import Past, Sight
-from actors.remembered import Remembered
-from broker.messages import PLANNER
-from jobs.job import Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim
-from jobs.states import State
-from jobs.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
-from ledger.happenings import What
-from ledger.reads.origins import Origin, Planned
+from sluice.actors.meter import Count
+from sluice.actors.onlooker import Past, Sight
+from sluice.actors.remembered import Remembered
+from sluice.broker.messages import PLANNER
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import State
+from sluice.jobs.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
+from sluice.ledger.happenings import What
+from sluice.ledger.reads.origins import Origin, Planned
 
 #: At the end of a process spans that are not sent yet have so long.
 GOODBYE_S = 3.0

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from actors.announce import announce
-from broker.messages import Message
-from jobs.errors import SluiceError
-from jobs.outcome import Ending, Outcome
-from jobs.places import Place, reached
-from jobs.ref import Claim
-from jobs.states import By
-from ledger import recording
-from ledger.connection import Ledger, UserConnection
+from sluice.actors.announce import announce
+from sluice.broker.messages import Message
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import By
+from sluice.ledger import recording
+from sluice.ledger.connection import Ledger, UserConnection
 
 
 class ClaimLost(SluiceError):

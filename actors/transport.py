@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from actors.settings import Settings
-from broker import address
-from jobs.address import without_password
-from jobs.errors import BadSetting
+from sluice.actors.settings import Settings
+from sluice.broker import address
+from sluice.jobs.address import without_password
+from sluice.jobs.errors import BadSetting
 
 _LOG = logging.getLogger("sluice.transport")
 _LEDGER, _BROKER, _APPS = "SLUICE_LEDGER_URL", "SLUICE_BROKER_URL", "SLUICE_APPS"
@@ -76,6 +76,6 @@ def _weakness(setting: str, url: str) -> str:
     if setting != _LEDGER:
         return address.weakness(url)
     # Whoever loads definitions asks too, and has no other use for a driver of Postgres.
-    from ledger import transport  # noqa: PLC0415 - it takes longer to load than many a command to run
+    from sluice.ledger import transport  # noqa: PLC0415 - it takes longer to load than many a command to run
 
     return transport.weakness(url)

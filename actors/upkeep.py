@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from actors.announce import announce
-from broker.messages import Executed, Message, Plan
-from ledger import grooming
-from ledger.connection import Ledger, Tx
+from sluice.actors.announce import announce
+from sluice.broker.messages import Executed, Message, Plan
+from sluice.ledger import grooming
+from sluice.ledger.connection import Ledger, Tx
 
 BATCH = 5000
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
-from jobs.app import App
-from jobs.catalogue import Catalogue, load
-from jobs.errors import DefinitionError, SluiceError
-from jobs.partition_key import without_version
-from jobs.ref import JobName
-from jobs.submission import JSON
-from ledger import versions
-from ledger.connection import Ledger, Tx
-from ledger.versions import Kept
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.errors import DefinitionError, SluiceError
+from sluice.jobs.partition_key import without_version
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import JSON
+from sluice.ledger import versions
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.versions import Kept
 
 #: Any address will do for what is at hand already.
 _AT_HAND = "kept://"

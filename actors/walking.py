@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.submission import Submission
-from ledger import planning, submissions, wishes
-from ledger.connection import Tx
-from ledger.counts import Told
-from ledger.release import Ready
-from planner.merge import merge
-from planner.walk import Walk
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.submission import Submission
+from sluice.ledger import planning, submissions, wishes
+from sluice.ledger.connection import Tx
+from sluice.ledger.counts import Told
+from sluice.ledger.release import Ready
+from sluice.planner.merge import merge
+from sluice.planner.walk import Walk
 
 #: Told why a submission, by its number, cannot be carried out.
 Refuse = Callable[[int, str], None]

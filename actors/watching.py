@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 
-from actors import executor
-from actors.holdings import Holdings
-from broker.delivery import Delivery
-from broker.messages import Message, Watch
-from jobs.catalogue import Catalogue
-from jobs.outcome import Outcome
-from jobs.ref import Claim
-from jobs.runners import looking
-from jobs.runners.looking import Maker
-from jobs.subject import Speaking, Subject, about, of_claim
-from ledger import handles, watching
-from ledger.connection import Ledger
-from ledger.watching import Seen, Watched
+from sluice.actors import executor
+from sluice.actors.holdings import Holdings
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import Message, Watch
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.runners import looking
+from sluice.jobs.runners.looking import Maker
+from sluice.jobs.subject import Speaking, Subject, about, of_claim
+from sluice.ledger import handles, watching
+from sluice.ledger.connection import Ledger
+from sluice.ledger.watching import Seen, Watched
 
 _LOG = logging.getLogger("sluice.executor")
 

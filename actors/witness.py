@@ -12,19 +12,19 @@ from typing import Self
 
 import msgspec
 
-from actors.meter import Count
-from actors.onlooker import Onlooker, Past, Run, Sight
-from broker.messages import Ended, Executed, Message, Plan, Submit, SubmitMany
-from jobs.errors import Unreachable
-from jobs.job import Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim
-from jobs.subject import Speaking, Subject
-from ledger.claims import Claimed
-from ledger.connection import Ledger, Tx
-from ledger.happenings import What
-from ledger.reads import origins
-from ledger.reads.origins import Origin, Stretch
+from sluice.actors.meter import Count
+from sluice.actors.onlooker import Onlooker, Past, Run, Sight
+from sluice.broker.messages import Ended, Executed, Message, Plan, Submit, SubmitMany
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.subject import Speaking, Subject
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.happenings import What
+from sluice.ledger.reads import origins
+from sluice.ledger.reads.origins import Origin, Stretch
 
 _LOG = logging.getLogger("sluice.witness")
 

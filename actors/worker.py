@@ -10,19 +10,19 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from actors import transport
-from actors.arrival import may_be_told_to_end, wait_for_servers
-from actors.assembly import open_ledger, own_broker
-from actors.definitions import Definitions
-from actors.lines import whole_lines
-from actors.logs import set_up_logs
-from actors.process import Process
-from actors.settings import Settings, hand_on, process_settings
-from broker.processes import supervise
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest, BadSetting, SluiceError
-from jobs.places import arm
-from jobs.queues import CONTROL, expand
+from sluice.actors import transport
+from sluice.actors.arrival import may_be_told_to_end, wait_for_servers
+from sluice.actors.assembly import open_ledger, own_broker
+from sluice.actors.definitions import Definitions
+from sluice.actors.lines import whole_lines
+from sluice.actors.logs import set_up_logs
+from sluice.actors.process import Process
+from sluice.actors.settings import Settings, hand_on, process_settings
+from sluice.broker.processes import supervise
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest, BadSetting, SluiceError
+from sluice.jobs.places import arm
+from sluice.jobs.queues import CONTROL, expand
 
 #: What the parent's command line said, for the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"

@@ -5,9 +5,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
 
-from broker.proof import Proof
-from jobs.address import is_here
-from jobs.errors import BadSetting
+from sluice.broker.proof import Proof
+from sluice.jobs.address import is_here
+from sluice.jobs.errors import BadSetting
 
 SCHEMES = ("memory", "amqp", "amqps", "redis", "rediss")
 _EXAMPLE = (
@@ -51,10 +51,10 @@ def weakness(url: str) -> str:
 
 def _asked(scheme: str, url: str) -> Proof | None:
     if scheme == "rediss":
-        from broker.redis import proof as redis  # noqa: PLC0415 - a driver is imported for who has its broker
+        from sluice.broker.redis import proof as redis  # noqa: PLC0415 - a driver is imported for who has its broker
 
         return redis.asked(url)
-    from broker.rabbitmq import proof as rabbitmq  # noqa: PLC0415 - as it is above
+    from sluice.broker.rabbitmq import proof as rabbitmq  # noqa: PLC0415 - as it is above
 
     return rabbitmq.asked(url)
 

@@ -8,10 +8,10 @@ import dramatiq
 from dramatiq import Consumer, Encoder
 from dramatiq import Message as Envelope
 
-from broker.codec import PLAIN
-from broker.intake import Intake
-from broker.messages import Message
-from broker.reception import Reception
+from sluice.broker.codec import PLAIN
+from sluice.broker.intake import Intake
+from sluice.broker.messages import Message
+from sluice.broker.reception import Reception
 
 
 class Broker(Protocol):

@@ -15,10 +15,10 @@ from dramatiq import Message as Envelope
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
-from broker.keyring import NO_KEYS, Keyring
-from broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
-from jobs.errors import BadMessage
-from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
+from sluice.broker.keyring import NO_KEYS, Keyring
+from sluice.broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
+from sluice.jobs.errors import BadMessage
+from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
 
 #: A larger body is refused before it is parsed. A submission of 100,000 keys fits.
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024

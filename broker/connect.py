@@ -5,13 +5,13 @@ import re
 
 from dramatiq import set_encoder
 
-from broker.address import parse_address
-from broker.carrier import Broker
-from broker.codec import JsonEncoder
-from broker.keyring import NO_KEYS, Keyring
-from broker.memory import MemoryBroker
-from broker.owner import Owner
-from jobs.errors import BadSetting
+from sluice.broker.address import parse_address
+from sluice.broker.carrier import Broker
+from sluice.broker.codec import JsonEncoder
+from sluice.broker.keyring import NO_KEYS, Keyring
+from sluice.broker.memory import MemoryBroker
+from sluice.broker.owner import Owner
+from sluice.jobs.errors import BadSetting
 
 QUEUE_TYPES = ("quorum", "classic")
 #: How keys begin in Redis without a namespace: dramatiq's own default, so that any dramatiq program can publish without
@@ -48,7 +48,7 @@ def connect(
     if address.scheme == "memory":
         return MemoryBroker()
     if address.scheme in ("redis", "rediss"):
-        from broker.redis.broker import RedisBroker  # noqa: PLC0415  # A sixth of a worker's start, for some.
+        from sluice.broker.redis.broker import RedisBroker  # noqa: PLC0415  # A sixth of a worker's start, for some.
 
         return RedisBroker(
             address,
@@ -59,7 +59,7 @@ def connect(
         )
     if queue_type not in QUEUE_TYPES:
         raise BadSetting(f"The queue type {queue_type!r} is not one of {', '.join(QUEUE_TYPES)}.")
-    from broker.rabbitmq.broker import RabbitmqBroker  # noqa: PLC0415  # As above, for others.
+    from sluice.broker.rabbitmq.broker import RabbitmqBroker  # noqa: PLC0415  # As above, for others.
 
     # pika writes a traceback for every refused connection; what matters of it is in our own lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)

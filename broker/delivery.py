@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from dramatiq import Message as Envelope
 from dramatiq import MessageProxy
 
-from broker.messages import Message
+from sluice.broker.messages import Message
 
 
 class Verdict(Enum):

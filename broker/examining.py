@@ -6,9 +6,9 @@ see whether RabbitMQ takes any goes nowhere.
 
 from collections.abc import Sequence
 
-from broker.address import parse_address
-from broker.connect import NAMESPACE
-from broker.health import Health
+from sluice.broker.address import parse_address
+from sluice.broker.connect import NAMESPACE
+from sluice.broker.health import Health
 
 
 def examine(
@@ -22,10 +22,10 @@ def examine(
     if address.scheme == "memory":
         return None
     if address.scheme in ("redis", "rediss"):
-        from broker.redis import examining as redis  # noqa: PLC0415 - a driver is imported for who has its broker
+        from sluice.broker.redis import examining as redis  # noqa: PLC0415 - a driver is imported for who has its broker
 
         return redis.examine(address, queues, namespace=namespace or NAMESPACE)
-    from broker.rabbitmq import examining as rabbitmq  # noqa: PLC0415 - as it is above
+    from sluice.broker.rabbitmq import examining as rabbitmq  # noqa: PLC0415 - as it is above
 
     return rabbitmq.examine(
         address, queues, namespace=namespace, queue_type=queue_type, management=management

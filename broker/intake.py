@@ -6,11 +6,11 @@ from threading import Event, Thread
 from time import monotonic
 from typing import NamedTuple
 
-from broker.delivery import Delivery, Verdict
-from broker.log import LOG, one_line
-from broker.reception import Reception
-from broker.rota import Rota
-from broker.slots import Pool
+from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.log import LOG, one_line
+from sluice.broker.reception import Reception
+from sluice.broker.rota import Rota
+from sluice.broker.slots import Pool
 
 #: After a lost connection the next attempt comes soon, and in growing steps up to this.
 RETRY_S_MAX = 1.0

@@ -17,7 +17,7 @@ import hmac
 import re
 from collections.abc import Mapping
 
-from jobs.errors import BadMessage
+from sluice.jobs.errors import BadMessage
 
 ALGORITHM = "HMAC-SHA256"
 #: A secret that is shorter is guessed by whoever overhears one message.

@@ -8,13 +8,13 @@ from queue import Empty, Queue
 from threading import Event, Lock
 from typing import cast
 
-from broker import codec
-from broker.carrier import Carrier
-from broker.delivery import Delivery, Verdict
-from broker.intake import Desk, Intake
-from broker.messages import Message
-from broker.reception import Reception
-from jobs.errors import Unreachable
+from sluice.broker import codec
+from sluice.broker.carrier import Carrier
+from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.intake import Desk, Intake
+from sluice.broker.messages import Message
+from sluice.broker.reception import Reception
+from sluice.jobs.errors import Unreachable
 
 #: A queue that nobody consumes must not eat the process. News beyond this is refused, a hint dropped.
 WAITING_MAX = 1_000_000

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from msgspec import Meta, Raw, Struct
 
-from jobs import queues
-from jobs.submission import JSON
+from sluice.jobs import queues
+from sluice.jobs.submission import JSON
 
 PLANNER, GROOMER, SCHEDULER = queues.CONTROL
 #: The queues that carry the system's own work; every other queue is an app's.

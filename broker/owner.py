@@ -10,7 +10,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from jobs.errors import ForeignBroker
+from sluice.jobs.errors import ForeignBroker
 
 #: RabbitMQ quotes a mark in an error of 255 bytes, of which it fills 125 and the name of the virtual host itself.
 LEDGER_CHARS_MAX = 80

@@ -11,8 +11,8 @@ from itertools import count
 from threading import Condition, Thread
 from time import monotonic
 
-from broker.delivery import Delivery
-from jobs.backoff import Retry
+from sluice.broker.delivery import Delivery
+from sluice.jobs.backoff import Retry
 
 #: A queue with so many parked messages is not taken from until one has left: when the ledger is
 #: away, all news fails, and the broker, not this process's memory, is the place for it.

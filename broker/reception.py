@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from dramatiq import Consumer, Encoder, MessageProxy
 from dramatiq import Message as Envelope
 
-from broker import codec
-from broker.delivery import Delivery
-from broker.log import LOG, one_line
-from broker.messages import Message
-from broker.parking import Parking
-from broker.slots import Slots
-from jobs.errors import BadMessage
+from sluice.broker import codec
+from sluice.broker.delivery import Delivery
+from sluice.broker.log import LOG, one_line
+from sluice.broker.messages import Message
+from sluice.broker.parking import Parking
+from sluice.broker.slots import Slots
+from sluice.jobs.errors import BadMessage
 
 #: While the worker winds down, its consumers look this often whether they may leave; before, they are woken.
 LEAVE_S = 0.05

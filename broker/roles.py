@@ -16,10 +16,10 @@ this one may be of any kind: who is not trusted with a cancellation submits by R
 
 import re
 
-from broker.connect import NAMESPACE
-from broker.messages import CONTROL, PLANNER
-from broker.rabbitmq.queues import Names
-from broker.redis.keys import Keys
+from sluice.broker.connect import NAMESPACE
+from sluice.broker.messages import CONTROL, PLANNER
+from sluice.broker.rabbitmq.queues import Names
+from sluice.broker.redis.keys import Keys
 
 _NOTHING = "^$"
 _DEFAULT_EXCHANGE = r"^amq\.default$"

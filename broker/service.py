@@ -11,15 +11,15 @@ import dramatiq
 from dramatiq import Actor, Middleware, Worker
 from dramatiq.common import iter_queue
 
-from broker.carrier import Broker, Carrier
-from broker.delivery import Delivery
-from broker.intake import Intake
-from broker.log import LOG, one_line
-from broker.messages import Message
-from broker.reception import Reception
-from broker.slots import Slots
-from broker.waiting import WorkQueue
-from jobs.errors import BadMessage, BadSetting
+from sluice.broker.carrier import Broker, Carrier
+from sluice.broker.delivery import Delivery
+from sluice.broker.intake import Intake
+from sluice.broker.log import LOG, one_line
+from sluice.broker.messages import Message
+from sluice.broker.reception import Reception
+from sluice.broker.slots import Slots
+from sluice.broker.waiting import WorkQueue
+from sluice.jobs.errors import BadMessage, BadSetting
 
 #: Runs one message. It ends, and the message is acknowledged; or raises, and see ``Service.run``.
 Handler = Callable[[Message, Delivery], None]

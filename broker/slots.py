@@ -8,7 +8,7 @@ free them from their own threads.
 from collections.abc import Callable
 from threading import Lock
 
-from broker.messages import CONTROL
+from sluice.broker.messages import CONTROL
 
 
 class Pool:

@@ -4,7 +4,7 @@ This room owns the nouns that all others speak in: apps and their keys, states a
 submissions, policies, outcomes, errors; the catalogue that makes apps of definitions; the runners that do a
 job's work; and the little that users write, which is all that they import::
 
-    from jobs import app
+    from sluice import app
 
     @app(job_id="{date}_{client_id}", identifiers={"date": "date", "client_id": "int"})
     def preprocess(date, client_id): ...
@@ -14,29 +14,3 @@ checked. A key is canonical wherever a ``JobName`` holds it. State names stand i
 
 It must not know the other rooms: not the ledger, not the broker, not who plans or runs.
 """
-
-# The modules jobs.app and jobs.schedule are loaded first: loading one later would put it in the function's place.
-# ``retry`` is a module on purpose, whose rules are written ``retry.fixed(…)``. There is no module jobs.saga.
-from jobs import app as _app_module  # noqa: F401 - for its place alone # isort: skip
-from jobs import schedule as _schedule_module  # noqa: F401 - for its place alone # isort: skip
-from jobs import retry
-from jobs.api import app, saga, schedule
-from jobs.managed import ManagesJobs, Status
-from jobs.sagas.answers import Fatal, Rerun, Retry, Stop, Success, Wait
-from jobs.sagas.step import Step
-
-__all__ = [
-    "Fatal",
-    "ManagesJobs",
-    "Rerun",
-    "Retry",
-    "Status",
-    "Step",
-    "Stop",
-    "Success",
-    "Wait",
-    "app",
-    "retry",
-    "saga",
-    "schedule",
-]

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
-from jobs.sagas.flight import Flight
-from jobs.sagas.step import Step
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.step import Step
 
 #: Takes a flight and makes its steps.
 Build: TypeAlias = Callable[[Flight], Sequence[Step]]

@@ -5,21 +5,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.breaker import Breaker
-from jobs.chunking import Chunking
-from jobs.errors import BadKey
-from jobs.gate import When
-from jobs.identifiers import Identifier, Text, Value
-from jobs.partitioning import Partitioning
-from jobs.policy import Policy
-from jobs.program import Program
-from jobs.retry_budget import RetryBudget
-from jobs.sagas.saga import Saga
-from jobs.spark import Spark
-from jobs.submission import JSON
-from jobs.template import Template
-from jobs.two_way import TwoWay
-from jobs.values import Values
+from sluice.jobs.breaker import Breaker
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.errors import BadKey
+from sluice.jobs.gate import When
+from sluice.jobs.identifiers import Identifier, Text, Value
+from sluice.jobs.partitioning import Partitioning
+from sluice.jobs.policy import Policy
+from sluice.jobs.program import Program
+from sluice.jobs.retry_budget import RetryBudget
+from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.spark import Spark
+from sluice.jobs.submission import JSON
+from sluice.jobs.template import Template
+from sluice.jobs.two_way import TwoWay
+from sluice.jobs.values import Values
 
 _TEXT = Text()
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from jobs.chance import fraction
+from sluice.jobs.chance import fraction
 
 
 class Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.submission import JSON
+from sluice.jobs.submission import JSON
 
 
 class Dependency(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Which app's jobs undo the jobs of another, and which job that is."""
 
-from jobs.app import IRREVERSIBLE, App
-from jobs.ref import JobName
+from sluice.jobs.app import IRREVERSIBLE, App
+from sluice.jobs.ref import JobName
 
 
 def is_reversible(app: App) -> bool:

@@ -16,9 +16,9 @@ from typing import NoReturn, TypeAlias
 
 from msgspec import Struct
 
-from jobs.errors import BadRequest
-from jobs.json_value import as_json
-from jobs.states import State
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.json_value import as_json
+from sluice.jobs.states import State
 
 #: So deep a condition may nest, of so many comparisons it may be made, and so many values it may list in all.
 DEPTH_MAX = 50

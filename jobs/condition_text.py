@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from msgspec import Struct
 
-from jobs.condition import (
+from sluice.jobs.condition import (
     DEPTH_MAX,
     NUMBERS,
     TIMES,
@@ -36,8 +36,8 @@ from jobs.condition import (
     check_value,
     comparisons,
 )
-from jobs.durations import past
-from jobs.errors import BadRequest
+from sluice.jobs.durations import past
+from sluice.jobs.errors import BadRequest
 
 #: A text may be so long. That holds some hundred comparisons; whoever needs more than that has a program.
 CHARS_MAX = 20_000

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from jobs.calendar import Span
-from jobs.known import Known
+from sluice.jobs.calendar import Span
+from sluice.jobs.known import Known
 
 
 class Held(Struct, frozen=True, gc=False):

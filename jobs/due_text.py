@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from jobs.submission import JSON
-from jobs.wall import instant_of
+from sluice.jobs.submission import JSON
+from sluice.jobs.wall import instant_of
 
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _PLACEHOLDER = re.compile(r"due((?:[+-]\d{1,6}[smhdw])*)(?::(.+))?", re.DOTALL)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import TERMINAL, State
-from jobs.submission import JSON
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import TERMINAL, State
+from sluice.jobs.submission import JSON
 
 
 class Effect(Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.submission import SCHEDULED, Submission
+from sluice.jobs.submission import SCHEDULED, Submission
 
 
 class FiringOutcome(StrEnum):

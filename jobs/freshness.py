@@ -7,10 +7,10 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from jobs.chunking import Chunking
-from jobs.states import State
-from jobs.submission import JSON
-from jobs.work_ids import Part
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.states import State
+from sluice.jobs.submission import JSON
+from sluice.jobs.work_ids import Part
 
 #: The mark is part of a key in the ledger, and may not outgrow its pages.
 _MARK_CHARACTERS_MAX = 500

@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import REVIVABLE, State
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import REVIVABLE, State
 
 #: What a parent must come to before the child counts it as met.
 When = Literal["succeeded", "failed", "finished", "running"]

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.errors import BadRequest
-from jobs.identifiers import Value
-from jobs.policy import Policy
-from jobs.ref import JobName
-from jobs.submission import JSON
+from sluice.jobs.app import App
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.identifiers import Value
+from sluice.jobs.policy import Policy
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import JSON
 
 #: Receives how much is done, and of how much. It must not raise: user code would be blamed.
 Report = Callable[[int, int | None], None]

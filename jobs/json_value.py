@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from jobs.submission import JSON
+from sluice.jobs.submission import JSON
 
 _WHOLE_MAX = 2**63 - 1
 

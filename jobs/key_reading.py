@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from jobs.app import App
+from sluice.jobs.app import App
 
 
 class KeyReading(Struct, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import State
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
 
 
 # A plan asks for hundreds of thousands, and none can be part of a cycle: the collector need not look at them.

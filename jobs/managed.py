@@ -25,8 +25,8 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from jobs.job import Job
-from jobs.submission import JSON
+from sluice.jobs.job import Job
+from sluice.jobs.submission import JSON
 
 #: How often ``check`` is asked where the manager has no ``poll_s``.
 POLL_S = 1.0

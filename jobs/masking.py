@@ -6,7 +6,7 @@ Whoever runs a job gets what was given; whoever is told of it (commands, their J
 import re
 from collections.abc import Mapping
 
-from jobs.submission import JSON
+from sluice.jobs.submission import JSON
 
 #: The kwarg that may say where a program comes from.
 _SOURCE = "source"

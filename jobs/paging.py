@@ -13,7 +13,7 @@ from typing import NoReturn
 import msgspec
 from msgspec import Struct
 
-from jobs.errors import BadRequest
+from sluice.jobs.errors import BadRequest
 
 #: How tokens of this form begin.
 VERSION = "p1."

@@ -4,7 +4,7 @@ After the ``@`` stands the version of the app, a digest of what it and all that 
 another version is another job, and whoever has the same version shares the job, on whatever branch he is.
 """
 
-from jobs.calendar import Calendar, Span
+from sluice.jobs.calendar import Calendar, Span
 
 _TO = ".."
 _OF_VERSION = "@"

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from jobs.calendar import BEGINNING_S, Calendar, Span
-from jobs.submission import JSON
+from sluice.jobs.calendar import BEGINNING_S, Calendar, Span
+from sluice.jobs.submission import JSON
 
 
 class Offset(Struct, frozen=True):

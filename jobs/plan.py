@@ -6,12 +6,12 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from jobs.gate import Gate, Need
-from jobs.policy import Policy
-from jobs.ref import JobName
-from jobs.states import EXPECT, SKIP, WANT, Verb
-from jobs.submission import JSON
-from jobs.work_ids import WorkId
+from sluice.jobs.gate import Gate, Need
+from sluice.jobs.policy import Policy
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import EXPECT, SKIP, WANT, Verb
+from sluice.jobs.submission import JSON
+from sluice.jobs.work_ids import WorkId
 
 
 class Standing(StrEnum):

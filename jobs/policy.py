@@ -7,12 +7,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.allowance import Allowance
-from jobs.backoff import Retry
-from jobs.chance import fraction
-from jobs.concurrency import Concurrency
-from jobs.ref import JobName
-from jobs.sagas.debug import Debug
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.backoff import Retry
+from sluice.jobs.chance import fraction
+from sluice.jobs.concurrency import Concurrency
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.debug import Debug
 
 #: How many of a job's alternatives are asked for: the first that can be met, or all at once.
 Pull = Literal["first", "all"]

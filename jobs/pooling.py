@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from hashlib import sha256
 
-from jobs.app import App
-from jobs.concurrency import Concurrency
-from jobs.errors import BadRequest
-from jobs.masking import masked
-from jobs.policy import Policy
-from jobs.runners.braces import OF_EVERY_JOB, fill, names
-from jobs.submission import JSON
+from sluice.jobs.app import App
+from sluice.jobs.concurrency import Concurrency
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.masking import masked
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners.braces import OF_EVERY_JOB, fill, names
+from sluice.jobs.submission import JSON
 
 #: Before the name of a kwarg that a key asks for.
 OF_KWARGS = "kwargs."

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.round_record import RoundRecord
-from jobs.states import State
+from sluice.jobs.round_record import RoundRecord
+from sluice.jobs.states import State
 
 
 class Report(Struct, frozen=True, kw_only=True):

@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobs.history import Lost, Round, Transition
-from jobs.outcome import Ending
-from jobs.ref import JobName
-from jobs.states import CONDEMN, FAIL, GIVE_UP, REQUEUE, RETRY, REVIVE, TIME_OUT, State
+from sluice.jobs.history import Lost, Round, Transition
+from sluice.jobs.outcome import Ending
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import CONDEMN, FAIL, GIVE_UP, REQUEUE, RETRY, REVIVE, TIME_OUT, State
 
 
 class Passage(StrEnum):

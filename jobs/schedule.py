@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec import Struct
 
-from jobs.cron import Cron
-from jobs.due_text import fill
-from jobs.durations import parse_duration_s
-from jobs.submission import Submission
+from sluice.jobs.cron import Cron
+from sluice.jobs.due_text import fill
+from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.submission import Submission
 
 #: Of the due times that were passed and are not too late: none of them, the last one, all, or so many of the last.
 CatchUp: TypeAlias = Literal["none", "last", "all"] | int

@@ -14,13 +14,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.catalogue.functions import blame
-from jobs.errors import BadRequest
-from jobs.json_value import as_json
-from jobs.runners.call import settled
-from jobs.submission import JSON, Submission
-from jobs.work_ids import WorkId, parse_work_ids
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.functions import blame
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.json_value import as_json
+from sluice.jobs.runners.call import settled
+from sluice.jobs.submission import JSON, Submission
+from sluice.jobs.work_ids import WorkId, parse_work_ids
 
 #: The kwarg in which a submission may name its IDs, and in which each chunk receives its own.
 WORK_IDS = "work_ids"

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.ref import Claim, JobName
+from sluice.jobs.ref import Claim, JobName
 
 #: By this name a record of the standard library's logging carries it.
 _ATTRIBUTE = "subject"

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from jobs.errors import BadRequest, Conflict
-from jobs.ref import JobName
-from jobs.request_limits import BYTES_MAX, ID_LENGTH_MAX
+from sluice.jobs.errors import BadRequest, Conflict
+from sluice.jobs.ref import JobName
+from sluice.jobs.request_limits import BYTES_MAX, ID_LENGTH_MAX
 
 #: What msgspec decodes JSON to; it is checked where it is used.
 JSON = Any

@@ -12,7 +12,7 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
-from jobs.ref import Claim
+from sluice.jobs.ref import Claim
 
 _WRITTEN = re.compile("([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 _TRACE_BYTES, _SPAN_BYTES = 16, 8

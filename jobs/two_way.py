@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from jobs.errors import BadRequest
-from jobs.identifiers import Value
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.identifiers import Value
 
 #: The app and the identifiers of one job; what it answers is a list of such pairs.
 Neighbours = Callable[[str, Mapping[str, Value]], Iterable[Any]]

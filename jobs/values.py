@@ -6,7 +6,7 @@ from math import prod
 
 from msgspec import Struct
 
-from jobs.identifiers import Value, number_of_day, parse_day
+from sluice.jobs.identifiers import Value, number_of_day, parse_day
 
 
 class Days(Struct, frozen=True):

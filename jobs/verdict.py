@@ -4,9 +4,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.backoff import Retry
-from jobs.outcome import Ending
-from jobs.states import Verb
+from sluice.jobs.backoff import Retry
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import Verb
 
 
 class Case(Struct, frozen=True, kw_only=True):

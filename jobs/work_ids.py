@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from jobs.submission import JSON
+from sluice.jobs.submission import JSON
 
 WorkId: TypeAlias = int | str
 #: A run of whole numbers, by its first and last (one number by itself), or a text.

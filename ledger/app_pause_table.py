@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Double, Table, Text
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 app_pause = Table(
     "app_pause",

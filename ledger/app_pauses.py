@@ -21,11 +21,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.pooling import NAMED
-from jobs.states import PAUSE, By, State
-from ledger.connection import Tx
-from ledger.slots import move_out
-from ledger.sql import NOW, move
+from sluice.jobs.pooling import NAMED
+from sluice.jobs.states import PAUSE, By, State
+from sluice.ledger.connection import Tx
+from sluice.ledger.slots import move_out
+from sluice.ledger.sql import NOW, move
 
 #: In a statement on ``job``, which reads the claim that it had before.
 IS_PAUSED = """EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app

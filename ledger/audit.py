@@ -14,9 +14,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from jobs.submission import JSON
-from ledger.connection import Tx
-from ledger.sql import LONGEST_S, NOW
+from sluice.jobs.submission import JSON
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import LONGEST_S, NOW
 
 _NOTE = f"""
 INSERT INTO audit (token, at, who, did, about, came_to)

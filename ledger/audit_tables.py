@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Column, DateTime, Identity, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 audit = Table(
     "audit",

@@ -11,10 +11,10 @@ from socket import socket
 
 import psycopg
 
-from jobs.address import without_password
-from jobs.errors import Unreachable
-from ledger.connection import Tx
-from ledger.dialling import dialled
+from sluice.jobs.address import without_password
+from sluice.jobs.errors import Unreachable
+from sluice.ledger.connection import Tx
+from sluice.ledger.dialling import dialled
 
 #: Postgres takes words of so many bytes.
 LONGEST = 7_999

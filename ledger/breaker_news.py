@@ -8,8 +8,8 @@ could matter: while fails are counted, or are still to be, or the breaker is ope
 there is no breaker, no statement is added and no row written.
 """
 
-from jobs.history import Lost
-from jobs.outcome import Ending
+from sluice.jobs.history import Lost
+from sluice.jobs.outcome import Ending
 
 #: A round that was lost, or handed back, says nothing about what the app needs; nor does a saga that was turned back.
 FAILED = (Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT, Lost.TIMED_OUT)

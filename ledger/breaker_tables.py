@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Double, Identity, Integer, Table, Text
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 breaker = Table(
     "breaker",

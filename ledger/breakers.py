@@ -32,13 +32,13 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from jobs.breaker import Breaker
-from jobs.states import State
-from ledger import app_pauses
-from ledger.breaker_news import FAILED, SUCCEEDED
-from ledger.connection import Tx
-from ledger.release import ANNOUNCED, READY_COLUMNS, UNEXPIRED, Ready
-from ledger.sql import IN_TURN, NOW
+from sluice.jobs.breaker import Breaker
+from sluice.jobs.states import State
+from sluice.ledger import app_pauses
+from sluice.ledger.breaker_news import FAILED, SUCCEEDED
+from sluice.ledger.connection import Tx
+from sluice.ledger.release import ANNOUNCED, READY_COLUMNS, UNEXPIRED, Ready
+from sluice.ledger.sql import IN_TURN, NOW
 
 #: Of so many jobs, the most urgent, the one is tried that has failed least: not the same bad one again and again.
 CANDIDATES = 100

@@ -20,11 +20,11 @@ job there is lets it go after all, a hint was spent for nothing: the groomer rep
 
 from collections.abc import Mapping, Sequence
 
-from jobs.states import CLAIM, State
-from jobs.urgency import in_turn
-from ledger.connection import Tx, arrays
-from ledger.release import ALONE, READY_COLUMNS, UNEXPIRED, Ready
-from ledger.sql import IN_TURN, guard
+from sluice.jobs.states import CLAIM, State
+from sluice.jobs.urgency import in_turn
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.release import ALONE, READY_COLUMNS, UNEXPIRED, Ready
+from sluice.ledger.sql import IN_TURN, guard
 
 # The one that a breaker lets through alone: no other may take its place.
 _IS_TRIAL = "EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app AND app_pause.trial = job.id)"

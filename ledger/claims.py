@@ -9,17 +9,17 @@ from uuid import UUID
 
 from msgspec import Struct, json, structs
 
-from jobs.ref import Claim, JobName
-from jobs.states import CLAIM, RELEASE, By
-from jobs.submission import JSON
-from ledger import shared_kwargs
-from ledger.above import ABOVE
-from ledger.app_pauses import IS_PAUSED
-from ledger.choosing import choose, hold
-from ledger.connection import Tx, arrays
-from ledger.partitions import LEFT
-from ledger.release import MAY_BEGIN, UNEXPIRED, Ready
-from ledger.sql import NOW, Step, move
+from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.states import CLAIM, RELEASE, By
+from sluice.jobs.submission import JSON
+from sluice.ledger import shared_kwargs
+from sluice.ledger.above import ABOVE
+from sluice.ledger.app_pauses import IS_PAUSED
+from sluice.ledger.choosing import choose, hold
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.partitions import LEFT
+from sluice.ledger.release import MAY_BEGIN, UNEXPIRED, Ready
+from sluice.ledger.sql import NOW, Step, move
 
 _TURNS = "unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)"
 # A worker whose lease has run out may not take new work: its jobs are about to be given to others.

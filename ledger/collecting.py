@@ -15,13 +15,13 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import LIVE, REVIVABLE, REVIVE, SPLIT, State, sql_list
-from jobs.submission import JSON, SubmissionState
-from ledger.connection import Tx, arrays
-from ledger.parts import divisible
-from ledger.shared_kwargs import KWARGS
-from ledger.sql import NOW
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, REVIVABLE, REVIVE, SPLIT, State, sql_list
+from sluice.jobs.submission import JSON, SubmissionState
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.parts import divisible
+from sluice.ledger.shared_kwargs import KWARGS
+from sluice.ledger.sql import NOW
 
 #: What may be collected. Of a job that was split its halves are.
 COLLECTED = REVIVABLE

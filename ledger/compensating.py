@@ -13,13 +13,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from jobs.effect import Earlier, Effect
-from jobs.plan import Wish
-from jobs.ref import JobName
-from jobs.states import LIVE, State, sql_list
-from jobs.submission import COMPENSATION, SAGA, SubmissionState
-from ledger.connection import Tx, arrays
-from ledger.shared_kwargs import KWARGS
+from sluice.jobs.effect import Earlier, Effect
+from sluice.jobs.plan import Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.jobs.submission import COMPENSATION, SAGA, SubmissionState
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.shared_kwargs import KWARGS
 
 _LIVE = sql_list(*sorted(LIVE))
 

@@ -14,12 +14,12 @@ from msgspec import Struct, field
 from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from jobs.address import without_password
-from jobs.errors import BadSetting, Unreachable
-from jobs.places import Place, reached
-from jobs.submission import Refusal
-from ledger.dialling import dialled
-from ledger.driver import Plain, Row, Swift
+from sluice.jobs.address import without_password
+from sluice.jobs.errors import BadSetting, Unreachable
+from sluice.jobs.places import Place, reached
+from sluice.jobs.submission import Refusal
+from sluice.ledger.dialling import dialled
+from sluice.ledger.driver import Plain, Row, Swift
 
 T = TypeVar("T")
 #: What users' code gets for writes of its own: a psycopg connection in an open transaction.

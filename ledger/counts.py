@@ -18,12 +18,12 @@ whoever brings it to zero opens the child. Telling twice settles nothing twice. 
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from jobs.gate import DEAD_FOR, MET
-from jobs.states import SPLIT, By, State, sql_list
-from ledger import urgency
-from ledger.connection import Tx
-from ledger.parts import divisible
-from ledger.release import MAY_BEGIN, READY_COLUMNS, Ready, open_gates, strand
+from sluice.jobs.gate import DEAD_FOR, MET
+from sluice.jobs.states import SPLIT, By, State, sql_list
+from sluice.ledger import urgency
+from sluice.ledger.connection import Tx
+from sluice.ledger.parts import divisible
+from sluice.ledger.release import MAY_BEGIN, READY_COLUMNS, Ready, open_gates, strand
 
 _MET, _DEAD = (
     " OR ".join(

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import uuid4
 
-from jobs.states import CLAIM, FAIL, RECORD, RELEASE, SUCCEED, WANT, By, State
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
+from sluice.jobs.states import CLAIM, FAIL, RECORD, RELEASE, SUCCEED, WANT, By, State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
 
 #: One key in so many has failed at the last app of its chain.
 FAILS_EVERY = 100

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from jobs.errors import BadSetting
+from sluice.jobs.errors import BadSetting
 
 #: Who has not answered for so long counts as gone.
 SILENT_S_MAX = 10

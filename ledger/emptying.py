@@ -1,6 +1,6 @@
 """A ledger as it was before anybody used it: for tests and simulations, on a database that is theirs alone."""
 
-from ledger.connection import Tx
+from sluice.ledger.connection import Tx
 
 TABLES = (
     *(

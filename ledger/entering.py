@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from jobs.plan import PlannedJob, Standing
-from jobs.ref import JobName
-from jobs.states import RELEASE, SKIP, WANT, By, State
-from jobs.work_ids import parts_of
-from ledger import shared_kwargs
-from ledger.connection import Tx, arrays
-from ledger.sql import NOW, move
+from sluice.jobs.plan import PlannedJob, Standing
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import RELEASE, SKIP, WANT, By, State
+from sluice.jobs.work_ids import parts_of
+from sluice.ledger import shared_kwargs
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.sql import NOW, move
 
 #: What a job runs under: the columns, and their types as an array. It is kept per job, so that SQL can judge losses
 #: and timeouts; many jobs share it, so it is sent once for all of them.

@@ -14,13 +14,13 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import TERMINAL, State, sql_list
-from jobs.submission import JSON
-from ledger import suspending
-from ledger.connection import Tx
-from ledger.release import Ready
-from ledger.sql import NOW
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import TERMINAL, State, sql_list
+from sluice.jobs.submission import JSON
+from sluice.ledger import suspending
+from sluice.ledger.connection import Tx
+from sluice.ledger.release import Ready
+from sluice.ledger.sql import NOW
 
 _HOLD = "SELECT id, state, flight, event FROM job WHERE app = %(app)s AND key = %(key)s FOR UPDATE"
 _HEARD = "SELECT id FROM event WHERE job = %(job)s AND token = %(token)s"

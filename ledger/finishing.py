@@ -12,14 +12,14 @@ was.
 
 from collections.abc import Mapping
 
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim
-from jobs.states import RECORD, SUCCEED, By
-from ledger.breaker_news import SUCCEEDED, telling
-from ledger.connection import Tx
-from ledger.recording import HELD
-from ledger.rounds import ENDED, close_rounds, of_rounds
-from ledger.sql import Step, move
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import RECORD, SUCCEED, By
+from sluice.ledger.breaker_news import SUCCEEDED, telling
+from sluice.ledger.connection import Tx
+from sluice.ledger.recording import HELD
+from sluice.ledger.rounds import ENDED, close_rounds, of_rounds
+from sluice.ledger.sql import Step, move
 
 _UNCONTESTED = """
 job.end_before IS NULL AND job.work_ids IS NULL AND job.place IS NULL AND job.undoes IS NULL

@@ -6,11 +6,11 @@ the undo the last that there is: whoever comes second finds it waiting, or finds
 
 from msgspec import Struct
 
-from jobs.ref import Claim, JobName
-from jobs.sagas.entry import Direction, Entry, Mark
-from jobs.states import State
-from ledger import journal
-from ledger.connection import Tx
+from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.sagas.entry import Direction, Entry, Mark
+from sluice.jobs.states import State
+from sluice.ledger import journal
+from sluice.ledger.connection import Tx
 
 _HOLD = f"""
 SELECT id, claim, flight FROM job

@@ -9,17 +9,17 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.freshness import Age, Busy
-from jobs.known import Known
-from jobs.ref import JobName
-from jobs.states import LIVE, SPLIT, State, sql_list
-from jobs.submission import SubmissionState
-from jobs.work_ids import WorkId, parts_of
-from ledger import planning
-from ledger.connection import Tx, arrays
-from ledger.parts import divisible
-from ledger.shared_kwargs import KWARGS
-from ledger.sql import NOW
+from sluice.jobs.freshness import Age, Busy
+from sluice.jobs.known import Known
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, SPLIT, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.jobs.work_ids import WorkId, parts_of
+from sluice.ledger import planning
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.parts import divisible
+from sluice.ledger.shared_kwargs import KWARGS
+from sluice.ledger.sql import NOW
 
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))
 #: The first of the two numbers of the locks by which planners take turns.

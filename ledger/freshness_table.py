@@ -2,7 +2,7 @@
 
 from sqlalchemy import Column, DateTime, Table, Text
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 freshness = Table(
     "freshness",

@@ -7,10 +7,10 @@ them unless it is run again.
 
 from collections.abc import Mapping, Sequence
 
-from jobs.plan import PlannedJob
-from jobs.ref import JobName
-from jobs.states import TERMINAL, State, sql_list
-from ledger.connection import Tx, arrays
+from sluice.jobs.plan import PlannedJob
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import TERMINAL, State, sql_list
+from sluice.ledger.connection import Tx, arrays
 
 #: The needs of so many jobs are written at once; one job may have a million.
 BATCH = 5_000

@@ -9,23 +9,23 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobs.history import Lost
-from jobs.sagas.turn_back import TurnBack
-from jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
-from jobs.submission import SubmissionState
-from ledger import breakers
-from ledger.connection import Tx
-from ledger.events import KEPT_EARLY
-from ledger.journal import CRASHES
-from ledger.plan_attempts import SETTLED
-from ledger.pools import FREE
-from ledger.release import READY_COLUMNS, UNEXPIRED, Ready, release
-from ledger.rounds import cut_short
-from ledger.slots import move_out
-from ledger.sql import DUE, IN_TURN, NOW, move
-from ledger.submissions import UNWATCHED, owe
-from ledger.suspending import LATE
-from ledger.turning import turn_back
+from sluice.jobs.history import Lost
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import breakers
+from sluice.ledger.connection import Tx
+from sluice.ledger.events import KEPT_EARLY
+from sluice.ledger.journal import CRASHES
+from sluice.ledger.plan_attempts import SETTLED
+from sluice.ledger.pools import FREE
+from sluice.ledger.release import READY_COLUMNS, UNEXPIRED, Ready, release
+from sluice.ledger.rounds import cut_short
+from sluice.ledger.slots import move_out
+from sluice.ledger.sql import DUE, IN_TURN, NOW, move
+from sluice.ledger.submissions import UNWATCHED, owe
+from sluice.ledger.suspending import LATE
+from sluice.ledger.turning import turn_back
 
 #: A hint that nothing came of is repeated after this long, then after twice as long, and so on.
 PATIENCE_S = 10.0

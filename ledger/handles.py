@@ -9,12 +9,12 @@ heard, or one that is sent to (``watching``).
 
 import msgspec
 
-from jobs.managed import Keeper
-from jobs.ref import Claim
-from jobs.states import LIVE, State, sql_list
-from jobs.submission import JSON
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.managed import Keeper
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.jobs.submission import JSON
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 _LIVE = sql_list(*sorted(LIVE))
 

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Table, Text
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 happening = Table(
     "happening",

@@ -10,7 +10,7 @@ The rows are few and shared by all. They are written at the end of a transaction
 from collections.abc import Mapping
 from enum import StrEnum
 
-from ledger.connection import Tx, arrays
+from sluice.ledger.connection import Tx, arrays
 
 _ADD = """
 INSERT INTO happening (what, kind, times)

@@ -16,9 +16,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import UUID
 
-from jobs.states import VERBS
-from ledger.schema import metadata
-from ledger.sql import one_of
+from sluice.jobs.states import VERBS
+from sluice.ledger.schema import metadata
+from sluice.ledger.sql import one_of
 
 _LEGAL = sorted({f"{source or '-'} {verb.target}" for verb in VERBS for source in verb.sources})
 

@@ -6,8 +6,8 @@ original has to be given another one first, or the two would pass for one.
 
 from uuid import UUID
 
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 _ID = "SELECT id FROM installation"
 _RENEW = f"UPDATE installation SET id = gen_random_uuid(), since = {NOW} RETURNING id"

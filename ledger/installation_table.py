@@ -3,7 +3,7 @@
 from sqlalchemy import Boolean, CheckConstraint, Column, DateTime, Table
 from sqlalchemy.dialects.postgresql import UUID
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 installation = Table(
     "installation",

@@ -19,13 +19,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from jobs.history import Lost
-from jobs.outcome import Ending, keep
-from jobs.ref import Claim
-from jobs.sagas.entry import Direction, Entry, Event, Failure, Heard, Log, Mark
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.sql import NOW, interval
+from sluice.jobs.history import Lost
+from sluice.jobs.outcome import Ending, keep
+from sluice.jobs.ref import Claim
+from sluice.jobs.sagas.entry import Direction, Entry, Event, Failure, Heard, Log, Mark
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW, interval
 
 _STANDS = f"job.id = %(job)s AND job.state = '{State.RUNNING}' AND job.claim = %(claim)s"
 _HEED = f"SELECT turn_back FROM job WHERE {_STANDS}"

@@ -11,16 +11,16 @@ from datetime import timedelta
 
 import msgspec
 
-from jobs.sagas.turn_back import TurnBack
-from jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
-from jobs.verdict import Case, Verdict
-from ledger import counts, freshness, paces, partitions, undoing
-from ledger.connection import Tx, arrays
-from ledger.release import Ready, release
-from ledger.retry_budgets import BudgetOf, put_off
-from ledger.sql import NOW, guard, move
-from ledger.submissions import cancel_unwanted, owe
-from ledger.wishes import UNWANTED
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
+from sluice.jobs.verdict import Case, Verdict
+from sluice.ledger import counts, freshness, paces, partitions, undoing
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.release import Ready, release
+from sluice.ledger.retry_budgets import BudgetOf, put_off
+from sluice.ledger.sql import NOW, guard, move
+from sluice.ledger.submissions import cancel_unwanted, owe
+from sluice.ledger.wishes import UNWANTED
 
 _CASES = f"""
 SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,

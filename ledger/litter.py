@@ -7,8 +7,8 @@ somebody takes them again, and a blob that has gone already is as good as thrown
 
 from collections.abc import Sequence
 
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 #: So long nobody else tries to throw away what somebody has taken.
 PATIENCE_S = 60.0

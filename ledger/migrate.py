@@ -20,9 +20,9 @@ from pathlib import Path
 import psycopg
 from msgspec import Struct
 
-from jobs.address import without_password
-from jobs.errors import LedgerBusy, SchemaMismatch, Unreachable
-from ledger.dialling import dialled
+from sluice.jobs.address import without_password
+from sluice.jobs.errors import LedgerBusy, SchemaMismatch, Unreachable
+from sluice.ledger.dialling import dialled
 
 #: The migration this code was written for. A test holds it to Alembic's head.
 REVISION = "0027"

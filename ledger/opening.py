@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.submission import Submission, SubmissionState, conflict
-from ledger import submissions
-from ledger.above import ABOVE
-from ledger.connection import Tx
-from ledger.requests import BODY, read
+from sluice.jobs.submission import Submission, SubmissionState, conflict
+from sluice.ledger import submissions
+from sluice.ledger.above import ABOVE
+from sluice.ledger.connection import Tx
+from sluice.ledger.requests import BODY, read
 
 # The id of a refused one is free.
 _STANDING = f"""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ledger.connection import Tx, arrays
+from sluice.ledger.connection import Tx, arrays
 
 # A busy row is skipped: a mean does not need every sample, and nobody must queue for it.
 _NOTE = """

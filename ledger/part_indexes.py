@@ -2,8 +2,8 @@
 
 from sqlalchemy import Index, text
 
-from jobs.submission import UNFORTUNATE
-from ledger.schema import job, submission
+from sluice.jobs.submission import UNFORTUNATE
+from sluice.ledger.schema import job, submission
 
 _UNFORTUNATE = ", ".join(f"'{state}'" for state in UNFORTUNATE)
 

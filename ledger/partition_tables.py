@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Index, Integer, Table, Text, text
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 # So the rule that no partition is made twice is a primary key: it belongs to one job at a time, and to another only
 # once that one is dead and has not made it.

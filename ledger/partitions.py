@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.calendar import Span
-from jobs.coverage import Extent, Held
-from jobs.known import Known
-from jobs.plan import Wish
-from jobs.ref import Claim
-from jobs.states import LAND, LIVE, By, State, sql_list
-from jobs.submission import SubmissionState
-from ledger.connection import Tx, arrays
-from ledger.sql import NOW, move
-from ledger.submissions import owe
+from sluice.jobs.calendar import Span
+from sluice.jobs.coverage import Extent, Held
+from sluice.jobs.known import Known
+from sluice.jobs.plan import Wish
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import LAND, LIVE, By, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.sql import NOW, move
+from sluice.ledger.submissions import owe
 
 _LIVE = sql_list(*sorted(LIVE))
 #: Marks these locks among others of the same database.

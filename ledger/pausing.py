@@ -16,13 +16,13 @@ What a crash leaves: nothing, for each is one transaction, and the groomer repea
 from collections.abc import Collection
 from typing import NamedTuple
 
-from jobs.states import LIVE, PAUSE, RELEASE, By, sql_list
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.release import ANNOUNCED, IN_LINE, MAY_RUN, READY_COLUMNS, Ready
-from ledger.slots import line_up, move_out
-from ledger.sql import NOW, move
-from ledger.wishes import STILL_WANTS
+from sluice.jobs.states import LIVE, PAUSE, RELEASE, By, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.release import ANNOUNCED, IN_LINE, MAY_RUN, READY_COLUMNS, Ready
+from sluice.ledger.slots import line_up, move_out
+from sluice.ledger.sql import NOW, move
+from sluice.ledger.wishes import STILL_WANTS
 
 #: The first of the two numbers of the advisory locks; the second is a submission's, as far as there are locks for it.
 _STILL = 5_318_009

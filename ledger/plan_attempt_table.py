@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Column, DateTime, Index, Table
 from sqlalchemy.dialects.postgresql import UUID
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 plan_attempt = Table(
     "plan_attempt",

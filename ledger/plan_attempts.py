@@ -15,9 +15,9 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 #: The first and second number of the lock by which planners take turns at submissions that were attempted before.
 _TURN = (5_318_026, 0)

@@ -8,14 +8,14 @@ What a crash leaves: nothing, for a plan is one transaction.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from jobs.known import Known
-from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
-from jobs.ref import JobName
-from jobs.states import By, State
-from ledger import counts, entering, gates, pausing, reviving, splitting, urgency, wishes
-from ledger.connection import Tx, arrays
-from ledger.counts import Told
-from ledger.release import Ready, made_ready, release, strand
+from sluice.jobs.known import Known
+from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import By, State
+from sluice.ledger import counts, entering, gates, pausing, reviving, splitting, urgency, wishes
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.counts import Told
+from sluice.ledger.release import Ready, made_ready, release, strand
 
 _NAMED = """
 FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)

@@ -17,12 +17,12 @@ the groomer's to let in, who looks where there is both a free slot and a job in 
 
 from collections.abc import Iterator, Sequence
 
-from jobs.states import DISPATCHED, RELEASE, By, sql_list
-from ledger.app_pauses import HAS_TO_WAIT
-from ledger.connection import Tx
-from ledger.driver import Row
-from ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, Ready
-from ledger.sql import DUE, IN_TURN, move
+from sluice.jobs.states import DISPATCHED, RELEASE, By, sql_list
+from sluice.ledger.app_pauses import HAS_TO_WAIT
+from sluice.ledger.connection import Tx
+from sluice.ledger.driver import Row
+from sluice.ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, Ready
+from sluice.ledger.sql import DUE, IN_TURN, move
 
 #: Marks these locks among others of the same database.
 _TURNS = 5_318_012

@@ -1,6 +1,6 @@
 """Which jobs retention looks at: said apart from the tables, for workers have no use for what these are made with."""
 
-from jobs.states import TERMINAL, State, sql_list
+from sluice.jobs.states import TERMINAL, State, sql_list
 
 _ENDED = sql_list(*(state for state in State if state in TERMINAL))
 

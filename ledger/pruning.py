@@ -27,12 +27,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.states import State
-from jobs.submission import COMPENSATION, SAGA, SubmissionState
-from ledger import audit, shared_kwargs, tallies
-from ledger.connection import Tx
-from ledger.prunable import HAS_HISTORY
-from ledger.sql import LONGEST_S, NOW
+from sluice.jobs.states import State
+from sluice.jobs.submission import COMPENSATION, SAGA, SubmissionState
+from sluice.ledger import audit, shared_kwargs, tallies
+from sluice.ledger.connection import Tx
+from sluice.ledger.prunable import HAS_HISTORY
+from sluice.ledger.sql import LONGEST_S, NOW
 
 #: After a sweep, before the next begins. For a retention of minutes it is less.
 REST_S = 3600.0

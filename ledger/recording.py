@@ -4,18 +4,18 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from jobs.history import Lost
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim
-from jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
-from ledger.connection import Tx, arrays
-from ledger.journal import LAST
-from ledger.release import READY_COLUMNS, Ready
-from ledger.rounds import close_and_tell, of_rounds
-from ledger.slots import move_out
-from ledger.sql import NOW, interval, move
-from ledger.submissions import owe
-from ledger.suspending import resume_early
+from sluice.jobs.history import Lost
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.journal import LAST
+from sluice.ledger.release import READY_COLUMNS, Ready
+from sluice.ledger.rounds import close_and_tell, of_rounds
+from sluice.ledger.slots import move_out
+from sluice.ledger.sql import NOW, interval, move
+from sluice.ledger.submissions import owe
+from sluice.ledger.suspending import resume_early
 
 #: A job of a version that its worker has not waits so long for another worker.
 LOOK_AGAIN_S = 30.0

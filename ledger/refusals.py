@@ -7,10 +7,10 @@ loses that line alone; one whose commit fails has logged nothing.
 import logging
 from collections.abc import Iterable
 
-from jobs.submission import Refusal
-from ledger import happenings
-from ledger.connection import Tx
-from ledger.happenings import What
+from sluice.jobs.submission import Refusal
+from sluice.ledger import happenings
+from sluice.ledger.connection import Tx
+from sluice.ledger.happenings import What
 
 _LOG = logging.getLogger("sluice.planner")
 

@@ -6,11 +6,11 @@ Those of a pool go no farther than into its line; ``pools`` lets them out.
 from datetime import datetime
 from typing import NamedTuple
 
-from jobs.states import RELEASE, SKIP, STRAND, By, State
-from jobs.urgency import Urgency
-from ledger.connection import Tx
-from ledger.slots import line_up
-from ledger.sql import DUE, NOW, move
+from sluice.jobs.states import RELEASE, SKIP, STRAND, By, State
+from sluice.jobs.urgency import Urgency
+from sluice.ledger.connection import Tx
+from sluice.ledger.slots import line_up
+from sluice.ledger.sql import DUE, NOW, move
 
 
 class Ready(NamedTuple):

@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from jobs.history import Lost
-from jobs.states import LIVE, State, sql_list
-from ledger import counts, pausing, tallies, urgency
-from ledger.connection import Ledger, Tx
-from ledger.reads import check
-from ledger.reads.check import Breach, breaches, broken
-from ledger.sql import NOW
-from ledger.submissions import owe
+from sluice.jobs.history import Lost
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.ledger import counts, pausing, tallies, urgency
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.reads import check
+from sluice.ledger.reads.check import Breach, breaches, broken
+from sluice.ledger.sql import NOW
+from sluice.ledger.submissions import owe
 
 #: Of the rows that break a rule so many are looked for at a time, and so many are repaired in one transaction: those
 #: who work wait for no more than that.

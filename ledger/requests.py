@@ -7,8 +7,8 @@ past them. So a statement that reads many rows fetches each request as text and 
 
 import msgspec
 
-from jobs.request_limits import DEPTH_MAX, DIGITS_MAX, is_deeper
-from jobs.submission import JSON, Submission
+from sluice.jobs.request_limits import DEPTH_MAX, DIGITS_MAX, is_deeper
+from sluice.jobs.submission import JSON, Submission
 
 #: Bytes of a request as Postgres stores it: 8 MiB. A text of 1 MiB takes up to six times its size as jsonb.
 STORED_BYTES_MAX = 8 * 1024 * 1024

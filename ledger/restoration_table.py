@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, DateTime, Table
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 restoration = Table(
     "restoration",

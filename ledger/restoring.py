@@ -18,10 +18,10 @@ ran under it may have come to its end. A restoration is done again without harm;
 What a crash leaves: a ledger that was not restored, or was.
 """
 
-from ledger import tallies
-from ledger.above import ABOVE
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.ledger import tallies
+from sluice.ledger.above import ABOVE
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 # The counting looks at nobody's number after this, so there must be nobody whose row it could miss.
 _LOCK = "LOCK TABLE worker, submission, job, transition IN SHARE MODE"

@@ -2,8 +2,8 @@
 
 from sqlalchemy import BigInteger, Column, DateTime, Index, Table, Text, text
 
-from ledger.prunable import HAS_HISTORY
-from ledger.schema import job, metadata
+from sluice.ledger.prunable import HAS_HISTORY
+from sluice.ledger.schema import job, metadata
 
 job.append_column(
     Column("pruned_at", DateTime(timezone=True), comment="what had happened to it until then was removed")

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from jobs.retry_budget import RetryBudget
-from jobs.verdict import Case
-from ledger.connection import Tx
+from sluice.jobs.retry_budget import RetryBudget
+from sluice.jobs.verdict import Case
+from sluice.ledger.connection import Tx
 
 #: Of an app, if it has one.
 BudgetOf = Callable[[str], RetryBudget | None]

@@ -8,12 +8,12 @@ is a new flight, with a journal of its own; but where the last one could not be 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jobs.states import DEAD, REVIVE, TERMINAL, UNSUCCESSFUL, By, State, sql_list
-from ledger import counts
-from ledger.connection import Tx
-from ledger.sql import move
-from ledger.submissions import repay
-from ledger.wishes import forget_ended
+from sluice.jobs.states import DEAD, REVIVE, TERMINAL, UNSUCCESSFUL, By, State, sql_list
+from sluice.ledger import counts
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import move
+from sluice.ledger.submissions import repay
+from sluice.ledger.wishes import forget_ended
 
 _DEAD = sql_list(*sorted(DEAD))
 _ENDED = sql_list(*sorted(TERMINAL))

@@ -24,9 +24,9 @@ import re
 
 from msgspec import Struct
 
-from ledger.migrate import REVISION, VERSION_TABLE
-from ledger.tables import metadata
-from ledger.tallies import SEQUENCE
+from sluice.ledger.migrate import REVISION, VERSION_TABLE
+from sluice.ledger.tables import metadata
+from sluice.ledger.tallies import SEQUENCE
 
 #: Rows are added to these and never changed. Whatever else tells of the past, those who run jobs have to change.
 HISTORY = ("transition", "audit")

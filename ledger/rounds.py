@@ -3,13 +3,13 @@ it brings is refused."""
 
 from collections.abc import Mapping
 
-from jobs.history import Lost
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim
-from jobs.states import State
-from ledger.breaker_news import telling
-from ledger.connection import Tx, arrays
-from ledger.sql import NOW
+from sluice.jobs.history import Lost
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import State
+from sluice.ledger.breaker_news import telling
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.sql import NOW
 
 _CUT_SHORT = f"""
 WITH closed AS (

@@ -16,8 +16,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSON, JSONB
 
-from jobs.sagas.entry import Direction, Mark
-from ledger.schema import metadata
+from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.ledger.schema import metadata
 
 
 def _one_of(column: str, words: type[StrEnum]) -> CheckConstraint:

@@ -2,8 +2,8 @@
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Identity, Index, Table, Text, text
 
-from jobs.firing import FiringOutcome
-from ledger.schema import metadata
+from sluice.jobs.firing import FiringOutcome
+from sluice.ledger.schema import metadata
 
 _OUTCOMES = ", ".join(f"'{outcome}'" for outcome in FiringOutcome)
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from jobs.firing import Busy, Firing, FiringOutcome, Standing
-from jobs.submission import SubmissionState
-from ledger.connection import Tx, arrays
-from ledger.sql import NOW
+from sluice.jobs.firing import Busy, Firing, FiringOutcome, Standing
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.sql import NOW
 
 _COLUMNS = """
 id, app, source, digest, rule, timezone, next_due, fire_at, paused_at, resumed_at, retired_at

@@ -23,9 +23,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
-from jobs.states import DISPATCHED, FLYING, REVIVABLE, TERMINAL, State, sql_list
-from jobs.submission import SubmissionState
-from ledger.sql import one_of
+from sluice.jobs.states import DISPATCHED, FLYING, REVIVABLE, TERMINAL, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.sql import one_of
 
 metadata = MetaData()
 

@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from sqlalchemy import DateTime, Table
 
-from jobs.address import without_password
-from jobs.errors import Unreachable
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger import migrate
-from ledger.connection import Tx
-from ledger.history_tables import round_, transition
-from ledger.schema import job, submission, wants
+from sluice.jobs.address import without_password
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import migrate
+from sluice.ledger.connection import Tx
+from sluice.ledger.history_tables import round_, transition
+from sluice.ledger.schema import job, submission, wants
 
 _REMEMBER = """
 INSERT INTO freshness (app, mark, work_id, at)

@@ -15,9 +15,9 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from jobs.submission import JSON
-from ledger.connection import Tx
-from ledger.sql import LONGEST_S, NOW
+from sluice.jobs.submission import JSON
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import LONGEST_S, NOW
 
 #: Bytes of JSON up to which kwargs are stored in the row of the job: 1 KiB, half of the size above which
 #: Postgres stores a row in several pieces.

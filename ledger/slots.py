@@ -6,8 +6,8 @@ Nobody counts slots: a job that is ready or running *is* one. ``pools`` says who
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ledger.connection import Tx
-from ledger.driver import Row
+from sluice.ledger.connection import Tx
+from sluice.ledger.driver import Row
 
 
 class Released(NamedTuple):

@@ -21,15 +21,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from jobs.states import SPLIT, WANT, By, State
-from jobs.submission import JSON, SubmissionState
-from jobs.work_ids import WorkId, ids_of, parts_of, short_text_of
-from ledger import pausing, urgency
-from ledger.connection import Tx, arrays
-from ledger.parts import divisible, shared
-from ledger.release import Ready, release
-from ledger.sql import NOW, move
-from ledger.submissions import cancel_unwanted
+from sluice.jobs.states import SPLIT, WANT, By, State
+from sluice.jobs.submission import JSON, SubmissionState
+from sluice.jobs.work_ids import WorkId, ids_of, parts_of, short_text_of
+from sluice.ledger import pausing, urgency
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.parts import divisible, shared
+from sluice.ledger.release import Ready, release
+from sluice.ledger.sql import NOW, move
+from sluice.ledger.submissions import cancel_unwanted
 
 _SPLIT = move(SPLIT, By.PLANNER, condition=divisible("job"), returning="id, key, work_ids")
 _HOLD_SUBMISSIONS = f"""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
+from sluice.jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
 
 #: The database's own clock, unless a simulation or a test passes an instant.
 NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"

@@ -9,13 +9,13 @@ for again before it ends: that is left to it.
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from jobs.plan import PlannedJob
-from jobs.ref import JobName
-from jobs.states import LIVE, By, sql_list
-from ledger import counts, entering, gates, reviving, urgency
-from ledger.connection import Tx
-from ledger.planning import find
-from ledger.release import Ready, release
+from sluice.jobs.plan import PlannedJob
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, By, sql_list
+from sluice.ledger import counts, entering, gates, reviving, urgency
+from sluice.ledger.connection import Tx
+from sluice.ledger.planning import find
+from sluice.ledger.release import Ready, release
 
 # Held, so that none of them ends before it is written down who else wants it.
 _HOLD_LIVING = f"""

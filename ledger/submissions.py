@@ -13,19 +13,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from jobs.plan import Wish
-from jobs.ref import JobName
-from jobs.sagas.turn_back import TurnBack
-from jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from jobs.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
-from ledger import pausing, refusals
-from ledger.connection import Tx, arrays
-from ledger.driver import Row
-from ledger.rounds import cut_short
-from ledger.slots import move_out
-from ledger.sql import NOW, move
-from ledger.turning import turn_back
-from ledger.wishes import UNWANTED, WAKING, WATCHING
+from sluice.jobs.plan import Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
+from sluice.jobs.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
+from sluice.ledger import pausing, refusals
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.driver import Row
+from sluice.ledger.rounds import cut_short
+from sluice.ledger.slots import move_out
+from sluice.ledger.sql import NOW, move
+from sluice.ledger.turning import turn_back
+from sluice.ledger.wishes import UNWANTED, WAKING, WATCHING
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))

@@ -11,12 +11,12 @@ wait then; that the time is up is for the run to say, which lets an event that i
 What a crash leaves: nothing, for each is one transaction.
 """
 
-from jobs.sagas.entry import Direction
-from jobs.states import RESUME, By, State
-from ledger.connection import Tx
-from ledger.journal import LAST
-from ledger.release import Ready, release
-from ledger.sql import NOW, move
+from sluice.jobs.sagas.entry import Direction
+from sluice.jobs.states import RESUME, By, State
+from sluice.ledger.connection import Tx
+from sluice.ledger.journal import LAST
+from sluice.ledger.release import Ready, release
+from sluice.ledger.sql import NOW, move
 
 # It is due from now on, and behind whoever has waited for a worker meanwhile.
 _GOES_ON = f"event = NULL, not_before = least(job.not_before, {NOW})"

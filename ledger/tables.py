@@ -1,6 +1,6 @@
 """Every table of the ledger, for whoever compares them with what a database has."""
 
-from ledger import (
+from sluice.ledger import (
     app_pause_table,
     audit_tables,
     breaker_tables,
@@ -22,7 +22,7 @@ from ledger import (
     version_tables,
     worker_tables,
 )
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 __all__ = [
     "app_pause_table",

@@ -19,10 +19,10 @@ nothing, for all of it is one transaction. History is removed long after it is c
 is counted by whoever removes it (``count_of``). Rows of jobs stay for ever.
 """
 
-from jobs.history import Lost
-from jobs.states import State, sql_list
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.history import Lost
+from sluice.jobs.states import State, sql_list
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 #: So often something is counted, and so many rows in one go.
 EVERY_S = 2.0

@@ -12,7 +12,7 @@ from sqlalchemy import (
     Text,
 )
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 tally = Table(
     "tally",

@@ -3,7 +3,7 @@
 import psycopg
 from psycopg import conninfo, pq
 
-from jobs.address import is_here
+from sluice.jobs.address import is_here
 
 #: With these Postgres has to show a certificate that somebody vouches for; with ``prefer``, which is libpq's default,
 #: and ``require``, anybody on the way may show one of his own.

@@ -10,12 +10,12 @@ Against the end of a run that asked to wait, or ``end_before`` against a wait: s
 anew while it is undone: the judge finds him, and it begins anew (``judging``). A crash leaves nothing.
 """
 
-from jobs.sagas.turn_back import TurnBack
-from jobs.states import STOPPABLE, By, sql_list
-from ledger import suspending
-from ledger.connection import Tx
-from ledger.sql import NOW
-from ledger.wishes import UNWANTED
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import STOPPABLE, By, sql_list
+from sluice.ledger import suspending
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
+from sluice.ledger.wishes import UNWANTED
 
 _FLIES = f"CASE WHEN job.flying AND job.state IN ({sql_list(*sorted(STOPPABLE))}) THEN true END"
 _CONDITIONS = {

@@ -8,11 +8,11 @@ begun, goes on; run again, he needs it made anew.
 
 from collections.abc import Mapping
 
-from jobs.states import UNDO, By
-from ledger import counts, freshness, partitions
-from ledger.connection import Tx
-from ledger.release import strand
-from ledger.sql import move
+from sluice.jobs.states import UNDO, By
+from sluice.ledger import counts, freshness, partitions
+from sluice.ledger.connection import Tx
+from sluice.ledger.release import strand
+from sluice.ledger.sql import move
 
 _UNDO = move(
     UNDO,

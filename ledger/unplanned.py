@@ -6,11 +6,11 @@ locked, so that a large plan does not delay others. It sends a message about tho
 
 from msgspec import Struct
 
-from jobs.submission import Refusal, SubmissionState
-from ledger import plan_attempts, refusals
-from ledger.connection import Tx
-from ledger.requests import BODY
-from ledger.sql import NOW
+from sluice.jobs.submission import Refusal, SubmissionState
+from sluice.ledger import plan_attempts, refusals
+from sluice.ledger.connection import Tx
+from sluice.ledger.requests import BODY
+from sluice.ledger.sql import NOW
 
 #: The most keys of a small submission. Any other one is planned alone, by a message of its own: one of 100,000 keys
 #: took 59 s, in which no job could start that was planned in the same transaction.

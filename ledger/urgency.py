@@ -15,8 +15,8 @@ sees what others have committed meanwhile: a parent that came by parents of its 
 
 from collections.abc import Mapping
 
-from jobs.states import TERMINAL, State, sql_list
-from ledger.connection import Tx
+from sluice.jobs.states import TERMINAL, State, sql_list
+from sluice.ledger.connection import Tx
 
 _ENDED = sql_list(*sorted(TERMINAL))
 # Both as a CASE, for the reason that ``sql.guard`` has: these jobs are found by their ids.

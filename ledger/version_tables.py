@@ -3,7 +3,7 @@
 from sqlalchemy import Column, DateTime, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 
 def _moment(name: str, comment: str) -> Column[object]:

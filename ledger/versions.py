@@ -11,9 +11,9 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from jobs.submission import JSON
-from ledger.connection import Tx, arrays
-from ledger.sql import NOW
+from sluice.jobs.submission import JSON
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.sql import NOW
 
 #: Marks these locks among others of the same database.
 _SYNCS = 5_318_011

@@ -19,13 +19,13 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from jobs.outcome import KEPT_BYTES
-from jobs.ref import Claim, JobName
-from jobs.states import LIVE, TERMINAL, State, sql_list
-from jobs.submission import JSON
-from ledger.connection import Tx, arrays
-from ledger.grooming import PATIENCE_DOUBLINGS_MAX, PATIENCE_S
-from ledger.sql import NOW
+from sluice.jobs.outcome import KEPT_BYTES
+from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
+from sluice.jobs.submission import JSON
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.grooming import PATIENCE_DOUBLINGS_MAX, PATIENCE_S
+from sluice.ledger.sql import NOW
 
 #: Whoever takes a look has so long to say what he saw.
 TERM_S = 30.0

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.gate import MET
-from jobs.plan import Wish
-from jobs.ref import JobName
-from jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
-from jobs.submission import JSON, Submission, SubmissionState, narrowed
-from ledger.connection import Tx, arrays
-from ledger.requests import BODY, read
-from ledger.shared_kwargs import KWARGS
-from ledger.sql import NOW
+from sluice.jobs.gate import MET
+from sluice.jobs.plan import Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
+from sluice.jobs.submission import JSON, Submission, SubmissionState, narrowed
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.requests import BODY, read
+from sluice.ledger.shared_kwargs import KWARGS
+from sluice.ledger.sql import NOW
 
 #: Whether a submission wants a job yet. One that has ended does where it pushed the job, for a pushed job may
 #: begin long after whoever pushed it had all that was asked for; one that was cancelled wants nothing.

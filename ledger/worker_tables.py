@@ -3,7 +3,7 @@
 from sqlalchemy import Column, DateTime, Double, Index, Integer, Table, Text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
-from ledger.schema import metadata
+from sluice.ledger.schema import metadata
 
 
 def _moment(name: str, *, nullable: bool = True, comment: str | None = None) -> Column[object]:

@@ -5,12 +5,12 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from jobs.catalogue.known import KnownDefinitions
-from jobs.ref import Claim
-from jobs.states import State
-from ledger import plan_attempts
-from ledger.connection import Tx, arrays
-from ledger.sql import NOW
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import State
+from sluice.ledger import plan_attempts
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.sql import NOW
 
 _JOIN = f"""
 INSERT INTO worker (id, host, pid, queues, threads, code, started_at, lease_until)

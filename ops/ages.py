@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from ops.times import span
+from sluice.ops.times import span
 
 
 def fresh(at: datetime, now: datetime, lag_s_max: float, *, what: str = "last ran") -> str:

@@ -2,17 +2,17 @@
 
 from msgspec.structs import asdict
 
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.catalogue.functions import path_of
-from jobs.chunking import Chunking
-from jobs.masking import masked, masked_kwargs
-from jobs.policy import Policy
-from jobs.program import Program
-from jobs.programs.source import masked_source
-from jobs.sagas.saga import Saga
-from jobs.values import Values
-from ops import partitioning_document
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.functions import path_of
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.masking import masked, masked_kwargs
+from sluice.jobs.policy import Policy
+from sluice.jobs.program import Program
+from sluice.jobs.programs.source import masked_source
+from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.values import Values
+from sluice.ops import partitioning_document
 
 #: Of an identifier with more values than this, the first and the last are told.
 VALUES_MAX = 12

@@ -1,8 +1,8 @@
 """Broken rules of the ledger in words, and what to do about them."""
 
-from ledger.reads.check import Breach
-from ledger.repairing import can_be_repaired
-from ops.words import command, legible
+from sluice.ledger.reads.check import Breach
+from sluice.ledger.repairing import can_be_repaired
+from sluice.ops.words import command, legible
 
 REPAIRABLE = (
     "`sluice db repair` works this out again from other rows of the ledger. Workers may run meanwhile."

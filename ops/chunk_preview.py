@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs.freshness import Age, Busy
-from jobs.work_ids import ids_of
-from ops import ages
-from ops.preview import as_document
-from planner.chunks import Chunked, Fresh
-from planner.outlook import Outlook
-from planner.preview import Preview
+from sluice.jobs.freshness import Age, Busy
+from sluice.jobs.work_ids import ids_of
+from sluice.ops import ages
+from sluice.ops.preview import as_document
+from sluice.planner.chunks import Chunked, Fresh
+from sluice.planner.outlook import Outlook
+from sluice.planner.preview import Preview
 
 
 def as_chunk_document(found: Chunked, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:

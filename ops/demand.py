@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from jobs.errors import Unreachable
-from ledger.connection import Tx
-from ledger.reads.demand import HORIZON_S, Demand, demand
+from sluice.jobs.errors import Unreachable
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.demand import HORIZON_S, Demand, demand
 
 T = TypeVar("T")
 Ask = Callable[[Callable[[Tx], T]], T]

@@ -4,9 +4,9 @@ import os
 import sys
 import tempfile
 
-from ops.cli.main import main
+from sluice.ops.cli.main import main
 
-_APPS = "jobs.examples.shops"
+_APPS = "sluice.jobs.examples.shops"
 _DATE = "20261120"
 
 _STEPS = (

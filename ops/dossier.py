@@ -4,14 +4,14 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from jobs.calendar import Calendar
-from jobs.history import Round, Transition
-from jobs.masking import masked, masked_kwargs, masked_value
-from jobs.partition_key import span_text
-from jobs.round_record import log_of, record_of
-from jobs.work_ids import ids_of
-from ledger.reads.dossier import Dossier, Job
-from ops import saga_document
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.history import Round, Transition
+from sluice.jobs.masking import masked, masked_kwargs, masked_value
+from sluice.jobs.partition_key import span_text
+from sluice.jobs.round_record import log_of, record_of
+from sluice.jobs.work_ids import ids_of
+from sluice.ledger.reads.dossier import Dossier, Job
+from sluice.ops import saga_document
 
 
 def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ledger.reads.definitions import Variant
+from sluice.ledger.reads.definitions import Variant
 
 SAME_DEFINITIONS = (
     "Give all of them the same sources. Files are taken up within seconds, Python modules by a restart alone;"

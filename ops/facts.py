@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from jobs.catalogue import Catalogue
-from jobs.durations import parse_instant
-from jobs.errors import BadRequest
-from jobs.freshness import Age, Busy
-from jobs.known import Known
-from jobs.ref import JobName
-from jobs.states import LIVE, State
-from jobs.submission import JSON
-from jobs.work_ids import Part, WorkId, parse_work_ids, parts_of
-from ops.given_tables import GivenTables, Making, given_tables, made, making
-from planner.keyspaces import keyspace_of
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.durations import parse_instant
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.freshness import Age, Busy
+from sluice.jobs.known import Known
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, State
+from sluice.jobs.submission import JSON
+from sluice.jobs.work_ids import Part, WorkId, parse_work_ids, parts_of
+from sluice.ops.given_tables import GivenTables, Making, given_tables, made, making
+from sluice.planner.keyspaces import keyspace_of
 
 Moment = str | float
 

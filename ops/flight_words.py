@@ -1,12 +1,12 @@
 """A saga's flight in a few words: where it stands, and why it is undone."""
 
-from jobs.sagas.answers import ANSWERS
-from jobs.sagas.course import next_leg
-from jobs.sagas.entry import Direction, Failure
-from jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
-from ledger.journal import CRASHES_MAX
-from ledger.reads.flights import Flight
-from ops.words import first_line
+from sluice.jobs.sagas.answers import ANSWERS
+from sluice.jobs.sagas.course import next_leg
+from sluice.jobs.sagas.entry import Direction, Failure
+from sluice.jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
+from sluice.ledger.journal import CRASHES_MAX
+from sluice.ledger.reads.flights import Flight
+from sluice.ops.words import first_line
 
 #: These say by themselves what has happened, and no step has failed.
 _UNFAILED = {CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT}

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.chunking import Chunking
-from jobs.masking import masked_kwargs
-from jobs.work_ids import WorkId, in_order
-from ledger.reads.successes import Success
+from sluice.jobs.app import App
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.masking import masked_kwargs
+from sluice.jobs.work_ids import WorkId, in_order
+from sluice.ledger.reads.successes import Success
 
 
 class Told(Struct, frozen=True, kw_only=True):

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.calendar import Calendar, Span
-from jobs.catalogue import Catalogue
-from jobs.catalogue.tables import TableOf, table_of
-from jobs.coverage import Extent, Held
-from jobs.known import Known
-from jobs.partition_key import read_span
-from jobs.states import LIVE, State
-from planner.partition_keys import ALWAYS, key_of, partitioning_of, read_key
-from planner.spans import in_both, places, united, without
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.tables import TableOf, table_of
+from sluice.jobs.coverage import Extent, Held
+from sluice.jobs.known import Known
+from sluice.jobs.partition_key import read_span
+from sluice.jobs.states import LIVE, State
+from sluice.planner.partition_keys import ALWAYS, key_of, partitioning_of, read_key
+from sluice.planner.spans import in_both, places, united, without
 
 
 class GivenTables(Struct, frozen=True):

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.calendar import UNITS, Calendar, Span, Unit
-from jobs.states import DEAD, State
-from ledger.reads.partitions import Place
+from sluice.jobs.calendar import UNITS, Calendar, Span, Unit
+from sluice.jobs.states import DEAD, State
+from sluice.ledger.reads.partitions import Place
 
 #: So many of a unit make a column, if one would make too many; after that it is doubled.
 _SIZES: Mapping[Unit, Sequence[int]] = {"hour": (1, 2, 3, 6, 12, 24, 168), "day": (1, 7), "month": (1, 3, 12)}

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.calendar import UNITS, Calendar, Span, Unit
-from jobs.catalogue import Catalogue
-from jobs.catalogue.tables import TableOf, tables_of
-from jobs.errors import BadRequest
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.reads import coverage
-from ledger.reads.coverage import Band
-from ledger.reads.partitions import Place
-from ops.grid import NOTHING, PARTLY, THERE, Axis, Row, Strip, axis, mark, strip, total
+from sluice.jobs.calendar import UNITS, Calendar, Span, Unit
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.tables import TableOf, tables_of
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import coverage
+from sluice.ledger.reads.coverage import Band
+from sluice.ledger.reads.partitions import Place
+from sluice.ops.grid import NOTHING, PARTLY, THERE, Axis, Row, Strip, axis, mark, strip, total
 
 #: So many columns where nobody says from where to where, and at the most; and so many cells.
 COLUMNS, COLUMNS_MAX, CELLS_MAX = 100, 1000, 20_000

@@ -5,16 +5,16 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from jobs.calendar import Calendar, Span
-from jobs.partition_key import ends_of, span_text
-from jobs.plan import PlannedJob, Standing
-from jobs.ref import JobName
-from ops.preview import as_document
-from planner.outlook import Outlook
-from planner.partitions import Layout
-from planner.preview import Preview
-from planner.spans import united
-from planner.supply import Supply
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.partition_key import ends_of, span_text
+from sluice.jobs.plan import PlannedJob, Standing
+from sluice.jobs.ref import JobName
+from sluice.ops.preview import as_document
+from sluice.planner.outlook import Outlook
+from sluice.planner.partitions import Layout
+from sluice.planner.preview import Preview
+from sluice.planner.spans import united
+from sluice.planner.supply import Supply
 
 
 def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:

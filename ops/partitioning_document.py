@@ -1,7 +1,7 @@
 """An app's partitioning in the words that programs rely on: ``partitions`` in the JSON of ``sluice apps show``."""
 
-from jobs.calendar import Calendar
-from jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
 
 
 def as_document(partitioning: Partitioning) -> dict[str, object]:

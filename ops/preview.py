@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from jobs.freshness import is_fresh
-from jobs.gate import Gate, Need
-from jobs.masking import masked, masked_kwargs
-from jobs.plan import PlannedJob
-from jobs.ref import JobName
-from jobs.states import State
-from ops import ages
-from planner.outlook import Fate
-from planner.preview import Preview
+from sluice.jobs.freshness import is_fresh
+from sluice.jobs.gate import Gate, Need
+from sluice.jobs.masking import masked, masked_kwargs
+from sluice.jobs.plan import PlannedJob
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ops import ages
+from sluice.planner.outlook import Fate
+from sluice.planner.preview import Preview
 
 
 def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:

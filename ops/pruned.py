@@ -1,7 +1,7 @@
 """What is said of a job whose history is not there any more."""
 
-from ledger.reads.dossier import Job
-from ops.times import moment
+from sluice.ledger.reads.dossier import Job
+from sluice.ops.times import moment
 
 
 def removed(job: Job) -> str:

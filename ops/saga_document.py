@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from jobs.masking import masked_kwargs, masked_value
-from jobs.sagas.entry import Failure
-from ledger.reads.dossier import Dossier
-from ledger.reads.flights import Flight, Line, Said
+from sluice.jobs.masking import masked_kwargs, masked_value
+from sluice.jobs.sagas.entry import Failure
+from sluice.ledger.reads.dossier import Dossier
+from sluice.ledger.reads.flights import Flight, Line, Said
 
 
 def as_document(flight: Flight, *, whole: bool) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """The bill of materials: every package that Sluice runs on, as CycloneDX 1.6.
 
-    python -m ops.sbom            # or `make sbom`, which writes it to sluice.cdx.json
+    python -m sluice.ops.sbom            # or `make sbom`, which writes it to sluice.cdx.json
 
 It is made from requirements.lock, which is what is installed, and holds each package's version and the digests of the
 files that pip takes for it; who needs whom, and licences, are what the packages that are installed here say. What is

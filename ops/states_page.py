@@ -1,9 +1,9 @@
-"""``docs/states.md``, derived from the table of states: ``python -m ops.states_page > docs/states.md``."""
+"""``docs/states.md``, derived from the table of states: ``python -m sluice.ops.states_page > docs/states.md``."""
 
 import sys
 from collections.abc import Iterator
 
-from jobs.states import REVIVABLE, TERMINAL, VERBS, State, Verb
+from sluice.jobs.states import REVIVABLE, TERMINAL, VERBS, State, Verb
 
 
 def page() -> str:

@@ -2,7 +2,7 @@
 
 from shlex import quote
 
-from jobs.ref import JobName
+from sluice.jobs.ref import JobName
 
 
 def legible(text: str) -> str:

@@ -4,10 +4,10 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from jobs.masking import masked
-from ledger.connection import Tx
-from ledger.reads import fleet, lines
-from ledger.reads.lines import Pool, Pools, Slot
+from sluice.jobs.masking import masked
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import fleet, lines
+from sluice.ledger.reads.lines import Pool, Pools, Slot
 
 
 def workers_and_pools(tx: Tx) -> tuple[list[fleet.Worker], Pools]:

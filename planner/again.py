@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.plan import Plan, PlannedJob, Rerun, Standing
-from jobs.pooling import pool_of
-from jobs.ref import JobName
-from planner.keyspaces import keyspace_of
-from planner.merge import in_order, put
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing
+from sluice.jobs.pooling import pool_of
+from sluice.jobs.ref import JobName
+from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.merge import in_order, put
 
 
 class Again(Struct, frozen=True):

@@ -6,14 +6,14 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from jobs.catalogue import Catalogue
-from jobs.freshness import is_fresh
-from jobs.gate import Gate, Need
-from jobs.known import Known
-from jobs.plan import PlannedJob
-from jobs.ref import JobName
-from jobs.states import LIVE, State
-from planner.keyspaces import keyspace_of
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.freshness import is_fresh
+from sluice.jobs.gate import Gate, Need
+from sluice.jobs.known import Known
+from sluice.jobs.plan import PlannedJob
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, State
+from sluice.planner.keyspaces import keyspace_of
 
 _UNDER_WAY = LIVE - {State.EXPECTED}
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from jobs.app import App
-from jobs.errors import BadKey, BadRequest
-from jobs.ref import JobName
-from jobs.submission import Submission
-from planner.keyspace import Planned
+from sluice.jobs.app import App
+from sluice.jobs.errors import BadKey, BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import Submission
+from sluice.planner.keyspace import Planned
 
 _FOREIGN = ("start", "end", "mode", "branch")
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.chunking import Chunking, Dependency
-from jobs.errors import BadRequest
-from jobs.freshness import mark_of
-from jobs.submission import JSON, Submission
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.chunking import Chunking, Dependency
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.freshness import mark_of
+from sluice.jobs.submission import JSON, Submission
 
 #: What is unique, or differs by its kwargs, multiplies downwards.
 NODES_MAX = 10_000

@@ -14,22 +14,22 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from jobs.catalogue import Catalogue
-from jobs.chunking import Dependency
-from jobs.errors import BadRequest
-from jobs.freshness import Age, Busy, is_fresh
-from jobs.gate import Gate, Need
-from jobs.known import Known
-from jobs.plan import Plan, PlannedJob, Standing, Wish
-from jobs.pooling import pool_of
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import JSON, Submission
-from jobs.work_ids import WorkId, short_text_of
-from planner.chunk_nodes import Node, nodes_of
-from planner.cuts import Cut, cuts, positions, touching
-from planner.fitting import Terms, require_fit, terms_of
-from planner.walk import JOBS_MAX
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.chunking import Dependency
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.freshness import Age, Busy, is_fresh
+from sluice.jobs.gate import Gate, Need
+from sluice.jobs.known import Known
+from sluice.jobs.plan import Plan, PlannedJob, Standing, Wish
+from sluice.jobs.pooling import pool_of
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import JSON, Submission
+from sluice.jobs.work_ids import WorkId, short_text_of
+from sluice.planner.chunk_nodes import Node, nodes_of
+from sluice.planner.cuts import Cut, cuts, positions, touching
+from sluice.planner.fitting import Terms, require_fit, terms_of
+from sluice.planner.walk import JOBS_MAX
 
 
 class Knowledge(Protocol):

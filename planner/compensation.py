@@ -10,17 +10,17 @@ from graphlib import CycleError, TopologicalSorter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.app import IRREVERSIBLE
-from jobs.catalogue import Catalogue
-from jobs.compensation import compensation_of, is_reversible
-from jobs.effect import Earlier, Effect
-from jobs.errors import BadRequest
-from jobs.gate import Gate, Need
-from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
-from jobs.pooling import pool_of
-from jobs.ref import JobName
-from jobs.submission import JSON
-from planner.merge import in_order
+from sluice.jobs.app import IRREVERSIBLE
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.compensation import compensation_of, is_reversible
+from sluice.jobs.effect import Earlier, Effect
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.gate import Gate, Need
+from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.pooling import pool_of
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import JSON
+from sluice.planner.merge import in_order
 
 _GATE = "compensation"
 #: Of those that cannot be undone so many are named.

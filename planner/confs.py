@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.submission import Submission
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.submission import Submission
 
 
 def is_by_partition(catalogue: Catalogue, submission: Submission) -> bool:

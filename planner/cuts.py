@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from jobs.work_ids import Part, WorkId, in_order
+from sluice.jobs.work_ids import Part, WorkId, in_order
 
 Cut: TypeAlias = tuple[int, int]
 

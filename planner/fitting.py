@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from jobs.app import App
-from jobs.catalogue.policy import parse_policy
-from jobs.catalogue.submitters import refused_options
-from jobs.errors import BadRequest
-from jobs.policy import Policy
-from jobs.pooling import require_names
-from jobs.request_limits import large_policy
-from jobs.sagas.debug import Debug
-from jobs.submission import JSON, Submission
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.policy import parse_policy
+from sluice.jobs.catalogue.submitters import refused_options
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.policy import Policy
+from sluice.jobs.pooling import require_names
+from sluice.jobs.request_limits import large_policy
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.submission import JSON, Submission
 
 
 class Terms(NamedTuple):

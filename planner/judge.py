@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from jobs.outcome import Ending
-from jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, Verb
-from jobs.verdict import Case, Verdict
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, Verb
+from sluice.jobs.verdict import Case, Verdict
 
 #: A round of work that never ends is healthy if it went on for longer than its longest pause, and than this.
 HEALTHY_S_MIN = 10.0

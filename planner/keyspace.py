@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from jobs.app import App
-from jobs.gate import Gate
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission
+from sluice.jobs.app import App
+from sluice.jobs.gate import Gate
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
 
 
 class Keyspace(Protocol):

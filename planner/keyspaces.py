@@ -1,11 +1,11 @@
 """Which keyspace an app's jobs belong to."""
 
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from planner.chunk_keys import ChunkKeyspace
-from planner.keyspace import Keyspace
-from planner.partition_keys import PartitionKeyspace
-from planner.template_keys import TemplateKeyspace
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.planner.chunk_keys import ChunkKeyspace
+from sluice.planner.keyspace import Keyspace
+from sluice.planner.partition_keys import PartitionKeyspace
+from sluice.planner.template_keys import TemplateKeyspace
 
 
 def keyspace_of(app: App, catalogue: Catalogue) -> Keyspace:

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.calendar import BEGINNING_S, Calendar, Span
-from jobs.catalogue import Catalogue
-from jobs.catalogue.tables import TableOf
-from jobs.gate import When
-from jobs.partition_key import OR_LATER, UNBOUNDED
-from jobs.partitioning import Offset, Partitioning, TableDependency
-from jobs.ref import JobName
-from planner.partition_keys import partitioning_of
+from sluice.jobs.app import App
+from sluice.jobs.calendar import BEGINNING_S, Calendar, Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.tables import TableOf
+from sluice.jobs.gate import When
+from sluice.jobs.partition_key import OR_LATER, UNBOUNDED
+from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.jobs.ref import JobName
+from sluice.planner.partition_keys import partitioning_of
 
 #: The start of the year 9999: no partition is later.
 _END_S = 253_370_764_800

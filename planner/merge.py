@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from jobs.catalogue import Catalogue
-from jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
-from jobs.pooling import pool_of
-from jobs.ref import JobName
-from jobs.submission import JSON
-from planner.fitting import terms_of
-from planner.keyspaces import keyspace_of
-from planner.walk import Walk
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.pooling import pool_of
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import JSON
+from sluice.planner.fitting import terms_of
+from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.walk import Walk
 
 _NUMBER = re.compile(r"\d+")
 #: Of longer numbers the digits decide.

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobs.gate import DEAD_FOR, MET, Need
-from jobs.plan import PlannedJob, Standing
-from jobs.ref import JobName
-from jobs.states import LIVE, TERMINAL, State
+from sluice.jobs.gate import DEAD_FOR, MET, Need
+from sluice.jobs.plan import PlannedJob, Standing
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, TERMINAL, State
 
 
 class Fate(StrEnum):

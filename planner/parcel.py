@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from jobs.urgency import Ranked, in_turn
+from sluice.jobs.urgency import Ranked, in_turn
 
 #: A parcel holds about this much work, as far as is known, so that no worker sits on what another could run.
 WORK_S = 0.05

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from jobs.app import App
-from jobs.calendar import Calendar, Span
-from jobs.errors import BadKey, BadRequest
-from jobs.partition_key import (
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.errors import BadKey, BadRequest
+from sluice.jobs.partition_key import (
     UNBOUNDED,
     landing_key,
     read_landing_key,
@@ -14,10 +14,10 @@ from jobs.partition_key import (
     with_version,
     without_version,
 )
-from jobs.partitioning import Partitioning
-from jobs.submission import Submission
-from planner.keyspace import Planned
-from planner.spans import united
+from sluice.jobs.partitioning import Partitioning
+from sluice.jobs.submission import Submission
+from sluice.planner.keyspace import Planned
+from sluice.planner.spans import united
 
 _FOREIGN = ("work_ids", "after")
 #: An app whose work never ends has one job for all partitions: this one stands for them.

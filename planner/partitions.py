@@ -9,24 +9,24 @@ step waits for the steps, and the jobs under way, that make anything it needs. P
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from jobs.app import App
-from jobs.calendar import Calendar, Span
-from jobs.catalogue import Catalogue
-from jobs.coverage import Extent
-from jobs.errors import BadRequest
-from jobs.gate import Gate, Need
-from jobs.partitioning import TableDependency
-from jobs.plan import PlannedJob, Standing
-from jobs.policy import Policy
-from jobs.pooling import pool_of
-from jobs.ref import JobName
-from jobs.submission import Submission
-from planner.fitting import Terms, mode_of, require_fit, terms_of
-from planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
-from planner.restating import touched
-from planner.spans import united, without
-from planner.supply import ALL, Knowledge, Supply, jobs_in, refuse_excess
-from planner.walk import JOBS_MAX
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.coverage import Extent
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.gate import Gate, Need
+from sluice.jobs.partitioning import TableDependency
+from sluice.jobs.plan import PlannedJob, Standing
+from sluice.jobs.policy import Policy
+from sluice.jobs.pooling import pool_of
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import Submission
+from sluice.planner.fitting import Terms, mode_of, require_fit, terms_of
+from sluice.planner.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
+from sluice.planner.restating import touched
+from sluice.planner.spans import united, without
+from sluice.planner.supply import ALL, Knowledge, Supply, jobs_in, refuse_excess
+from sluice.planner.walk import JOBS_MAX
 
 #: The jobs of one submission may need others so often, all together.
 NEEDS_MAX = 10_000_000

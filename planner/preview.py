@@ -7,16 +7,16 @@ from graphlib import TopologicalSorter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.catalogue import Catalogue
-from jobs.known import Known
-from jobs.plan import PlannedJob, Rerun, Standing
-from jobs.ref import JobName
-from jobs.states import DEAD, TERMINAL, State
-from jobs.submission import Submission
-from planner.keyspaces import keyspace_of
-from planner.merge import in_order, put
-from planner.outlook import Outlook
-from planner.walk import Walk
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.known import Known
+from sluice.jobs.plan import PlannedJob, Rerun, Standing
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import DEAD, TERMINAL, State
+from sluice.jobs.submission import Submission
+from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.merge import in_order, put
+from sluice.planner.outlook import Outlook
+from sluice.planner.walk import Walk
 
 Lookup = Callable[[list[JobName]], Mapping[JobName, Known]]
 

@@ -12,12 +12,12 @@ Through a bridge ``c`` needs what the user's function says; ``bridged_children``
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 
-from jobs.app import App
-from jobs.catalogue.links import Alternative, Bridge, Link
-from jobs.errors import BadKey
-from jobs.identifiers import Value
-from jobs.ref import JobName
-from jobs.two_way import Neighbour
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.links import Alternative, Bridge, Link
+from sluice.jobs.errors import BadKey
+from sluice.jobs.identifiers import Value
+from sluice.jobs.ref import JobName
+from sluice.jobs.two_way import Neighbour
 
 
 def admits(alternative: Alternative, ids: Mapping[str, Value]) -> bool:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from jobs.app import App
-from jobs.calendar import Span
-from jobs.catalogue import Catalogue
-from jobs.coverage import Held
-from jobs.partitioning import TableDependency
-from jobs.submission import Submission
-from planner.partition_keys import partitioning_of
-from planner.spans import places, united
-from planner.supply import ALL
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.coverage import Held
+from sluice.jobs.partitioning import TableDependency
+from sluice.jobs.submission import Submission
+from sluice.planner.partition_keys import partitioning_of
+from sluice.planner.spans import places, united
+from sluice.planner.supply import ALL
 
 #: What of a table in a version is there or under way within a span.
 Look = Callable[[str, str, Span], Sequence[Held]]

@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from typing import Protocol
 
-from jobs.app import App
-from jobs.calendar import Calendar, Span
-from jobs.coverage import Extent, Held
-from jobs.errors import BadRequest
-from jobs.known import Known
-from jobs.partition_key import landing_key
-from jobs.ref import JobName
-from planner.partition_keys import key_of
-from planner.spans import in_both, meeting, places, steps, united, without
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.coverage import Extent, Held
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.known import Known
+from sluice.jobs.partition_key import landing_key
+from sluice.jobs.ref import JobName
+from sluice.planner.partition_keys import key_of
+from sluice.planner.spans import in_both, meeting, places, steps, united, without
 
 #: Partitions that one submission may have made: a million, more than the hours of a century. Each is a row, and while
 #: they are written nobody else plans for the same tables.

@@ -5,17 +5,17 @@ from functools import partial
 from itertools import chain, repeat
 from math import prod
 
-from jobs.app import App
-from jobs.catalogue import LIMIT, Catalogue
-from jobs.catalogue.links import Alternative, Bridge, Link
-from jobs.errors import BadRequest
-from jobs.gate import MET, Gate, Need, When
-from jobs.identifiers import Value
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission
-from jobs.values import arithmetic
-from planner import relation
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import LIMIT, Catalogue
+from sluice.jobs.catalogue.links import Alternative, Bridge, Link
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.gate import MET, Gate, Need, When
+from sluice.jobs.identifiers import Value
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.jobs.values import arithmetic
+from sluice.planner import relation
 
 #: Where one gate names a parent twice, the stricter need counts, and the shorter lag.
 _STRICTEST: tuple[When, ...] = ("succeeded", "failed", "finished", "running")

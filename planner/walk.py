@@ -12,22 +12,22 @@ from datetime import datetime
 from itertools import chain
 from typing import Self
 
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.catalogue.graph import cycles
-from jobs.errors import BadKey, BadRequest
-from jobs.gate import DEAD_FOR, MET, Gate, Need
-from jobs.known import Known
-from jobs.plan import PlannedJob, Rerun, Standing, Wish
-from jobs.pooling import pool_of
-from jobs.ref import JobName
-from jobs.states import DEAD, LIVE, TERMINAL, State
-from jobs.submission import Submission
-from planner.ages import Ages
-from planner.chunk_keys import no_such_chunk, was_split
-from planner.fitting import Terms, require_fit, terms_of
-from planner.keyspace import Keyspace
-from planner.keyspaces import keyspace_of
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.graph import cycles
+from sluice.jobs.errors import BadKey, BadRequest
+from sluice.jobs.gate import DEAD_FOR, MET, Gate, Need
+from sluice.jobs.known import Known
+from sluice.jobs.plan import PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.pooling import pool_of
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import DEAD, LIVE, TERMINAL, State
+from sluice.jobs.submission import Submission
+from sluice.planner.ages import Ages
+from sluice.planner.chunk_keys import no_such_chunk, was_split
+from sluice.planner.fitting import Terms, require_fit, terms_of
+from sluice.planner.keyspace import Keyspace
+from sluice.planner.keyspaces import keyspace_of
 
 #: One submission may come to at most this many jobs.
 JOBS_MAX = 1_000_000

@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from jobs.cron import Cron
-from jobs.errors import SluiceError
-from jobs.schedule import Asked, Every, Rule, Trigger
-from jobs.wall import instant_of, wall_of
+from sluice.jobs.cron import Cron
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.schedule import Asked, Every, Rule, Trigger
+from sluice.jobs.wall import instant_of, wall_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)

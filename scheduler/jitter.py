@@ -3,9 +3,9 @@
 import hashlib
 from datetime import datetime, timedelta
 
-from jobs.firing import submission_id
-from jobs.schedule import Schedule
-from scheduler.due_times import BrokenTrigger, next_due
+from sluice.jobs.firing import submission_id
+from sluice.jobs.schedule import Schedule
+from sluice.scheduler.due_times import BrokenTrigger, next_due
 
 
 def fire_at(schedule: Schedule, due: datetime) -> datetime:

@@ -1,8 +1,8 @@
 """What a schedule does while an earlier submission of its is still open."""
 
-from jobs.app import App
-from jobs.firing import Overlapping
-from jobs.schedule import Schedule
+from sluice.jobs.app import App
+from sluice.jobs.firing import Overlapping
+from sluice.jobs.schedule import Schedule
 
 
 def overlap_of(schedule: Schedule, app: App) -> Overlapping:

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from jobs.firing import FiringOutcome, Standing, iso
-from jobs.schedule import Rule, Schedule, read_rule, spelled
-from scheduler.due_times import BrokenTrigger, next_due
-from scheduler.jitter import fire_at
+from sluice.jobs.firing import FiringOutcome, Standing, iso
+from sluice.jobs.schedule import Rule, Schedule, read_rule, spelled
+from sluice.scheduler.due_times import BrokenTrigger, next_due
+from sluice.scheduler.jitter import fire_at
 
 #: So many due times of one schedule are seen to at once; the rest follows.
 PASSED_MAX = 500

@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.firing import Busy, Firing, FiringOutcome, Overlapping, Standing
-from jobs.schedule import Schedule
-from scheduler.due_times import BrokenTrigger, first_due
-from scheduler.jitter import fire_at
-from scheduler.passed import judge, passed_by_old_rule, passed_by_own_rule
-from scheduler.turns import Turns
+from sluice.jobs.firing import Busy, Firing, FiringOutcome, Overlapping, Standing
+from sluice.jobs.schedule import Schedule
+from sluice.scheduler.due_times import BrokenTrigger, first_due
+from sluice.scheduler.jitter import fire_at
+from sluice.scheduler.passed import judge, passed_by_old_rule, passed_by_own_rule
+from sluice.scheduler.turns import Turns
 
 #: A schedule that is back so soon has not been away: a process with other definitions may have looked in between.
 AWAY_S_MIN = 60.0

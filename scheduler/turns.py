@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from jobs.firing import Busy, Firing, FiringOutcome, Overlapping, submission_id
-from jobs.schedule import Schedule
+from sluice.jobs.firing import Busy, Firing, FiringOutcome, Overlapping, submission_id
+from sluice.jobs.schedule import Schedule
 
 #: So many due times wait for their turn; what comes then is skipped.
 QUEUED_MAX = 10

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from hypothesis import settings
 
-from ledger.scratch import scratch_ledger
+from sluice.ledger.scratch import scratch_ledger
 from tests import leftovers
 from tests.homes import started_ledger
 from tests.tiers import TIERS, tier

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ledger import migrate
-from ledger.embedded import start
+from sluice.ledger import migrate
+from sluice.ledger.embedded import start
 from tests.leftovers import FOLDER
 
 

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ledger import migrate
-from ledger.embedded import settings, sockets, start
+from sluice.ledger import migrate
+from sluice.ledger.embedded import settings, sockets, start
 
 #: What ends well takes half a minute.
 S_MAX = 400

@@ -22,10 +22,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jobs import Fatal, Rerun, Retry, Step, Stop, Success, Wait, saga
-from jobs.retry import Pauses, Rule, fixed, none
-from jobs.sagas.answers import Answer
-from jobs.sagas.flight import Flight
+from sluice import Fatal, Rerun, Retry, Step, Stop, Success, Wait, saga
+from sluice.jobs.retry import Pauses, Rule, fixed, none
+from sluice.jobs.sagas.answers import Answer
+from sluice.jobs.sagas.flight import Flight
 from tests.appending import append
 
 STEPS = 3

@@ -17,8 +17,8 @@ import pika
 import pytest
 import redis
 
-from broker.connect import NAMESPACE
-from broker.rabbitmq.queues import OWNER_QUEUE
+from sluice.broker.connect import NAMESPACE
+from sluice.broker.rabbitmq.queues import OWNER_QUEUE
 from tests import private_servers
 from tests.leftovers import undone_by
 

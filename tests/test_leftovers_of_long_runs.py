@@ -25,7 +25,7 @@ RUNS = {
     "simulation": ["tests.simulation", "--seeds", "100000"],
     "soak": ["tests.soak", "--minutes", "30", "--broker", "redis"],
     "ordeal": ["tests.ordeal", "--broker", "redis", "--only", "sluice"],
-    "bench": ["ops.cli.main", "bench", "embedded", "--runs", "50"],
+    "bench": ["sluice.ops.cli.main", "bench", "embedded", "--runs", "50"],
 }
 
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
 
-from broker.messages import Look
-from jobs.catalogue import Catalogue, load
-from jobs.firing import FiringOutcome, Standing
-from ledger import schedules
-from ledger.reads.schedules import Fired, recent
+from sluice.broker.messages import Look
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.firing import FiringOutcome, Standing
+from sluice.ledger import schedules
+from sluice.ledger.reads.schedules import Fired, recent
 from tests.world import World
 
 #: ``chunked`` may not be asked for twice at once; of ``needy`` the planner knows one key alone.

@@ -13,23 +13,23 @@ from uuid import UUID
 
 import msgspec
 
-from actors import executor
-from actors.handlers import handle
-from actors.landing import land as landing_of
-from actors.retry import retry
-from broker.messages import Cancel, Execute, Message, Pause, Plan, Resume, Submit, Tick, Turn, Watch
-from jobs.catalogue import Catalogue, load
-from jobs.known import Known
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim, JobName
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger import planning, workers
-from ledger.claims import Claimed
-from ledger.connection import Ledger
-from ledger.emptying import empty
-from ledger.reads import progress
-from ledger.reads.check import breaches
+from sluice.actors import executor
+from sluice.actors.handlers import handle
+from sluice.actors.landing import land as landing_of
+from sluice.actors.retry import retry
+from sluice.broker.messages import Cancel, Execute, Message, Pause, Plan, Resume, Submit, Tick, Turn, Watch
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.known import Known
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import planning, workers
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
+from sluice.ledger.emptying import empty
+from sluice.ledger.reads import progress
+from sluice.ledger.reads.check import breaches
 
 LEASE_S = 15.0
 

@@ -9,12 +9,12 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.calendar import Calendar, Span
-from jobs.job import Assignment
-from jobs.partition_key import read_span, without_version
-from jobs.ref import Claim
-from ledger.reads.origins import Origin
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.job import Assignment
+from sluice.jobs.partition_key import read_span, without_version
+from sluice.jobs.ref import Claim
+from sluice.ledger.reads.origins import Origin
 
 PRODUCER = "urn:sluice"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"

@@ -4,18 +4,18 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from actors.lineage.events import Dataset, Event, Names, now
-from actors.lineage.post import Post
-from actors.meter import Count
-from actors.onlooker import Past, Sight
-from actors.remembered import Remembered
-from actors.settings import LineageServer
-from jobs.app import App
-from jobs.job import Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger.happenings import What
-from ledger.reads.origins import Origin, Planned
+from sluice.actors.lineage.events import Dataset, Event, Names, now
+from sluice.actors.lineage.post import Post
+from sluice.actors.meter import Count
+from sluice.actors.onlooker import Past, Sight
+from sluice.actors.remembered import Remembered
+from sluice.actors.settings import LineageServer
+from sluice.jobs.app import App
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger.happenings import What
+from sluice.ledger.reads.origins import Origin, Planned
 
 _START, _COMPLETE, _FAIL, _ABORT = "START", "COMPLETE", "FAIL", "ABORT"
 #: Of these nobody judges, so who has recorded them tells. What has not begun has not been told of.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from threading import Event
 
-from broker.codec import Letter
+from sluice.broker.codec import Letter
 
 
 class Batch:

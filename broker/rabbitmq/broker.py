@@ -14,19 +14,19 @@ from dramatiq.common import xq_name
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
-from broker import codec
-from broker.address import Address
-from broker.carrier import Carrier
-from broker.codec import Letter
-from broker.log import one_line
-from broker.messages import Message
-from broker.owner import Owner
-from broker.rabbitmq import queues
-from broker.rabbitmq.intake import RabbitmqIntake
-from broker.rabbitmq.losses import LOSSES, reason
-from broker.rabbitmq.publisher import Publisher
-from broker.reception import Reception
-from jobs.errors import BadSetting, ForeignBroker, Unreachable
+from sluice.broker import codec
+from sluice.broker.address import Address
+from sluice.broker.carrier import Carrier
+from sluice.broker.codec import Letter
+from sluice.broker.log import one_line
+from sluice.broker.messages import Message
+from sluice.broker.owner import Owner
+from sluice.broker.rabbitmq import queues
+from sluice.broker.rabbitmq.intake import RabbitmqIntake
+from sluice.broker.rabbitmq.losses import LOSSES, reason
+from sluice.broker.rabbitmq.publisher import Publisher
+from sluice.broker.reception import Reception
+from sluice.jobs.errors import BadSetting, ForeignBroker, Unreachable
 
 #: So many letters are on their way at once.
 BATCH_MAX = 1_000

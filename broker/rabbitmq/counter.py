@@ -17,11 +17,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from broker.delivery import Delivery
-from broker.intake import IDLE_S, Desk
-from broker.parking import Parking
-from broker.rabbitmq.feed import Feed
-from broker.rabbitmq.fetching import Fetching
+from sluice.broker.delivery import Delivery
+from sluice.broker.intake import IDLE_S, Desk
+from sluice.broker.parking import Parking
+from sluice.broker.rabbitmq.feed import Feed
+from sluice.broker.rabbitmq.fetching import Fetching
 
 #: How long a message may be held without a slot, and lanes stay open with no slot to spare. As long must
 #: there be slots to spare before lanes are opened for queues that are not empty.

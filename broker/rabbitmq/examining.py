@@ -8,13 +8,13 @@ from dramatiq.common import xq_name
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.exceptions import AMQPError, ChannelClosedByBroker, ConnectionBlockedTimeout
 
-from broker.address import Address
-from broker.health import Line, RabbitmqHealth
-from broker.log import one_line
-from broker.rabbitmq import management as api
-from broker.rabbitmq import queues as ours
-from broker.rabbitmq.losses import LOSSES, reason
-from jobs.errors import BadSetting, Unreachable
+from sluice.broker.address import Address
+from sluice.broker.health import Line, RabbitmqHealth
+from sluice.broker.log import one_line
+from sluice.broker.rabbitmq import management as api
+from sluice.broker.rabbitmq import queues as ours
+from sluice.broker.rabbitmq.losses import LOSSES, reason
+from sluice.jobs.errors import BadSetting, Unreachable
 
 CONNECT_S_MAX = 4.0
 #: A RabbitMQ with an alarm takes a publisher's first message, and nothing that comes after it.

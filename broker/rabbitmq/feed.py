@@ -12,14 +12,14 @@ from pika.channel import Channel
 from pika.exceptions import ChannelClosedByBroker
 from pika.spec import Basic
 
-from broker.delivery import Delivery, Origin, Verdict
-from broker.log import LOG
-from broker.rabbitmq import queues
-from broker.rabbitmq.losses import reason
-from broker.rabbitmq.queues import PLAIN, Names
-from broker.rabbitmq.receipt import Receipt, receipt_of
-from broker.rabbitmq.vigil import Vigil
-from broker.reception import Reception
+from sluice.broker.delivery import Delivery, Origin, Verdict
+from sluice.broker.log import LOG
+from sluice.broker.rabbitmq import queues
+from sluice.broker.rabbitmq.losses import reason
+from sluice.broker.rabbitmq.queues import PLAIN, Names
+from sluice.broker.rabbitmq.receipt import Receipt, receipt_of
+from sluice.broker.rabbitmq.vigil import Vigil
+from sluice.broker.reception import Reception
 
 
 class Feed:

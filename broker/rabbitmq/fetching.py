@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from broker.delivery import Delivery
-from broker.intake import Desk
-from broker.parking import Parking
-from broker.rabbitmq.feed import Feed
+from sluice.broker.delivery import Delivery
+from sluice.broker.intake import Desk
+from sluice.broker.parking import Parking
+from sluice.broker.rabbitmq.feed import Feed
 
 #: What was counted holds for so long: others take as well.
 COUNT_HOLDS_S = 0.1

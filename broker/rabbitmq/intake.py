@@ -9,16 +9,16 @@ from pika.adapters.select_connection import IOLoop, SelectConnection
 from pika.channel import Channel
 from pika.exceptions import ChannelClosed, ChannelClosedByBroker, ConnectionClosedByClient
 
-from broker.intake import IDLE_S, Intake
-from broker.log import LOG, one_line
-from broker.owner import Owner
-from broker.rabbitmq import queues
-from broker.rabbitmq.counter import Counter
-from broker.rabbitmq.feed import Feed
-from broker.rabbitmq.losses import LOSSES, reason
-from broker.rabbitmq.queues import PLAIN, Names
-from broker.reception import Reception
-from jobs.errors import BadSetting, ForeignBroker, SluiceError
+from sluice.broker.intake import IDLE_S, Intake
+from sluice.broker.log import LOG, one_line
+from sluice.broker.owner import Owner
+from sluice.broker.rabbitmq import queues
+from sluice.broker.rabbitmq.counter import Counter
+from sluice.broker.rabbitmq.feed import Feed
+from sluice.broker.rabbitmq.losses import LOSSES, reason
+from sluice.broker.rabbitmq.queues import PLAIN, Names
+from sluice.broker.reception import Reception
+from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError
 
 #: A queue that RabbitMQ would not open for us is tried again after so long.
 MEND_S = 30.0

@@ -3,7 +3,7 @@
 from pika.adapters.utils.connection_workflow import AMQPConnectorException
 from pika.exceptions import AMQPError
 
-from broker.log import one_line
+from sluice.broker.log import one_line
 
 #: pika raises AssertionError where a connection dies in the middle of a call.
 LOSSES = (AMQPError, AMQPConnectorException, OSError, AssertionError)

@@ -14,9 +14,9 @@ from urllib.request import Request, urlopen
 
 import msgspec
 
-from broker.address import Address
-from broker.health import Management, Node, Ruled
-from broker.log import one_line
+from sluice.broker.address import Address
+from sluice.broker.health import Management, Node, Ruled
+from sluice.broker.log import one_line
 
 ANSWER_S_MAX = 3.0
 #: Its usual ports, without TLS and with it.

@@ -17,11 +17,11 @@ from pika.channel import Channel
 from pika.exceptions import AMQPError, ConnectionBlockedTimeout
 from pika.spec import Basic
 
-from broker.codec import Letter
-from broker.log import LOG
-from broker.rabbitmq.batch import Batch
-from broker.rabbitmq.losses import reason
-from broker.rabbitmq.queues import PLAIN, Names
+from sluice.broker.codec import Letter
+from sluice.broker.log import LOG
+from sluice.broker.rabbitmq.batch import Batch
+from sluice.broker.rabbitmq.losses import reason
+from sluice.broker.rabbitmq.queues import PLAIN, Names
 
 
 class Publisher:

@@ -14,10 +14,10 @@ from pika.adapters.blocking_connection import BlockingChannel
 from pika.channel import Channel
 from pika.exceptions import ChannelClosedByBroker
 
-from broker.log import one_line
-from broker.messages import PLANNER, Submit, SubmitMany
-from broker.owner import ID_CHARS, Owner
-from jobs.errors import BadSetting
+from sluice.broker.log import one_line
+from sluice.broker.messages import PLANNER, Submit, SubmitMany
+from sluice.broker.owner import ID_CHARS, Owner
+from sluice.jobs.errors import BadSetting
 
 #: Our ledger judges poison jobs; RabbitMQ must not throw a message out because it was given back often.
 DELIVERY_LIMIT = 1_000_000

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pika.channel import Channel
 
-from broker.delivery import Delivery
+from sluice.broker.delivery import Delivery
 
 
 class Receipt(NamedTuple):

@@ -12,17 +12,17 @@ from dramatiq.brokers.redis import RedisBroker as DramatiqRedisBroker
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from broker import codec
-from broker.address import Address
-from broker.carrier import Carrier
-from broker.log import one_line
-from broker.messages import Message
-from broker.owner import Owner
-from broker.reception import Reception
-from broker.redis import scripts
-from broker.redis.intake import RedisIntake
-from broker.redis.keys import Keys
-from jobs.errors import BadSetting, Unreachable
+from sluice.broker import codec
+from sluice.broker.address import Address
+from sluice.broker.carrier import Carrier
+from sluice.broker.log import one_line
+from sluice.broker.messages import Message
+from sluice.broker.owner import Owner
+from sluice.broker.reception import Reception
+from sluice.broker.redis import scripts
+from sluice.broker.redis.intake import RedisIntake
+from sluice.broker.redis.keys import Keys
+from sluice.jobs.errors import BadSetting, Unreachable
 
 #: So many messages are published by one call of a script; Redis does nothing else meanwhile.
 BATCH_MAX = 500

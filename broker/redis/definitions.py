@@ -13,8 +13,8 @@ from msgspec import Struct
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from broker.log import one_line
-from jobs.catalogue.remote import Stored, Unread
+from sluice.broker.log import one_line
+from sluice.jobs.catalogue.remote import Stored, Unread
 
 CONNECT_S_MAX = 3.0
 ANSWER_S_MAX = 5.0

@@ -8,11 +8,11 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from broker.address import Address
-from broker.health import Line, RedisHealth
-from broker.log import one_line
-from broker.redis.keys import Keys
-from jobs.errors import BadSetting, Unreachable
+from sluice.broker.address import Address
+from sluice.broker.health import Line, RedisHealth
+from sluice.broker.log import one_line
+from sluice.broker.redis.keys import Keys
+from sluice.jobs.errors import BadSetting, Unreachable
 
 CONNECT_S_MAX = 3.0
 ANSWER_S_MAX = 4.0

@@ -9,15 +9,15 @@ from typing import Any, cast
 import redis
 from dramatiq.brokers.redis import RedisBroker
 
-from broker import codec
-from broker.delivery import Delivery, Verdict
-from broker.intake import RETRY_S_MAX, Desk, Intake
-from broker.log import LOG
-from broker.messages import PLANNER
-from broker.reception import Reception
-from broker.redis import scripts
-from broker.redis.keys import Keys
-from jobs.errors import ForeignBroker
+from sluice.broker import codec
+from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.intake import RETRY_S_MAX, Desk, Intake
+from sluice.broker.log import LOG
+from sluice.broker.messages import PLANNER
+from sluice.broker.reception import Reception
+from sluice.broker.redis import scripts
+from sluice.broker.redis.keys import Keys
+from sluice.jobs.errors import ForeignBroker
 
 #: So often an idle process asks whether it missed the bell.
 POLL_S = 0.25

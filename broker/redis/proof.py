@@ -4,7 +4,7 @@ from ssl import CERT_REQUIRED
 
 import redis
 
-from broker.proof import Proof
+from sluice.broker.proof import Proof
 
 
 def asked(url: str) -> Proof | None:

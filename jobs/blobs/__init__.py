@@ -5,6 +5,6 @@ it. A blob is written once and never changed. Knows nothing of jobs: what is sto
 where that fails, is for whoever asks.
 """
 
-from jobs.blobs.store import BlobStore, BlobsUnavailable, Stored, is_name
+from sluice.jobs.blobs.store import BlobStore, BlobsUnavailable, Stored, is_name
 
 __all__ = ["BlobStore", "BlobsUnavailable", "Stored", "is_name"]

@@ -9,8 +9,8 @@ from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from jobs.blobs import folders
-from jobs.errors import SluiceError
+from sluice.jobs.blobs import folders
+from sluice.jobs.errors import SluiceError
 
 _CHUNK_BYTES = 1024 * 1024
 #: Parts of a name begin with a letter or a digit, so that none is ``.`` or ``..``; none is empty.

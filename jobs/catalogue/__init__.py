@@ -22,9 +22,9 @@ environment: defaults, the delimiter and the way to a server (``remote``) are ar
 whoever loads again whether there is a reason to.
 """
 
-from jobs.catalogue.definitions import Catalogue
-from jobs.catalogue.functions import resolve_function
-from jobs.catalogue.loading import LIMIT, load
-from jobs.catalogue.policy import parse_policy
+from sluice.jobs.catalogue.definitions import Catalogue
+from sluice.jobs.catalogue.functions import resolve_function
+from sluice.jobs.catalogue.loading import LIMIT, load
+from sluice.jobs.catalogue.policy import parse_policy
 
 __all__ = ["LIMIT", "Catalogue", "load", "parse_policy", "resolve_function"]

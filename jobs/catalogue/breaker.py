@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from jobs.breaker import PAUSE_S, PAUSE_S_MAX, Breaker
-from jobs.catalogue.faults import At, Words, read_mapping
-from jobs.catalogue.policy import COUNT_MAX
-from jobs.durations import read_duration_s
+from sluice.jobs.breaker import PAUSE_S, PAUSE_S_MAX, Breaker
+from sluice.jobs.catalogue.faults import At, Words, read_mapping
+from sluice.jobs.catalogue.policy import COUNT_MAX
+from sluice.jobs.durations import read_duration_s
 
 _FORM = '{"fails": 20, "pause": "30s", "pause_max": "10m"}'
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 
-from jobs.calendar import FORMATS, UNITS, Calendar
-from jobs.catalogue.faults import At, Words, one_of, read_fields, unknown
+from sluice.jobs.calendar import FORMATS, UNITS, Calendar
+from sluice.jobs.catalogue.faults import At, Words, one_of, read_fields, unknown
 
 #: Formats are tried on these. Among them they have every mistake: two digits for a year, twelve hours for a day,
 #: a month in place of its days.

@@ -10,14 +10,14 @@ freshness_by = [kwarg …]        allow_multiple_jobs = bool        data_sources
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jobs.api import Definition
-from jobs.catalogue.draft import Entry, Selector
-from jobs.catalogue.faults import At, Words, read_fields, truth, unknown
-from jobs.catalogue.functions import find_function, path_of
-from jobs.catalogue.lag import read_lag_s
-from jobs.chunking import Chunking, Dependency
-from jobs.json_value import as_json
-from jobs.template import Template
+from sluice.jobs.api import Definition
+from sluice.jobs.catalogue.draft import Entry, Selector
+from sluice.jobs.catalogue.faults import At, Words, read_fields, truth, unknown
+from sluice.jobs.catalogue.functions import find_function, path_of
+from sluice.jobs.catalogue.lag import read_lag_s
+from sluice.jobs.chunking import Chunking, Dependency
+from sluice.jobs.json_value import as_json
+from sluice.jobs.template import Template
 
 #: The kwarg that a chunk receives its IDs in.
 RESERVED = "work_ids"

@@ -6,11 +6,11 @@ undoes, and what it waits for follows from who came after whom: so it has no nee
 
 from collections.abc import Mapping
 
-from jobs.app import IRREVERSIBLE, App
-from jobs.catalogue.draft import Draft
-from jobs.catalogue.faults import At, nearest
-from jobs.compensation import takes_any_key
-from jobs.identifiers import Text
+from sluice.jobs.app import IRREVERSIBLE, App
+from sluice.jobs.catalogue.draft import Draft
+from sluice.jobs.catalogue.faults import At, nearest
+from sluice.jobs.compensation import takes_any_key
+from sluice.jobs.identifiers import Text
 
 
 def read_compensate(words: Mapping[str, object], at: At) -> str | None:

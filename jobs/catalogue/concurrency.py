@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from jobs.catalogue.draft import Draft
-from jobs.catalogue.faults import At, Words, read_fields, unknown
-from jobs.concurrency import Concurrency
-from jobs.pooling import say_unknown, unknown_names
-from jobs.runners.braces import names
+from sluice.jobs.catalogue.draft import Draft
+from sluice.jobs.catalogue.faults import At, Words, read_fields, unknown
+from sluice.jobs.concurrency import Concurrency
+from sluice.jobs.pooling import say_unknown, unknown_names
+from sluice.jobs.runners.braces import names
 
 LIMIT_MAX = 2**31 - 1
 _POOL = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,199}")

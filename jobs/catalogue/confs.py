@@ -7,11 +7,11 @@ is given the rest of the document and returns one in ours.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from jobs.catalogue.draft import ConfEntry, Draft
-from jobs.catalogue.faults import At, nearest
-from jobs.catalogue.functions import find_function
-from jobs.catalogue.partitions import MODE
-from jobs.submission import SAGA
+from sluice.jobs.catalogue.draft import ConfEntry, Draft
+from sluice.jobs.catalogue.faults import At, nearest
+from sluice.jobs.catalogue.functions import find_function
+from sluice.jobs.catalogue.partitions import MODE
+from sluice.jobs.submission import SAGA
 
 _PLANNER = "conf_planner"
 _CONFS = "confs"

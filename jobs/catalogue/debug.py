@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import get_args
 
-from jobs.catalogue.faults import Words, one_of, read_mapping, truth
-from jobs.sagas.debug import Debug, Injected
+from sluice.jobs.catalogue.faults import Words, one_of, read_mapping, truth
+from sluice.jobs.sagas.debug import Debug, Injected
 
 _FORM = '{"fail_at": {"1": "fatal"}}'
 _INDEX_MAX = 2**31 - 1

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from types import ModuleType
 
-from jobs.catalogue.chunks import read_selector
-from jobs.catalogue.draft import Selector
-from jobs.catalogue.faults import At
+from sluice.jobs.catalogue.chunks import read_selector
+from sluice.jobs.catalogue.draft import Selector
+from sluice.jobs.catalogue.faults import At
 
 _WORD = "default_work_ids"
 #: What Stau calls such a function.

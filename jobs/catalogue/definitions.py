@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError
 from itertools import chain
 
-from jobs.app import App
-from jobs.calendar import Calendar
-from jobs.catalogue.faults import nearest
-from jobs.catalogue.graph import ranks
-from jobs.catalogue.links import Alternative, Bridge, Link
-from jobs.errors import UnknownApp
-from jobs.gate import MET
-from jobs.partitioning import TableDependency
-from jobs.schedule import Schedule
-from jobs.states import State
-from jobs.submission import UNKNOWN_APP_GRACE_S
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue.faults import nearest
+from sluice.jobs.catalogue.graph import ranks
+from sluice.jobs.catalogue.links import Alternative, Bridge, Link
+from sluice.jobs.errors import UnknownApp
+from sluice.jobs.gate import MET
+from sluice.jobs.partitioning import TableDependency
+from sluice.jobs.schedule import Schedule
+from sluice.jobs.states import State
+from sluice.jobs.submission import UNKNOWN_APP_GRACE_S
 
 
 class Catalogue(Mapping[str, App]):

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from jobs.catalogue.draft import Mention, Raw
-from jobs.catalogue.faults import At, nearest
-from jobs.catalogue.functions import find_two_way
-from jobs.catalogue.lag import read_lag_s
-from jobs.catalogue.written import raws
-from jobs.gate import When
+from sluice.jobs.catalogue.draft import Mention, Raw
+from sluice.jobs.catalogue.faults import At, nearest
+from sluice.jobs.catalogue.functions import find_two_way
+from sluice.jobs.catalogue.lag import read_lag_s
+from sluice.jobs.catalogue.written import raws
+from sluice.jobs.gate import When
 
 #: The name of the one group of the flat form.
 DEFAULT_GROUP = "default"

@@ -8,16 +8,16 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from jobs.calendar import Calendar
-from jobs.catalogue.chunks import CHUNK_WORDS
-from jobs.catalogue.draft import Draft
-from jobs.catalogue.functions import source_of
-from jobs.catalogue.partitions import PARTITION_WORDS
-from jobs.catalogue.policy import METADATA_WORDS
-from jobs.catalogue.sagas import SAGA_WORDS
-from jobs.chunking import Chunking
-from jobs.partitioning import Offset, Partitioning, TableDependency
-from jobs.sagas.saga import Saga
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue.chunks import CHUNK_WORDS
+from sluice.jobs.catalogue.draft import Draft
+from sluice.jobs.catalogue.functions import source_of
+from sluice.jobs.catalogue.partitions import PARTITION_WORDS
+from sluice.jobs.catalogue.policy import METADATA_WORDS
+from sluice.jobs.catalogue.sagas import SAGA_WORDS
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.jobs.sagas.saga import Saga
 
 _SPELLED_OUT = frozenset(
     {"job_id", "job_id_template", "job_type", "function", *SAGA_WORDS, *CHUNK_WORDS, *PARTITION_WORDS}

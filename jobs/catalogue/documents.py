@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from jobs.catalogue.faults import At
-from jobs.catalogue.remote import Stored
+from sluice.jobs.catalogue.faults import At
+from sluice.jobs.catalogue.remote import Stored
 
 
 def read_document(path: Path, at: At) -> dict[str, object]:
@@ -83,7 +83,7 @@ def _toml(text: str) -> object:
 
 
 def _yaml(text: str) -> object:
-    from jobs.catalogue.yaml_text import read_yaml  # noqa: PLC0415 - PyYAML, for those who write it
+    from sluice.jobs.catalogue.yaml_text import read_yaml  # noqa: PLC0415 - PyYAML, for those who write it
 
     return read_yaml(text)
 

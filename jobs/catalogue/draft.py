@@ -9,20 +9,20 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from jobs.breaker import Breaker
-from jobs.calendar import Calendar
-from jobs.catalogue.faults import At
-from jobs.chunking import Chunking
-from jobs.gate import When
-from jobs.identifiers import Identifier
-from jobs.partitioning import Partitioning, TableDependency
-from jobs.policy import Policy
-from jobs.program import Program
-from jobs.retry_budget import RetryBudget
-from jobs.sagas.saga import Saga
-from jobs.spark import Spark
-from jobs.template import Template
-from jobs.two_way import TwoWay
+from sluice.jobs.breaker import Breaker
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue.faults import At
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.gate import When
+from sluice.jobs.identifiers import Identifier
+from sluice.jobs.partitioning import Partitioning, TableDependency
+from sluice.jobs.policy import Policy
+from sluice.jobs.program import Program
+from sluice.jobs.retry_budget import RetryBudget
+from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.spark import Spark
+from sluice.jobs.template import Template
+from sluice.jobs.two_way import TwoWay
 
 #: A value as JSON, TOML, YAML or Python hold it.
 Raw: TypeAlias = str | int | date

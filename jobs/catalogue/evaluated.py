@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from jobs.app import App
-from jobs.catalogue.faults import At
-from jobs.identifiers import Checked, Text
-from jobs.runners.braces import OF_EVERY_JOB
-from jobs.runners.evaluated import evaluated
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.faults import At
+from sluice.jobs.identifiers import Checked, Text
+from sluice.jobs.runners.braces import OF_EVERY_JOB
+from sluice.jobs.runners.evaluated import evaluated
 
 _, _JOB_ID = OF_EVERY_JOB
 

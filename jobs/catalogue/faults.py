@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
-from jobs.errors import DefinitionError, Fault
+from sluice.jobs.errors import DefinitionError, Fault
 
 #: Each word, the field that it sets, and how its value is read; what does not do is a ValueError.
 Words: TypeAlias = Mapping[str, tuple[str, Callable[[object], Any]]]

@@ -23,9 +23,9 @@ from types import CodeType, ModuleType
 from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary
 
-from jobs.api import Definition
-from jobs.errors import DefinitionError, Fault
-from jobs.two_way import TwoWay
+from sluice.jobs.api import Definition
+from sluice.jobs.errors import DefinitionError, Fault
+from sluice.jobs.two_way import TwoWay
 
 
 class NotImported:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from jobs.catalogue.draft import Draft
-from jobs.json_value import as_json
-from jobs.partitioning import Partitioning
-from jobs.submission import JSON
+from sluice.jobs.catalogue.draft import Draft
+from sluice.jobs.json_value import as_json
+from sluice.jobs.partitioning import Partitioning
+from sluice.jobs.submission import JSON
 
 
 def kept_words(draft: Draft) -> dict[str, JSON] | None:

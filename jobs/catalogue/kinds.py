@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
 
-from jobs.catalogue.draft import Draft, Mention, Raw, Span
-from jobs.identifiers import Day, Identifier, Text, Whole, parse_day
+from sluice.jobs.catalogue.draft import Draft, Mention, Raw, Span
+from sluice.jobs.identifiers import Day, Identifier, Text, Whole, parse_day
 
 _PLAIN: dict[str, Identifier] = {"str": Text(), "int": Whole()}
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from jobs.catalogue.definitions import Catalogue
+from sluice.jobs.catalogue.definitions import Catalogue
 
 #: 64 bits, enough to tell versions of one app apart.
 DIGEST_CHARACTERS = 16

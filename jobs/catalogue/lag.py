@@ -2,7 +2,7 @@
 
 import math
 
-from jobs.durations import parse_duration_s
+from sluice.jobs.durations import parse_duration_s
 
 #: Nobody has results that are older: longer ago there were no days to count.
 LAG_S_MAX = 1000 * 366 * 86_400.0

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from jobs.app import App
-from jobs.calendar import Calendar
-from jobs.catalogue.calendars import moments_of, told
-from jobs.catalogue.draft import Draft, Reading
-from jobs.catalogue.faults import At, Faults
-from jobs.catalogue.graph import ranks
-from jobs.partitioning import Partitioning, TableDependency
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue.calendars import moments_of, told
+from sluice.jobs.catalogue.draft import Draft, Reading
+from sluice.jobs.catalogue.faults import At, Faults
+from sluice.jobs.catalogue.graph import ranks
+from sluice.jobs.partitioning import Partitioning, TableDependency
 
 _VERSION_CHARACTERS = 8
 

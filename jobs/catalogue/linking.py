@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
 
-from jobs.app import App, Group, Parents
-from jobs.catalogue.faults import At
-from jobs.catalogue.links import Alternative, Bridge, Link
-from jobs.values import Values, arithmetic
+from sluice.jobs.app import App, Group, Parents
+from sluice.jobs.catalogue.faults import At
+from sluice.jobs.catalogue.links import Alternative, Bridge, Link
+from sluice.jobs.values import Values, arithmetic
 
 
 def link_apps(

@@ -25,11 +25,11 @@ from math import prod
 
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.gate import When
-from jobs.identifiers import Value
-from jobs.two_way import TwoWay
-from jobs.values import Values
+from sluice.jobs.app import App
+from sluice.jobs.gate import When
+from sluice.jobs.identifiers import Value
+from sluice.jobs.two_way import TwoWay
+from sluice.jobs.values import Values
 
 
 class Link(Struct, frozen=True, kw_only=True):

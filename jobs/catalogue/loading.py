@@ -4,25 +4,25 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from jobs.app import App
-from jobs.catalogue.compensation import check_compensations
-from jobs.catalogue.concurrency import check_pools
-from jobs.catalogue.confs import read_confs
-from jobs.catalogue.definitions import Catalogue
-from jobs.catalogue.digest import code_of, digest
-from jobs.catalogue.draft import ConfEntry, Draft, Entry, ScheduleEntry
-from jobs.catalogue.faults import Faults, nearest
-from jobs.catalogue.graph import cycles
-from jobs.catalogue.kept_words import kept_words
-from jobs.catalogue.kinds import settle_kinds
-from jobs.catalogue.lineage import link_tables, with_versions
-from jobs.catalogue.linking import link_apps
-from jobs.catalogue.remote import Fetch, fetch_nothing
-from jobs.catalogue.schedules import read_schedules
-from jobs.catalogue.sources import name_of, read_source
-from jobs.catalogue.typed import type_apps
-from jobs.catalogue.words import read_app
-from jobs.submission import UNKNOWN_APP_GRACE_S
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.compensation import check_compensations
+from sluice.jobs.catalogue.concurrency import check_pools
+from sluice.jobs.catalogue.confs import read_confs
+from sluice.jobs.catalogue.definitions import Catalogue
+from sluice.jobs.catalogue.digest import code_of, digest
+from sluice.jobs.catalogue.draft import ConfEntry, Draft, Entry, ScheduleEntry
+from sluice.jobs.catalogue.faults import Faults, nearest
+from sluice.jobs.catalogue.graph import cycles
+from sluice.jobs.catalogue.kept_words import kept_words
+from sluice.jobs.catalogue.kinds import settle_kinds
+from sluice.jobs.catalogue.lineage import link_tables, with_versions
+from sluice.jobs.catalogue.linking import link_apps
+from sluice.jobs.catalogue.remote import Fetch, fetch_nothing
+from sluice.jobs.catalogue.schedules import read_schedules
+from sluice.jobs.catalogue.sources import name_of, read_source
+from sluice.jobs.catalogue.typed import type_apps
+from sluice.jobs.catalogue.words import read_app
+from sluice.jobs.submission import UNKNOWN_APP_GRACE_S
 
 #: One job may have, and one definition enumerate, at most so many others.
 LIMIT = 1_000_000

@@ -2,9 +2,9 @@
 
 import inspect
 
-from jobs.api import Definition
-from jobs.catalogue.functions import find_object
-from jobs.managed import METHODS
+from sluice.jobs.api import Definition
+from sluice.jobs.catalogue.functions import find_object
+from sluice.jobs.managed import METHODS
 
 
 def find_manager(path: str) -> type:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from io import StringIO
 from typing import Any
 
-from jobs.catalogue.functions import source_of, text_of
+from sluice.jobs.catalogue.functions import source_of, text_of
 
 
 def text_behind(function: Callable[..., Any]) -> str:

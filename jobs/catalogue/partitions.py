@@ -19,17 +19,17 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from jobs.calendar import Calendar
-from jobs.catalogue.calendars import moments_of, read_calendar
-from jobs.catalogue.concurrency import check_key
-from jobs.catalogue.draft import Reading
-from jobs.catalogue.faults import At, Words, read_fields, truth, unknown
-from jobs.catalogue.lag import is_number
-from jobs.catalogue.policy import POLICY_WORDS, read_policy
-from jobs.durations import parse_duration_s
-from jobs.json_value import as_json
-from jobs.partitioning import Offset, Partitioning, TableDependency
-from jobs.submission import JSON, SAGA
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue.calendars import moments_of, read_calendar
+from sluice.jobs.catalogue.concurrency import check_key
+from sluice.jobs.catalogue.draft import Reading
+from sluice.jobs.catalogue.faults import At, Words, read_fields, truth, unknown
+from sluice.jobs.catalogue.lag import is_number
+from sluice.jobs.catalogue.policy import POLICY_WORDS, read_policy
+from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.json_value import as_json
+from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.jobs.submission import JSON, SAGA
 
 #: What a command of such an app may ask for besides what any job has.
 PLACEHOLDERS = ("start", "end", "partitions", "table", "version")

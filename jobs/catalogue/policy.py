@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
 
-from jobs.allowance import Allowance
-from jobs.backoff import Retry
-from jobs.catalogue.concurrency import read_concurrency
-from jobs.catalogue.debug import read_debug
-from jobs.catalogue.faults import Words, nearest, one_of, read_fields, read_mapping, truth, unknown
-from jobs.durations import parse_instant, read_duration_s
-from jobs.errors import BadRequest
-from jobs.request_limits import large_policy
-from jobs.runners.environment import WITHHELD, is_withheld
-from jobs.sizes import parse_size_bytes
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.backoff import Retry
+from sluice.jobs.catalogue.concurrency import read_concurrency
+from sluice.jobs.catalogue.debug import read_debug
+from sluice.jobs.catalogue.faults import Words, nearest, one_of, read_fields, read_mapping, truth, unknown
+from sluice.jobs.durations import parse_instant, read_duration_s
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.request_limits import large_policy
+from sluice.jobs.runners.environment import WITHHELD, is_withheld
+from sluice.jobs.sizes import parse_size_bytes
 
 COUNT_MAX = 2**31 - 1
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from jobs.catalogue.draft import Work
-from jobs.catalogue.faults import At, nearest
-from jobs.program import PROGRAM_WORDS, Program, check_digest
-from jobs.programs import Unfit, parse_source
-from jobs.programs.names import check_program_name
-from jobs.runners.braces import OF_EVERY_JOB
-from jobs.runners.braces import names as asked_for
+from sluice.jobs.catalogue.draft import Work
+from sluice.jobs.catalogue.faults import At, nearest
+from sluice.jobs.program import PROGRAM_WORDS, Program, check_digest
+from sluice.jobs.programs import Unfit, parse_source
+from sluice.jobs.programs.names import check_program_name
+from sluice.jobs.runners.braces import OF_EVERY_JOB
+from sluice.jobs.runners.braces import names as asked_for
 
 
 def read_program(words: Mapping[str, object], names: Sequence[str] | None, at: At) -> Work:

@@ -1,9 +1,9 @@
 """A range as written, made into values without unrolling it."""
 
-from jobs.app import App
-from jobs.catalogue.draft import Span
-from jobs.identifiers import Checked, Day, OneOf, Text, Whole, parse_day
-from jobs.values import Days, Values
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.draft import Span
+from sluice.jobs.identifiers import Checked, Day, OneOf, Text, Whole, parse_day
+from sluice.jobs.values import Days, Values
 
 _END_MAX = 10**18
 

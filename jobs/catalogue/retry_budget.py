@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from jobs.catalogue.faults import At, Words, read_mapping
-from jobs.catalogue.policy import COUNT_MAX
-from jobs.durations import read_duration_s
-from jobs.retry_budget import RetryBudget
+from sluice.jobs.catalogue.faults import At, Words, read_mapping
+from sluice.jobs.catalogue.policy import COUNT_MAX
+from sluice.jobs.durations import read_duration_s
+from sluice.jobs.retry_budget import RetryBudget
 
 _FORM = '{"retries": 100, "per": "1m"}'
 

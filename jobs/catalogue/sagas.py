@@ -11,14 +11,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jobs.catalogue.chunks import CHUNK_WORDS
-from jobs.catalogue.draft import Entry, Work
-from jobs.catalogue.faults import At
-from jobs.catalogue.functions import find_function, find_object
-from jobs.catalogue.module_text import text_behind
-from jobs.catalogue.partitions import PARTITION_WORDS
-from jobs.sagas.awaited import is_awaited
-from jobs.sagas.saga import HOOK_METHODS, Saga
+from sluice.jobs.catalogue.chunks import CHUNK_WORDS
+from sluice.jobs.catalogue.draft import Entry, Work
+from sluice.jobs.catalogue.faults import At
+from sluice.jobs.catalogue.functions import find_function, find_object
+from sluice.jobs.catalogue.module_text import text_behind
+from sluice.jobs.catalogue.partitions import PARTITION_WORDS
+from sluice.jobs.sagas.awaited import is_awaited
+from sluice.jobs.sagas.saga import HOOK_METHODS, Saga
 
 SAGA_WORDS = ("hooks", "context")
 _COUNT_NOTHING = {

@@ -8,19 +8,19 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from jobs.app import App
-from jobs.calendar import Calendar
-from jobs.catalogue.policy import parse_policy
-from jobs.catalogue.submitters import refused_options
-from jobs.cron import Cron
-from jobs.due_text import fill, speaks_of_due
-from jobs.errors import BadKey, BadRequest
-from jobs.partition_key import UNBOUNDED, read_span, without_version
-from jobs.request_limits import large_policy
-from jobs.schedule import Every, Rule
-from jobs.submission import Submission
-from jobs.wall import instant_of
-from jobs.work_ids import parse_work_ids
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue.policy import parse_policy
+from sluice.jobs.catalogue.submitters import refused_options
+from sluice.jobs.cron import Cron
+from sluice.jobs.due_text import fill, speaks_of_due
+from sluice.jobs.errors import BadKey, BadRequest
+from sluice.jobs.partition_key import UNBOUNDED, read_span, without_version
+from sluice.jobs.request_limits import large_policy
+from sluice.jobs.schedule import Every, Rule
+from sluice.jobs.submission import Submission
+from sluice.jobs.wall import instant_of
+from sluice.jobs.work_ids import parse_work_ids
 
 Complain: TypeAlias = Callable[[str], None]
 

@@ -5,14 +5,14 @@ from datetime import date
 from functools import partial
 from zoneinfo import ZoneInfo
 
-from jobs.api import Definition
-from jobs.catalogue.faults import Words, nearest, one_of
-from jobs.cron import Cron
-from jobs.durations import read_duration_s
-from jobs.json_value import as_json
-from jobs.ref import JobName
-from jobs.schedule import Asked, CatchUp, Every
-from jobs.submission import JSON
+from sluice.jobs.api import Definition
+from sluice.jobs.catalogue.faults import Words, nearest, one_of
+from sluice.jobs.cron import Cron
+from sluice.jobs.durations import read_duration_s
+from sluice.jobs.json_value import as_json
+from sluice.jobs.ref import JobName
+from sluice.jobs.schedule import Asked, CatchUp, Every
+from sluice.jobs.submission import JSON
 
 #: So many due times that were missed may be made up for, if it is not all of them.
 CATCH_UP_MAX = 1000

@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from jobs.app import App
-from jobs.catalogue.draft import ScheduleEntry
-from jobs.catalogue.faults import At, Faults, nearest, read_fields, unknown
-from jobs.catalogue.schedule_request import Complain, read_wanted, run_again, samples
-from jobs.catalogue.schedule_words import REQUEST_WORDS, RULES, TIMING_WORDS
-from jobs.schedule import Every, Schedule
-from jobs.submission import Submission
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.draft import ScheduleEntry
+from sluice.jobs.catalogue.faults import At, Faults, nearest, read_fields, unknown
+from sluice.jobs.catalogue.schedule_request import Complain, read_wanted, run_again, samples
+from sluice.jobs.catalogue.schedule_words import REQUEST_WORDS, RULES, TIMING_WORDS
+from sluice.jobs.schedule import Every, Schedule
+from sluice.jobs.submission import Submission
 
 WORDS = (*REQUEST_WORDS, *TIMING_WORDS)
 #: How late a firing may be and still count, where the entry does not say.

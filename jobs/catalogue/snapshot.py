@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from jobs.catalogue.functions import is_users_own, module_name
-from jobs.catalogue.remote import Fetch, Stored, Unread, is_address
-from jobs.catalogue.sources import files_of
+from sluice.jobs.catalogue.functions import is_users_own, module_name
+from sluice.jobs.catalogue.remote import Fetch, Stored, Unread, is_address
+from sluice.jobs.catalogue.sources import files_of
 
 #: By file or address; None for a file that cannot be read.
 Snapshot: TypeAlias = dict[str, bytes | Stored | Unread | None]

@@ -7,17 +7,17 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from jobs.address import without_password
-from jobs.api import Definition, ScheduleDefinition
-from jobs.catalogue.confs import confs_of_document, planned
-from jobs.catalogue.default_ids import default_of_document, default_of_folder, default_of_module
-from jobs.catalogue.documents import SUFFIXES, read_document, read_stored
-from jobs.catalogue.draft import ConfEntry, Entry, ScheduleEntry, Selector
-from jobs.catalogue.faults import At, Faults
-from jobs.catalogue.functions import load_file, load_module
-from jobs.catalogue.remote import Fetch, Unread, is_address
-from jobs.catalogue.schedules import schedules_of_document
-from jobs.catalogue.stau import read_config
+from sluice.jobs.address import without_password
+from sluice.jobs.api import Definition, ScheduleDefinition
+from sluice.jobs.catalogue.confs import confs_of_document, planned
+from sluice.jobs.catalogue.default_ids import default_of_document, default_of_folder, default_of_module
+from sluice.jobs.catalogue.documents import SUFFIXES, read_document, read_stored
+from sluice.jobs.catalogue.draft import ConfEntry, Entry, ScheduleEntry, Selector
+from sluice.jobs.catalogue.faults import At, Faults
+from sluice.jobs.catalogue.functions import load_file, load_module
+from sluice.jobs.catalogue.remote import Fetch, Unread, is_address
+from sluice.jobs.catalogue.schedules import schedules_of_document
+from sluice.jobs.catalogue.stau import read_config
 
 _DEFAULT = "default_job_id"
 _SCHEDULES = "schedules"

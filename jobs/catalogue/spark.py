@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from jobs.catalogue.draft import Entry, Work
-from jobs.catalogue.faults import At, nearest
-from jobs.catalogue.pymodule import read_pymodule
-from jobs.runners.braces import OF_EVERY_JOB
-from jobs.runners.braces import names as asked_for
-from jobs.spark import SHIPPED, Spark
+from sluice.jobs.catalogue.draft import Entry, Work
+from sluice.jobs.catalogue.faults import At, nearest
+from sluice.jobs.catalogue.pymodule import read_pymodule
+from sluice.jobs.runners.braces import OF_EVERY_JOB
+from sluice.jobs.runners.braces import names as asked_for
+from sluice.jobs.spark import SHIPPED, Spark
 
 #: What Spark calls in the module.
 MAIN = "main"

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from jobs.api import Definition, ScheduleDefinition
-from jobs.catalogue.draft import Entry
-from jobs.catalogue.faults import At
-from jobs.catalogue.functions import text_of
+from sluice.jobs.api import Definition, ScheduleDefinition
+from sluice.jobs.catalogue.draft import Entry
+from sluice.jobs.catalogue.faults import At
+from sluice.jobs.catalogue.functions import text_of
 
 CONFIG = "STAU_CONFIG"
 _OWN_WORDS = ("job_type", "main_func", "is_streaming")

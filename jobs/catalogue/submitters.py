@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from jobs.catalogue.policy import parse_policy
-from jobs.policy import Policy
-from jobs.submission import JSON
+from sluice.jobs.catalogue.policy import parse_policy
+from sluice.jobs.policy import Policy
+from sluice.jobs.submission import JSON
 
 #: Policy options that every submission may set. They decide how often, how long and when its jobs are tried, and what
 #: is kept of them; not which code runs, with which rights, or beside how many others. An app opens any other option by

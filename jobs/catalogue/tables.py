@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jobs.app import App
-from jobs.calendar import Calendar
-from jobs.catalogue.definitions import Catalogue
-from jobs.catalogue.faults import nearest
-from jobs.errors import BadRequest
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue.definitions import Catalogue
+from sluice.jobs.catalogue.faults import nearest
+from sluice.jobs.errors import BadRequest
 
 
 class TableOf(NamedTuple):

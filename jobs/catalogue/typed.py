@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from jobs.app import App, Filter, Group, Parents
-from jobs.catalogue.dependencies import MENTION_WORDS
-from jobs.catalogue.draft import Draft, Mention, Raw, Span
-from jobs.catalogue.evaluated import refuse_evaluated
-from jobs.catalogue.faults import At, nearest
-from jobs.catalogue.kinds import Settled, Spot, holders
-from jobs.catalogue.ranges import read_span
-from jobs.catalogue.written import text_of
-from jobs.errors import BadKey
-from jobs.identifiers import Text, Value
-from jobs.template import Template
-from jobs.values import Values
+from sluice.jobs.app import App, Filter, Group, Parents
+from sluice.jobs.catalogue.dependencies import MENTION_WORDS
+from sluice.jobs.catalogue.draft import Draft, Mention, Raw, Span
+from sluice.jobs.catalogue.evaluated import refuse_evaluated
+from sluice.jobs.catalogue.faults import At, nearest
+from sluice.jobs.catalogue.kinds import Settled, Spot, holders
+from sluice.jobs.catalogue.ranges import read_span
+from sluice.jobs.catalogue.written import text_of
+from sluice.jobs.errors import BadKey
+from sluice.jobs.identifiers import Text, Value
+from sluice.jobs.template import Template
+from sluice.jobs.values import Values
 
 
 class _Known(NamedTuple):

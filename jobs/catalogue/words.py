@@ -4,24 +4,24 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jobs.catalogue import chunks, partitions
-from jobs.catalogue.breaker import read_breaker
-from jobs.catalogue.chunks import CHUNK_WORDS, any_key, read_chunking
-from jobs.catalogue.compensation import read_compensate
-from jobs.catalogue.concurrency import check_key
-from jobs.catalogue.dependencies import read_groups
-from jobs.catalogue.draft import Draft, Entry
-from jobs.catalogue.faults import At, Faults, unknown
-from jobs.catalogue.functions import find_function
-from jobs.catalogue.partitions import PARTITION_WORDS, read_partitioning, read_readings
-from jobs.catalogue.policy import NOTES, POLICY_WORDS, read_policy
-from jobs.catalogue.retry_budget import read_retry_budget
-from jobs.catalogue.work import WORK_WORDS, default_policy, read_work
-from jobs.catalogue.written import read_autofill, read_kinds, read_values
-from jobs.chunking import Chunking
-from jobs.partitioning import Partitioning
-from jobs.queues import CONTROL
-from jobs.template import Template
+from sluice.jobs.catalogue import chunks, partitions
+from sluice.jobs.catalogue.breaker import read_breaker
+from sluice.jobs.catalogue.chunks import CHUNK_WORDS, any_key, read_chunking
+from sluice.jobs.catalogue.compensation import read_compensate
+from sluice.jobs.catalogue.concurrency import check_key
+from sluice.jobs.catalogue.dependencies import read_groups
+from sluice.jobs.catalogue.draft import Draft, Entry
+from sluice.jobs.catalogue.faults import At, Faults, unknown
+from sluice.jobs.catalogue.functions import find_function
+from sluice.jobs.catalogue.partitions import PARTITION_WORDS, read_partitioning, read_readings
+from sluice.jobs.catalogue.policy import NOTES, POLICY_WORDS, read_policy
+from sluice.jobs.catalogue.retry_budget import read_retry_budget
+from sluice.jobs.catalogue.work import WORK_WORDS, default_policy, read_work
+from sluice.jobs.catalogue.written import read_autofill, read_kinds, read_values
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.partitioning import Partitioning
+from sluice.jobs.queues import CONTROL
+from sluice.jobs.template import Template
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
 WORDS = (

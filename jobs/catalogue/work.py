@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from jobs.catalogue.draft import Entry, Work
-from jobs.catalogue.faults import At, nearest
-from jobs.catalogue.functions import find_function, source_of
-from jobs.catalogue.managed import as_manager, find_manager
-from jobs.catalogue.program import read_program
-from jobs.catalogue.sagas import SAGA_WORDS, read_saga
-from jobs.catalogue.spark import SPARK_WORDS, read_spark
-from jobs.policy import UNENDING, Policy
-from jobs.program import PROGRAM_WORDS
-from jobs.runners.braces import OF_EVERY_JOB
-from jobs.runners.placeholders import placeholders
+from sluice.jobs.catalogue.draft import Entry, Work
+from sluice.jobs.catalogue.faults import At, nearest
+from sluice.jobs.catalogue.functions import find_function, source_of
+from sluice.jobs.catalogue.managed import as_manager, find_manager
+from sluice.jobs.catalogue.program import read_program
+from sluice.jobs.catalogue.sagas import SAGA_WORDS, read_saga
+from sluice.jobs.catalogue.spark import SPARK_WORDS, read_spark
+from sluice.jobs.policy import UNENDING, Policy
+from sluice.jobs.program import PROGRAM_WORDS
+from sluice.jobs.runners.braces import OF_EVERY_JOB
+from sluice.jobs.runners.placeholders import placeholders
 
 #: Besides these there are the users' own: the path of a job manager.
 JOB_TYPES = ("bash", "python", "pyspark", "program", "saga")

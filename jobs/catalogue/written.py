@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import date, datetime
 
-from jobs.catalogue.draft import Raw, Span
-from jobs.catalogue.faults import At, nearest
-from jobs.catalogue.functions import find_function
-from jobs.identifiers import Checked, Day, Identifier, OneOf, Text, Value, Whole, number_of_day
+from sluice.jobs.catalogue.draft import Raw, Span
+from sluice.jobs.catalogue.faults import At, nearest
+from sluice.jobs.catalogue.functions import find_function
+from sluice.jobs.identifiers import Checked, Day, Identifier, OneOf, Text, Value, Whole, number_of_day
 
 _KINDS: dict[str, Identifier] = {"str": Text(), "int": Whole(), "date": Day()}
 

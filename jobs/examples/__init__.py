@@ -1,1 +1,1 @@
-"""Definitions to read and to run: ``sluice --apps jobs.examples.shops run report 20261120``."""
+"""Definitions to read and to run: ``sluice --apps sluice.jobs.examples.shops run report 20261120``."""

@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from jobs import Fatal, Step, saga
-from jobs.sagas.flight import Flight
+from sluice import Fatal, Step, saga
+from sluice.jobs.sagas.flight import Flight
 
 
 class Shelf:

@@ -8,8 +8,8 @@ asked for. The first fetch from Oslo breaks, and is tried again half a second la
 
 import time
 
-from jobs import app
-from jobs.job import Job
+from sluice import app
+from sluice.jobs.job import Job
 
 SHOPS = ["bergen", "graz", "lyon", "oslo", "porto", "turku"]
 

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobs import Fatal, Retry, Step, retry, saga
-from jobs.sagas.flight import Flight
+from sluice import Fatal, Retry, Step, retry, saga
+from sluice.jobs.sagas.flight import Flight
 
 SEATS = 3
 FARE = 120

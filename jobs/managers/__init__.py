@@ -15,7 +15,7 @@ ledger. What is started here is marked by its job's token before it does anythin
 doubles it.
 """
 
-from jobs.managers.process import LocalProcess
-from jobs.managers.spark import SparkSubmit
+from sluice.jobs.managers.process import LocalProcess
+from sluice.jobs.managers.spark import SparkSubmit
 
 __all__ = ["LocalProcess", "SparkSubmit"]

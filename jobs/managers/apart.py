@@ -15,12 +15,12 @@ from typing import IO, Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from jobs.catalogue.functions import path_of
-from jobs.catalogue.managed import find_manager
-from jobs.job import Claimed, Job
-from jobs.managed import Status
-from jobs.runners.call import account, settled
-from jobs.runners.joblog import job_log
+from sluice.jobs.catalogue.functions import path_of
+from sluice.jobs.catalogue.managed import find_manager
+from sluice.jobs.job import Claimed, Job
+from sluice.jobs.managed import Status
+from sluice.jobs.runners.call import account, settled
+from sluice.jobs.runners.joblog import job_log
 
 #: So long a killed group has to be gone.
 GONE_S = 2.0
@@ -77,7 +77,7 @@ def _asked(question: bytes, within_s: float) -> bytes:
     with os.fdopen(read_end, "rb") as told:
         try:
             child = subprocess.Popen(
-                (sys.executable, "-P", "-m", "jobs.managers.apart", str(write_end)),
+                (sys.executable, "-P", "-m", "sluice.jobs.managers.apart", str(write_end)),
                 stdin=subprocess.PIPE,
                 env={
                     **os.environ,

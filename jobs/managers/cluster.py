@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from jobs.managed import Stage, Status
+from sluice.jobs.managed import Stage, Status
 
 #: A program that asks a cluster and does not answer within this time has failed.
 ASK_S_MAX = 120.0

@@ -1,6 +1,6 @@
 """What every job manager has to promise, as tests for pytest. They need no ledger, no broker and no worker.
 
-    from jobs.managers.conformance import Conformance, sample
+    from sluice.jobs.managers.conformance import Conformance, sample
 
     class TestGrid(Conformance):
         manager = Grid
@@ -21,14 +21,14 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from jobs.catalogue.functions import path_of
-from jobs.catalogue.managed import as_manager
-from jobs.identifiers import Value
-from jobs.job import Claimed
-from jobs.managed import ManagesJobs, Stage
-from jobs.managers.trial import Trial, insist
-from jobs.ref import JobName
-from jobs.submission import JSON
+from sluice.jobs.catalogue.functions import path_of
+from sluice.jobs.catalogue.managed import as_manager
+from sluice.jobs.identifiers import Value
+from sluice.jobs.job import Claimed
+from sluice.jobs.managed import ManagesJobs, Stage
+from sluice.jobs.managers.trial import Trial, insist
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import JSON
 
 
 def sample(

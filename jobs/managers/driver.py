@@ -10,21 +10,21 @@ from pathlib import Path
 
 import msgspec
 
-from jobs.catalogue.functions import resolve_function
-from jobs.job import Job
-from jobs.managers.process import PROGRESS
-from jobs.outcome import Ending, Outcome
-from jobs.runners.call import account
-from jobs.runners.ending import failed
-from jobs.runners.joblog import job_log
-from jobs.runners.session import missing_spark, perform_on_spark
-from jobs.runners.wire import Errand
+from sluice.jobs.catalogue.functions import resolve_function
+from sluice.jobs.job import Job
+from sluice.jobs.managers.process import PROGRESS
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.runners.call import account
+from sluice.jobs.runners.ending import failed
+from sluice.jobs.runners.joblog import job_log
+from sluice.jobs.runners.session import missing_spark, perform_on_spark
+from sluice.jobs.runners.wire import Errand
 
 
 def script(errand: Errand) -> str:
     """The text of the file to submit."""
     text = msgspec.json.encode(errand).decode()
-    return f"from jobs.managers.driver import main\n\nmain({text!r})\n"
+    return f"from sluice.jobs.managers.driver import main\n\nmain({text!r})\n"
 
 
 def main(text: str) -> None:

@@ -35,14 +35,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from jobs.job import Job
-from jobs.managed import POLL_S, Stage, Status
-from jobs.managers.birth import TELL, birth_of
-from jobs.managers.record import Leader, Mark, Record, tail
-from jobs.policy import Policy
-from jobs.runners.braces import fill, values_of
-from jobs.runners.environment import command_environment
-from jobs.submission import JSON
+from sluice.jobs.job import Job
+from sluice.jobs.managed import POLL_S, Stage, Status
+from sluice.jobs.managers.birth import TELL, birth_of
+from sluice.jobs.managers.record import Leader, Mark, Record, tail
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners.braces import fill, values_of
+from sluice.jobs.runners.environment import command_environment
+from sluice.jobs.submission import JSON
 
 #: Runs are kept here, under the folder that the worker runs in, unless the class says otherwise.
 FOLDER = ".sluice/processes"

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from jobs.managers.birth import read_birth
-from jobs.submission import JSON
+from sluice.jobs.managers.birth import read_birth
+from sluice.jobs.submission import JSON
 
 #: An error quotes this much of the end of what was printed.
 TAIL_BYTES = 4096

@@ -20,21 +20,21 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from jobs.catalogue.draft import Entry
-from jobs.catalogue.faults import At, Faults
-from jobs.catalogue.functions import path_of
-from jobs.catalogue.spark import SPARK_WORDS, read_spark
-from jobs.job import Job
-from jobs.managed import Stage, Status
-from jobs.managers.cluster import Cluster, cluster_of
-from jobs.managers.driver import script
-from jobs.managers.process import LocalProcess
-from jobs.managers.record import Leader, Record
-from jobs.runners.braces import values_of
-from jobs.runners.environment import function_environment, of_the_worker
-from jobs.runners.spark import for_run
-from jobs.runners.wire import Errand
-from jobs.spark import Spark
+from sluice.jobs.catalogue.draft import Entry
+from sluice.jobs.catalogue.faults import At, Faults
+from sluice.jobs.catalogue.functions import path_of
+from sluice.jobs.catalogue.spark import SPARK_WORDS, read_spark
+from sluice.jobs.job import Job
+from sluice.jobs.managed import Stage, Status
+from sluice.jobs.managers.cluster import Cluster, cluster_of
+from sluice.jobs.managers.driver import script
+from sluice.jobs.managers.process import LocalProcess
+from sluice.jobs.managers.record import Leader, Record
+from sluice.jobs.runners.braces import values_of
+from sluice.jobs.runners.environment import function_environment, of_the_worker
+from sluice.jobs.runners.spark import for_run
+from sluice.jobs.runners.wire import Errand
+from sluice.jobs.spark import Spark
 
 
 class SparkSubmit(LocalProcess):

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from jobs.job import Claimed
-from jobs.managed import POLL_S, ManagesJobs, Stage, Status, read_status
-from jobs.managers.apart import ask_apart, job_of
-from jobs.runners.call import settled
-from jobs.submission import JSON
+from sluice.jobs.job import Claimed
+from sluice.jobs.managed import POLL_S, ManagesJobs, Stage, Status, read_status
+from sluice.jobs.managers.apart import ask_apart, job_of
+from sluice.jobs.runners.call import settled
+from sluice.jobs.submission import JSON
 
 T = TypeVar("T")
 _LOG = logging.getLogger("sluice.conformance")

@@ -44,9 +44,9 @@ them. A record without its version, or a version without its record, is fetched 
     copying.py  removing.py                     the folder of a run, made and gone
 """
 
-from jobs.programs.rules import Rules
-from jobs.programs.source import Source, parse_source
-from jobs.programs.store import ProgramStore
-from jobs.programs.unfit import Stopped, Unfit
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.source import Source, parse_source
+from sluice.jobs.programs.store import ProgramStore
+from sluice.jobs.programs.unfit import Stopped, Unfit
 
 __all__ = ["ProgramStore", "Rules", "Source", "Stopped", "Unfit", "parse_source"]

@@ -9,10 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from jobs.programs.links import Parts
-from jobs.programs.members import FOLDER_MODE, Members
-from jobs.programs.patience import Patience
-from jobs.programs.rules import Rules
+from sluice.jobs.programs.links import Parts
+from sluice.jobs.programs.members import FOLDER_MODE, Members
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
 
 CHUNK_BYTES: Final = 1024 * 1024
 #: Without following a link, or waiting for the other end of a pipe.

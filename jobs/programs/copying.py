@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from jobs.programs.patience import Patience
-from jobs.programs.unfit import one_line
-from jobs.programs.watched import run_watched
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.unfit import one_line
+from sluice.jobs.programs.watched import run_watched
 
 
 def copy_version(version: Path, folder: Path, patience: Patience, *, lock: int) -> None:

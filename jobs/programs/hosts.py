@@ -5,8 +5,8 @@ import socket
 import threading
 from typing import TypeAlias
 
-from jobs.programs.patience import Patience
-from jobs.programs.unfit import Away, Unfit, reason_of
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.unfit import Away, Unfit, reason_of
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 

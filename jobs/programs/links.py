@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from jobs.programs.names import DEPTH_MAX, PATH_BYTES_MAX, quoted
-from jobs.programs.unfit import Unfit
+from sluice.jobs.programs.names import DEPTH_MAX, PATH_BYTES_MAX, quoted
+from sluice.jobs.programs.unfit import Unfit
 
 #: As many as the kernel follows.
 HOPS_MAX: Final = 40

@@ -6,12 +6,12 @@ import time
 from pathlib import Path
 from typing import Final
 
-from jobs.programs.mark import Fetched, Mark
-from jobs.programs.patience import Patience
-from jobs.programs.rules import Rules
-from jobs.programs.source import Source
-from jobs.programs.spool import Spool
-from jobs.programs.unfit import Away, Unfit, reason_of
+from sluice.jobs.programs.mark import Fetched, Mark
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.source import Source
+from sluice.jobs.programs.spool import Spool
+from sluice.jobs.programs.unfit import Away, Unfit, reason_of
 
 CHUNK_BYTES: Final = 1024 * 1024
 #: Clocks of file systems are coarse: a file that changed just now may change again under the same time.

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from jobs.programs.patience import Patience
+from sluice.jobs.programs.patience import Patience
 
 
 @contextmanager

@@ -8,11 +8,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
-from jobs.programs.links import Parts, check_link
-from jobs.programs.names import quoted
-from jobs.programs.patience import Patience
-from jobs.programs.rules import Rules
-from jobs.programs.unfit import Unfit
+from sluice.jobs.programs.links import Parts, check_link
+from sluice.jobs.programs.names import quoted
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.unfit import Unfit
 
 FOLDER_MODE: Final = 0o755
 

@@ -3,7 +3,7 @@
 import time
 from typing import Protocol
 
-from jobs.programs.unfit import Away, Stopped
+from sluice.jobs.programs.unfit import Away, Stopped
 
 #: Whoever waits looks up after this time, so a stop is noticed within it.
 LOOK_S = 0.1

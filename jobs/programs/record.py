@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from jobs.programs.mark import Mark
+from sluice.jobs.programs.mark import Mark
 
 _NAME: Final = "record"
 

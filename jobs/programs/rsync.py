@@ -6,13 +6,13 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from jobs.programs.hosts import addresses_of, is_named
-from jobs.programs.mark import Fetched, Mark
-from jobs.programs.patience import Patience
-from jobs.programs.rules import Rules
-from jobs.programs.source import Source
-from jobs.programs.unfit import Away, Unfit, one_line, reason_of
-from jobs.programs.watched import Answer, run_watched
+from sluice.jobs.programs.hosts import addresses_of, is_named
+from sluice.jobs.programs.mark import Fetched, Mark
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.source import Source
+from sluice.jobs.programs.unfit import Away, Unfit, one_line, reason_of
+from sluice.jobs.programs.watched import Answer, run_watched
 
 #: It never asks for anything: a host that is not known, or wants a password, is one that cannot be reached.
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ClearAllForwardings=yes"

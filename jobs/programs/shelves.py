@@ -17,9 +17,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
-from jobs.programs.lock import abandoned
-from jobs.programs.removing import remove
-from jobs.programs.source import Source
+from sluice.jobs.programs.lock import abandoned
+from sluice.jobs.programs.removing import remove
+from sluice.jobs.programs.source import Source
 
 #: A version or record that was used within this time stays, however many there are.
 UNUSED_S: Final = 24 * 3600.0

@@ -11,8 +11,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
-from jobs.masking import masked, masked_url
-from jobs.programs.unfit import Unfit, one_line
+from sluice.jobs.masking import masked, masked_url
+from sluice.jobs.programs.unfit import Unfit, one_line
 
 Scheme: TypeAlias = Literal["http", "https", "rsync", "file"]
 Form: TypeAlias = Literal["zip", "tar", "tar.gz", "tar.bz2", "tar.xz", "run.sh"]

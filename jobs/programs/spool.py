@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from jobs.programs.unfit import Unfit, reason_of
+from sluice.jobs.programs.unfit import Unfit, reason_of
 
 
 class Spool:

@@ -13,23 +13,23 @@ from typing import Final, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.places import Place, reached
-from jobs.programs.contents import Contents, file_sha256, folder_has
-from jobs.programs.copying import copy_version
-from jobs.programs.local import fetch_from_disk
-from jobs.programs.lock import Held, abandoned, shared, sole
-from jobs.programs.mark import Fetched, Mark
-from jobs.programs.names import check_program_name, quoted
-from jobs.programs.patience import Patience, Stop
-from jobs.programs.record import Record, read_record, write_record
-from jobs.programs.removing import remove
-from jobs.programs.rsync import fetch_by_rsync
-from jobs.programs.rules import Rules
-from jobs.programs.shelves import FETCHED, MEMBER_BYTES, PROGRAM, Shelves
-from jobs.programs.source import Form, Source, parse_source
-from jobs.programs.unfit import Away, Stopped, Unfit, reason_of
-from jobs.programs.unpack import survey, unpack
-from jobs.programs.web import fetch_from_web
+from sluice.jobs.places import Place, reached
+from sluice.jobs.programs.contents import Contents, file_sha256, folder_has
+from sluice.jobs.programs.copying import copy_version
+from sluice.jobs.programs.local import fetch_from_disk
+from sluice.jobs.programs.lock import Held, abandoned, shared, sole
+from sluice.jobs.programs.mark import Fetched, Mark
+from sluice.jobs.programs.names import check_program_name, quoted
+from sluice.jobs.programs.patience import Patience, Stop
+from sluice.jobs.programs.record import Record, read_record, write_record
+from sluice.jobs.programs.removing import remove
+from sluice.jobs.programs.rsync import fetch_by_rsync
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.shelves import FETCHED, MEMBER_BYTES, PROGRAM, Shelves
+from sluice.jobs.programs.source import Form, Source, parse_source
+from sluice.jobs.programs.unfit import Away, Stopped, Unfit, reason_of
+from sluice.jobs.programs.unpack import survey, unpack
+from sluice.jobs.programs.web import fetch_from_web
 
 Say = Callable[[str], None]
 

@@ -9,10 +9,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final, Protocol
 
-from jobs.programs.patience import Patience
-from jobs.programs.rules import Rules
-from jobs.programs.source import Form
-from jobs.programs.unfit import Unfit
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.source import Form
+from sluice.jobs.programs.unfit import Unfit
 
 CHUNK_BYTES: Final = 64 * 1024
 TOO_EARLY: Final = "it ends too early"

@@ -4,10 +4,10 @@ import tarfile
 from collections.abc import Iterator
 from typing import Final
 
-from jobs.programs.members import Members
-from jobs.programs.names import parts_of, quoted
-from jobs.programs.streams import CHUNK_BYTES, TOO_EARLY, Stream
-from jobs.programs.unfit import Unfit
+from sluice.jobs.programs.members import Members
+from sluice.jobs.programs.names import parts_of, quoted
+from sluice.jobs.programs.streams import CHUNK_BYTES, TOO_EARLY, Stream
+from sluice.jobs.programs.unfit import Unfit
 
 _BLOCK: Final = 512
 _NOTES_BYTES_MAX: Final = 64 * 1024

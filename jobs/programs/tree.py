@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from jobs.programs.links import Parts
-from jobs.programs.members import FOLDER_MODE, Members, shown
-from jobs.programs.patience import Patience
-from jobs.programs.rules import Rules
-from jobs.programs.spool import unstorable, write_all
-from jobs.programs.unfit import Unfit
+from sluice.jobs.programs.links import Parts
+from sluice.jobs.programs.members import FOLDER_MODE, Members, shown
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.spool import unstorable, write_all
+from sluice.jobs.programs.unfit import Unfit
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW

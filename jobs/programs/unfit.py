@@ -1,6 +1,6 @@
 """Why a program cannot be had."""
 
-from jobs.errors import SluiceError
+from sluice.jobs.errors import SluiceError
 
 
 class Unfit(SluiceError):

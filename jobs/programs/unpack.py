@@ -5,15 +5,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from jobs.programs.contents import Contents, Survey
-from jobs.programs.members import Members
-from jobs.programs.patience import Patience
-from jobs.programs.rules import Rules
-from jobs.programs.source import Form
-from jobs.programs.streams import CHUNK_BYTES, Stream
-from jobs.programs.tars import read_tar
-from jobs.programs.tree import Tree
-from jobs.programs.zips import read_zip
+from sluice.jobs.programs.contents import Contents, Survey
+from sluice.jobs.programs.members import Members
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.source import Form
+from sluice.jobs.programs.streams import CHUNK_BYTES, Stream
+from sluice.jobs.programs.tars import read_tar
+from sluice.jobs.programs.tree import Tree
+from sluice.jobs.programs.zips import read_zip
 
 RUN_SH: Final = "run.sh"
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from jobs.programs.patience import Patience
+from sluice.jobs.programs.patience import Patience
 
 #: A killed process that the kernel does not give up (a dead network disk) is left to it after this time.
 REAP_S: Final = 10.0

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
-from jobs.programs.mark import Fetched, Mark
-from jobs.programs.patience import Patience
-from jobs.programs.rules import Rules
-from jobs.programs.source import Source
-from jobs.programs.spool import Spool
-from jobs.programs.unfit import Away, Unfit, one_line, reason_of
-from jobs.programs.wire import connect
+from sluice.jobs.programs.mark import Fetched, Mark
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.source import Source
+from sluice.jobs.programs.spool import Spool
+from sluice.jobs.programs.unfit import Away, Unfit, one_line, reason_of
+from sluice.jobs.programs.wire import connect
 
 REDIRECTS_MAX: Final = 5
 CHUNK_BYTES: Final = 64 * 1024

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
-from jobs.programs.hosts import addresses_of, check_address
-from jobs.programs.patience import Patience
-from jobs.programs.unfit import Away, reason_of
+from sluice.jobs.programs.hosts import addresses_of, check_address
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.unfit import Away, reason_of
 
 T = TypeVar("T")
 #: An address that does not answer within this time is left for the next one.

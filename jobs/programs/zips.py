@@ -8,11 +8,11 @@ from typing import Any, BinaryIO, Final
 
 from msgspec import Struct
 
-from jobs.programs.members import Members
-from jobs.programs.names import PATH_BYTES_MAX, parts_of, quoted
-from jobs.programs.rules import Rules
-from jobs.programs.streams import CHUNK_BYTES, TOO_EARLY, Gunzip, check_ratio, decompressed
-from jobs.programs.unfit import Unfit
+from sluice.jobs.programs.members import Members
+from sluice.jobs.programs.names import PATH_BYTES_MAX, parts_of, quoted
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.streams import CHUNK_BYTES, TOO_EARLY, Gunzip, check_ratio, decompressed
+from sluice.jobs.programs.unfit import Unfit
 
 _END: Final = struct.Struct("<4s4H2LH")
 _END_64_AT: Final = struct.Struct("<4sLQL")

@@ -27,19 +27,19 @@ Knows nothing of ledger, broker and rounds to come: what follows from an outcome
 import threading
 from typing import Protocol
 
-from jobs.app import App
-from jobs.job import Acknowledge, Assignment, Report, Transaction
-from jobs.managed import Attachment
-from jobs.outcome import Outcome
-from jobs.runners.bash import BashRunner
-from jobs.runners.ending import failed
-from jobs.runners.isolate import IsolateRunner
-from jobs.runners.managed import ManagedRunner
-from jobs.runners.program import ProgramRunner
-from jobs.runners.python import PythonRunner
-from jobs.runners.saga import SagaRunner
-from jobs.runners.stores import Stores
-from jobs.sagas.journal import Journal
+from sluice.jobs.app import App
+from sluice.jobs.job import Acknowledge, Assignment, Report, Transaction
+from sluice.jobs.managed import Attachment
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.runners.bash import BashRunner
+from sluice.jobs.runners.ending import failed
+from sluice.jobs.runners.isolate import IsolateRunner
+from sluice.jobs.runners.managed import ManagedRunner
+from sluice.jobs.runners.program import ProgramRunner
+from sluice.jobs.runners.python import PythonRunner
+from sluice.jobs.runners.saga import SagaRunner
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.sagas.journal import Journal
 
 
 class Runner(Protocol):

@@ -4,17 +4,17 @@ import os
 import shutil
 import threading
 
-from jobs.job import Assignment
-from jobs.outcome import Outcome
-from jobs.runners.braces import values_of
-from jobs.runners.ending import failed, of_command
-from jobs.runners.environment import command_environment
-from jobs.runners.group import Command
-from jobs.runners.keeping import with_whole
-from jobs.runners.limits import Limits
-from jobs.runners.placeholders import fill
-from jobs.runners.process import run_group
-from jobs.runners.stores import Stores
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.runners.braces import values_of
+from sluice.jobs.runners.ending import failed, of_command
+from sluice.jobs.runners.environment import command_environment
+from sluice.jobs.runners.group import Command
+from sluice.jobs.runners.keeping import with_whole
+from sluice.jobs.runners.limits import Limits
+from sluice.jobs.runners.placeholders import fill
+from sluice.jobs.runners.process import run_group
+from sluice.jobs.runners.stores import Stores
 
 
 class BashRunner:

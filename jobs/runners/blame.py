@@ -1,11 +1,11 @@
 """What a step of a saga has raised, or answered, in the words that its journal keeps."""
 
-from jobs.runners.call import traced
-from jobs.runners.excerpt import legible
-from jobs.sagas.entry import Failure
+from sluice.jobs.runners.call import traced
+from sluice.jobs.runners.excerpt import legible
+from sluice.jobs.sagas.entry import Failure
 
 #: Types of these are called by their bare names; others have their module before them, as in a traceback.
-_WELL_KNOWN = ("builtins", "__main__", "jobs.errors", "jobs.sagas.answers")
+_WELL_KNOWN = ("builtins", "__main__", "sluice.jobs.errors", "sluice.jobs.sagas.answers")
 
 
 def blame(error: BaseException) -> Failure:

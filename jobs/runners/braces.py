@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from jobs.job import Claimed
-from jobs.work_ids import text_of
+from sluice.jobs.job import Claimed
+from sluice.jobs.work_ids import text_of
 
 #: What any job has, whatever its identifiers are called.
 OF_EVERY_JOB = ("app_name", "job_id")

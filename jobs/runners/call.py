@@ -9,14 +9,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from jobs.errors import BadRequest
-from jobs.job import Job
-from jobs.outcome import Ending, Outcome
-from jobs.runners.ending import failed
-from jobs.sagas.answers import Fatal, Retry, Success, answer_in
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.job import Job
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.runners.ending import failed
+from sluice.jobs.sagas.answers import Fatal, Retry, Success, answer_in
 
 #: The modules between the worker and user code: ours, and what imports a module or runs a coroutine for us.
-_LEADING = ("jobs.runners.", "jobs.sagas.", "jobs.catalogue.", "asyncio.", "importlib", "_frozen_importlib")
+_LEADING = (
+    "sluice.jobs.runners.",
+    "sluice.jobs.sagas.",
+    "sluice.jobs.catalogue.",
+    "asyncio.",
+    "importlib",
+    "_frozen_importlib",
+)
 _Parameter = inspect.Parameter
 
 #: Processes the returned value; the reason if it means that the job has failed. May raise ``Fatal`` or ``Retry``.

@@ -8,16 +8,16 @@ import threading
 
 import msgspec
 
-from jobs.catalogue.functions import resolve_function
-from jobs.errors import SluiceError
-from jobs.job import Job
-from jobs.outcome import Ending, Outcome
-from jobs.runners.call import Call, account, perform
-from jobs.runners.ending import failed
-from jobs.runners.excerpt import legible
-from jobs.runners.joblog import job_log
-from jobs.runners.session import missing_spark, perform_on_spark
-from jobs.runners.wire import Acknowledged, Ended, Errand, Event, Progress, Said
+from sluice.jobs.catalogue.functions import resolve_function
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.job import Job
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.runners.call import Call, account, perform
+from sluice.jobs.runners.ending import failed
+from sluice.jobs.runners.excerpt import legible
+from sluice.jobs.runners.joblog import job_log
+from sluice.jobs.runners.session import missing_spark, perform_on_spark
+from sluice.jobs.runners.wire import Acknowledged, Ended, Errand, Event, Progress, Said
 
 
 def main() -> None:

@@ -1,13 +1,13 @@
 """What the end of a run means: by the limit it reached, or for a command by its app's ``fail_on``."""
 
-from jobs.allowance import Allowance
-from jobs.job import Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.policy import Policy
-from jobs.runners.exceeding import exceeded, signal_name, suspicion
-from jobs.runners.excerpt import Excerpt, legible
-from jobs.runners.limits import Halt
-from jobs.runners.process import Exit
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners.exceeding import exceeded, signal_name, suspicion
+from sluice.jobs.runners.excerpt import Excerpt, legible
+from sluice.jobs.runners.limits import Halt
+from sluice.jobs.runners.process import Exit
 
 _LINE_CHARS = 300
 

@@ -12,8 +12,8 @@ definition or submission names them: they are rights on the ledger and the broke
 
 from collections.abc import Mapping
 
-from jobs.job import Claimed
-from jobs.policy import Policy
+from sluice.jobs.job import Claimed
+from sluice.jobs.policy import Policy
 
 #: What a command sees without asking for it: where programs and files are, whose they are, and how to write.
 BASICS = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ")

@@ -14,8 +14,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from jobs.runners.braces import pieces
-from jobs.runners.command_words import ARITHMETIC, HOLE, NAME, SUBSCRIPT, Word, of_command, tested
+from sluice.jobs.runners.braces import pieces
+from sluice.jobs.runners.command_words import ARITHMETIC, HOLE, NAME, SUBSCRIPT, Word, of_command, tested
 
 _SPACE: Final = frozenset(" \t")
 _ENDS: Final = frozenset("\n;&|()`")

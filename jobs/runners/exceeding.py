@@ -2,9 +2,9 @@
 
 import signal
 
-from jobs.allowance import Allowance
-from jobs.runners.group import Status
-from jobs.sizes import size_text
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.runners.group import Status
+from sluice.jobs.sizes import size_text
 
 #: How a shell tells by its own exit code that a signal has ended what it ran.
 _OF_SHELLS = 128

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from jobs.outcome import KEPT_BYTES, keep
-from jobs.runners.spool import Spool
+from sluice.jobs.outcome import KEPT_BYTES, keep
+from sluice.jobs.runners.spool import Spool
 
 _HEAD_BYTES = KEPT_BYTES
 #: The note of what was left out takes its room from the end, so that `keep` finds nothing more to cut.

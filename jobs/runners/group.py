@@ -13,8 +13,8 @@ from typing import IO, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.allowance import Allowance
-from jobs.runners.privileges import unprivileged
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.runners.privileges import unprivileged
 
 #: A killed process that the kernel does not give up (a dead network disk) is left to it after this time.
 REAP_S = 10.0

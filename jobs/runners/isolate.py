@@ -1,6 +1,6 @@
 """Functions in a process of their own, which can be killed, and whose prints can be told from all others.
 
-The worker starts ``python -m jobs.runners.child`` and hands it two descriptors: a file that holds the
+The worker starts ``python -m sluice.jobs.runners.child`` and hands it two descriptors: a file that holds the
 errand, and a pipe for events. The child's stdin is empty, its stdout and stderr are the job's. SIGTERM
 is where ``job.cancelled`` becomes true; whatever still runs after the grace is killed.
 """
@@ -15,18 +15,18 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from jobs.job import Acknowledge, Assignment, Report, Transaction
-from jobs.outcome import Ending, Outcome
-from jobs.runners.ending import failed, of_exit, of_halt, violent_end
-from jobs.runners.environment import function_environment
-from jobs.runners.group import Command
-from jobs.runners.joblog import Tell, worker_log
-from jobs.runners.keeping import with_whole
-from jobs.runners.limits import Halt, Limits
-from jobs.runners.process import Exit, run_group
-from jobs.runners.spark import for_run
-from jobs.runners.stores import Stores
-from jobs.runners.wire import LINE_BYTES_MAX, Acknowledged, Ended, Errand, Event, Progress, Said
+from sluice.jobs.job import Acknowledge, Assignment, Report, Transaction
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.runners.ending import failed, of_exit, of_halt, violent_end
+from sluice.jobs.runners.environment import function_environment
+from sluice.jobs.runners.group import Command
+from sluice.jobs.runners.joblog import Tell, worker_log
+from sluice.jobs.runners.keeping import with_whole
+from sluice.jobs.runners.limits import Halt, Limits
+from sluice.jobs.runners.process import Exit, run_group
+from sluice.jobs.runners.spark import for_run
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.runners.wire import LINE_BYTES_MAX, Acknowledged, Ended, Errand, Event, Progress, Said
 
 #: What a child has for leaving (exit hooks, threads of its own) once its function has ended.
 LINGER_S = 5.0
@@ -94,7 +94,7 @@ def _run_child(
         file.write(msgspec.json.encode(errand))
         file.seek(0)
         command = Command(
-            argv=(sys.executable, "-P", "-m", "jobs.runners.child", str(file.fileno())),
+            argv=(sys.executable, "-P", "-m", "sluice.jobs.runners.child", str(file.fileno())),
             env={
                 **environment,
                 "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path),

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-from jobs.ref import JobName
-from jobs.subject import about, of_name, spoken_of
+from sluice.jobs.ref import JobName
+from sluice.jobs.subject import about, of_name, spoken_of
 
 _FORMATTER = logging.Formatter()
 #: Says, as any handler of the standard library does, that a line could not be written.

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from jobs.blobs import BlobStore, BlobsUnavailable, is_name
-from jobs.job import Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.places import Place, reached
-from jobs.runners.excerpt import Excerpt
-from jobs.runners.joblog import job_log, worker_log
-from jobs.runners.process import Exit
+from sluice.jobs.blobs import BlobStore, BlobsUnavailable, is_name
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.places import Place, reached
+from sluice.jobs.runners.excerpt import Excerpt
+from sluice.jobs.runners.joblog import job_log, worker_log
+from sluice.jobs.runners.process import Exit
 
 _STORED = re.compile(r"[^/]+/[^/]+/\d+-(?:output|stderr)-[0-9a-f]{32}")
 

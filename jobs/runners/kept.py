@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
-from jobs.allowance import Allowance
-from jobs.runners.group import REAP_S, Command, Status, peek, telling
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.runners.group import REAP_S, Command, Status, peek, telling
 
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
 #: What the interpreter itself may need to start.

@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from jobs.managed import POLL_S, ManagesJobs, Stage, Status, read_status
-from jobs.outcome import Outcome
-from jobs.ref import JobName
-from jobs.runners.call import account, settled
-from jobs.runners.ending import failed
-from jobs.runners.excerpt import Excerpt, legible
-from jobs.runners.joblog import job_log, worker_log
-from jobs.submission import JSON
+from sluice.jobs.managed import POLL_S, ManagesJobs, Stage, Status, read_status
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.ref import JobName
+from sluice.jobs.runners.call import account, settled
+from sluice.jobs.runners.ending import failed
+from sluice.jobs.runners.excerpt import Excerpt, legible
+from sluice.jobs.runners.joblog import job_log, worker_log
+from sluice.jobs.submission import JSON
 
 #: So many errors of ``check`` in a row are borne, each with twice the pause of the last; one more is the run's.
 MISSES_MAX = 3

@@ -16,19 +16,19 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from jobs.errors import SluiceError
-from jobs.job import Acknowledge, Assignment, Job, Report
-from jobs.managed import POLL_S, Attachment, Keeper, ManagesJobs, Stage, Status
-from jobs.masking import masked_value
-from jobs.outcome import Ending, Outcome
-from jobs.request_limits import NUL
-from jobs.runners.call import account, settled
-from jobs.runners.ending import failed, of_halt
-from jobs.runners.excerpt import Excerpt, legible
-from jobs.runners.joblog import job_log, worker_log
-from jobs.runners.limits import Halt, Limits
-from jobs.runners.looking import ask, joined, of_failed, poll_s_of
-from jobs.submission import JSON
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.job import Acknowledge, Assignment, Job, Report
+from sluice.jobs.managed import POLL_S, Attachment, Keeper, ManagesJobs, Stage, Status
+from sluice.jobs.masking import masked_value
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.request_limits import NUL
+from sluice.jobs.runners.call import account, settled
+from sluice.jobs.runners.ending import failed, of_halt
+from sluice.jobs.runners.excerpt import Excerpt, legible
+from sluice.jobs.runners.joblog import job_log, worker_log
+from sluice.jobs.runners.limits import Halt, Limits
+from sluice.jobs.runners.looking import ask, joined, of_failed, poll_s_of
+from sluice.jobs.submission import JSON
 
 #: Work is told to end so often, if telling it fails.
 CANCEL_TRIES = 3

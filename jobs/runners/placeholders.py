@@ -16,7 +16,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-from jobs.runners.braces import pieces
+from sluice.jobs.runners.braces import pieces
 
 _HARMLESS = re.compile(r"[A-Za-z0-9_@%+:,./-]+")
 #: What ends each state of a shell's reading, or begins another; ``#`` is a comment.

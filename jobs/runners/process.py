@@ -27,12 +27,12 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from jobs.job import Echo
-from jobs.runners.excerpt import Excerpt
-from jobs.runners.group import Command, Group, Status
-from jobs.runners.kept import KeptGroup
-from jobs.runners.limits import Halt, Limits
-from jobs.runners.pipes import Pipes, Sink
+from sluice.jobs.job import Echo
+from sluice.jobs.runners.excerpt import Excerpt
+from sluice.jobs.runners.group import Command, Group, Status
+from sluice.jobs.runners.kept import KeptGroup
+from sluice.jobs.runners.limits import Halt, Limits
+from sluice.jobs.runners.pipes import Pipes, Sink
 
 #: A stop, or the exit of a command whose pipes stay open, is noticed within this time.
 LOOK_S = 0.1

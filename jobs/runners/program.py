@@ -8,22 +8,22 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from jobs.errors import BadRequest
-from jobs.job import Assignment, Claimed
-from jobs.masking import masked_value
-from jobs.outcome import Ending, Outcome
-from jobs.program import PROGRAM_WORDS, Program, check_digest
-from jobs.programs import Stopped, Unfit
-from jobs.runners.braces import fill, values_of
-from jobs.runners.ending import failed, of_command, of_halt
-from jobs.runners.environment import command_environment
-from jobs.runners.excerpt import Excerpt
-from jobs.runners.group import Command
-from jobs.runners.joblog import job_log, worker_log
-from jobs.runners.keeping import keep_whole
-from jobs.runners.limits import Limits
-from jobs.runners.process import run_group
-from jobs.runners.stores import Stores
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.job import Assignment, Claimed
+from sluice.jobs.masking import masked_value
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.program import PROGRAM_WORDS, Program, check_digest
+from sluice.jobs.programs import Stopped, Unfit
+from sluice.jobs.runners.braces import fill, values_of
+from sluice.jobs.runners.ending import failed, of_command, of_halt
+from sluice.jobs.runners.environment import command_environment
+from sluice.jobs.runners.excerpt import Excerpt
+from sluice.jobs.runners.group import Command
+from sluice.jobs.runners.joblog import job_log, worker_log
+from sluice.jobs.runners.keeping import keep_whole
+from sluice.jobs.runners.limits import Limits
+from sluice.jobs.runners.process import run_group
+from sluice.jobs.runners.stores import Stores
 
 RUN = "./run.sh"
 #: Of an input. Only what a keyboard has parts words; a space that may not be broken does not.

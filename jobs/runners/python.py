@@ -13,13 +13,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from jobs.job import Acknowledge, Assignment, Job, Report, Transaction
-from jobs.outcome import Ending, Outcome
-from jobs.runners.call import Call, perform
-from jobs.runners.ending import failed, of_halt
-from jobs.runners.excerpt import Excerpt
-from jobs.runners.joblog import job_log, worker_log
-from jobs.runners.limits import Halt, Limits
+from sluice.jobs.job import Acknowledge, Assignment, Job, Report, Transaction
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.runners.call import Call, perform
+from sluice.jobs.runners.ending import failed, of_halt
+from sluice.jobs.runners.excerpt import Excerpt
+from sluice.jobs.runners.joblog import job_log, worker_log
+from sluice.jobs.runners.limits import Halt, Limits
 
 
 class PythonRunner:

@@ -6,23 +6,23 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from jobs.job import Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.policy import Policy
-from jobs.runners.blame import blame
-from jobs.runners.call import settled
-from jobs.runners.ending import of_halt
-from jobs.runners.excerpt import Excerpt, legible
-from jobs.runners.joblog import job_log, worker_log
-from jobs.runners.limits import Halt, Limits
-from jobs.sagas.entry import Failure
-from jobs.sagas.flying import fly
-from jobs.sagas.journal import Journal
-from jobs.sagas.landing import DISMAL_FAILURE, Landed, Landing
-from jobs.sagas.means import Means
-from jobs.sagas.memory import MemoryJournal
-from jobs.sagas.reasons import CALLED_OFF
-from jobs.sagas.saga import Saga
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners.blame import blame
+from sluice.jobs.runners.call import settled
+from sluice.jobs.runners.ending import of_halt
+from sluice.jobs.runners.excerpt import Excerpt, legible
+from sluice.jobs.runners.joblog import job_log, worker_log
+from sluice.jobs.runners.limits import Halt, Limits
+from sluice.jobs.sagas.entry import Failure
+from sluice.jobs.sagas.flying import fly
+from sluice.jobs.sagas.journal import Journal
+from sluice.jobs.sagas.landing import DISMAL_FAILURE, Landed, Landing
+from sluice.jobs.sagas.means import Means
+from sluice.jobs.sagas.memory import MemoryJournal
+from sluice.jobs.sagas.reasons import CALLED_OFF
+from sluice.jobs.sagas.saga import Saga
 
 _ENDINGS = {
     Landed.SUCCEEDED: Ending.DONE,

@@ -26,9 +26,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from jobs.fence import Fence, Level
-from jobs.runners import view
-from jobs.runners.group import Command
+from sluice.jobs.fence import Fence, Level
+from sluice.jobs.runners import view
+from sluice.jobs.runners.group import Command
 
 _TRIAL_S: Final = 10.0
 _ALONE: Final = (

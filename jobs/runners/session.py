@@ -18,11 +18,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jobs.job import Job
-from jobs.outcome import Outcome
-from jobs.runners.call import Call, Finish, account, perform
-from jobs.runners.ending import failed
-from jobs.spark import Spark
+from sluice.jobs.job import Job
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.runners.call import Call, Finish, account, perform
+from sluice.jobs.runners.ending import failed
+from sluice.jobs.spark import Spark
 
 #: Makes a session of these properties, for a function of this module.
 Opens = Callable[[Mapping[str, str], str], Any]

@@ -5,9 +5,9 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from jobs.job import Claimed
-from jobs.runners.braces import fill, values_of
-from jobs.spark import SHIPPED, Spark
+from sluice.jobs.job import Claimed
+from sluice.jobs.runners.braces import fill, values_of
+from sluice.jobs.spark import SHIPPED, Spark
 
 #: Where nobody names a cluster, Spark runs in the job's own process, on all of the machine's cores.
 MASTER = "local[*]"

@@ -4,9 +4,9 @@ puts around the processes that it starts."""
 import math
 from typing import NamedTuple
 
-from jobs.blobs import BlobStore
-from jobs.programs import ProgramStore
-from jobs.runners.sandbox import Sandbox
+from sluice.jobs.blobs import BlobStore
+from sluice.jobs.programs import ProgramStore
+from sluice.jobs.runners.sandbox import Sandbox
 
 
 class Stores(NamedTuple):

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from jobs.fence import Fence
+from sluice.jobs.fence import Fence
 
 _DEVICES: Final = "/dev"
 _KERNEL: Final = "/proc"

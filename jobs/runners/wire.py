@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from jobs.job import Claimed
-from jobs.outcome import Ending
-from jobs.spark import Spark
+from sluice.jobs.job import Claimed
+from sluice.jobs.outcome import Ending
+from sluice.jobs.spark import Spark
 
 #: A longer line is none of ours: texts are cut before they are sent.
 LINE_BYTES_MAX = 1024 * 1024

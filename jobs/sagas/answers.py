@@ -6,8 +6,8 @@ by a step or by a plain function.
 
 from typing import ClassVar, Literal
 
-from jobs.durations import read_duration_s
-from jobs.json_value import as_json
+from sluice.jobs.durations import read_duration_s
+from sluice.jobs.json_value import as_json
 
 EVENT_CHARS_MAX = 200
 

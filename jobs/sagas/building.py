@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from jobs.json_value import as_json
-from jobs.sagas.entry import Failure, Log
-from jobs.sagas.flight import Flight
-from jobs.sagas.reasons import UNBUILDABLE
-from jobs.sagas.saga import Build
-from jobs.sagas.step import Step
+from sluice.jobs.json_value import as_json
+from sluice.jobs.sagas.entry import Failure, Log
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.reasons import UNBUILDABLE
+from sluice.jobs.sagas.saga import Build
+from sluice.jobs.sagas.step import Step
 
 NAME_CHARS_MAX = 200
 

@@ -14,7 +14,7 @@ awaits                    nothing, until an entry says that what it waited for h
 
 from msgspec import Struct
 
-from jobs.sagas.entry import Direction, Entry, Mark
+from sluice.jobs.sagas.entry import Direction, Entry, Mark
 
 
 class Leg(Struct, frozen=True):

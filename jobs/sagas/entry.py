@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from jobs.submission import JSON
+from sluice.jobs.submission import JSON
 
 
 class Direction(StrEnum):

@@ -8,10 +8,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.sagas.entry import Direction
-from jobs.sagas.landing import Landed, Landing
-from jobs.sagas.rehearsal import Call, Rehearsal, Trouble
-from jobs.submission import JSON
+from sluice.jobs.sagas.entry import Direction
+from sluice.jobs.sagas.landing import Landed, Landing
+from sluice.jobs.sagas.rehearsal import Call, Rehearsal, Trouble
+from sluice.jobs.submission import JSON
 
 SUCCEEDED, UNDONE, FATAL = "succeeded", "undone", "fatal"
 _ENDINGS = {Landed.SUCCEEDED: SUCCEEDED, Landed.UNDONE: UNDONE, Landed.DISMAL: FATAL}

@@ -6,12 +6,12 @@ from copy import deepcopy
 from types import MappingProxyType
 from typing import Any
 
-from jobs.errors import BadRequest
-from jobs.job import Claimed, idempotency_token
-from jobs.json_value import as_json
-from jobs.sagas.entry import Direction
-from jobs.sagas.working import Working
-from jobs.submission import JSON
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.job import Claimed, idempotency_token
+from sluice.jobs.json_value import as_json
+from sluice.jobs.sagas.entry import Direction
+from sluice.jobs.sagas.working import Working
+from sluice.jobs.submission import JSON
 
 #: Meters of such names would pass for our own.
 RESERVED = "sluice"

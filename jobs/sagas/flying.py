@@ -4,18 +4,18 @@ import logging
 
 from msgspec.structs import replace
 
-from jobs.job import Claimed
-from jobs.places import Place, reached
-from jobs.sagas.building import build_steps
-from jobs.sagas.context import context_of
-from jobs.sagas.debug import Debug
-from jobs.sagas.entry import Failure, Log
-from jobs.sagas.flight import Flight, Seat
-from jobs.sagas.hooks import Hooks
-from jobs.sagas.landing import DISMAL_FAILURE, Landed, Landing
-from jobs.sagas.means import Means
-from jobs.sagas.pilot import Pilot
-from jobs.sagas.saga import Saga
+from sluice.jobs.job import Claimed
+from sluice.jobs.places import Place, reached
+from sluice.jobs.sagas.building import build_steps
+from sluice.jobs.sagas.context import context_of
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.sagas.entry import Failure, Log
+from sluice.jobs.sagas.flight import Flight, Seat
+from sluice.jobs.sagas.hooks import Hooks
+from sluice.jobs.sagas.landing import DISMAL_FAILURE, Landed, Landing
+from sluice.jobs.sagas.means import Means
+from sluice.jobs.sagas.pilot import Pilot
+from sluice.jobs.sagas.saga import Saga
 
 
 def fly(

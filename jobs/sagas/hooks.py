@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
-from jobs.sagas.awaited import is_awaited
-from jobs.sagas.entry import Failure
-from jobs.sagas.flight import Flight
-from jobs.sagas.saga import HOOK_METHODS
+from sluice.jobs.sagas.awaited import is_awaited
+from sluice.jobs.sagas.entry import Failure
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.saga import HOOK_METHODS
 
 
 class Hooks:

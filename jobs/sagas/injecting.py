@@ -1,9 +1,9 @@
 """Answers that a submission has replaced, so that somebody sees what becomes of them (``jobs.sagas.debug``)."""
 
-from jobs.sagas.answers import Answer, Fatal, Retry
-from jobs.sagas.course import Leg
-from jobs.sagas.debug import Debug, Injected
-from jobs.sagas.entry import Direction
+from sluice.jobs.sagas.answers import Answer, Fatal, Retry
+from sluice.jobs.sagas.course import Leg
+from sluice.jobs.sagas.debug import Debug, Injected
+from sluice.jobs.sagas.entry import Direction
 
 
 class Injector:

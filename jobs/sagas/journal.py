@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from jobs.sagas.entry import Entry, Heard, Log
+from sluice.jobs.sagas.entry import Entry, Heard, Log
 
 
 class Journal(Protocol):

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from jobs.sagas.entry import Await, Failure
+from sluice.jobs.sagas.entry import Await, Failure
 
 #: So it stands in the logs, to be found.
 DISMAL_FAILURE = "DISMAL FAILURE"

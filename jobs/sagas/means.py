@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.sagas.entry import Failure
-from jobs.sagas.journal import Journal
+from sluice.jobs.sagas.entry import Failure
+from sluice.jobs.sagas.journal import Journal
 
 
 class Means(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """A journal in memory, for flights without a ledger: they end with their process."""
 
-from jobs.sagas.entry import Entry, Event, Heard, Log, Mark
-from jobs.submission import JSON
+from sluice.jobs.sagas.entry import Entry, Event, Heard, Log, Mark
+from sluice.jobs.submission import JSON
 
 
 class MemoryJournal:

@@ -11,21 +11,21 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from jobs.places import Place, reached
-from jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Stop, Wait, read_answer
-from jobs.sagas.course import Leg, next_leg
-from jobs.sagas.debug import Debug
-from jobs.sagas.entry import Await, Direction, Entry, Failure, Log, Mark
-from jobs.sagas.flight import Flight, Seat
-from jobs.sagas.hooks import Hooks
-from jobs.sagas.injecting import Injector
-from jobs.sagas.landing import DISMAL_FAILURE, Landed, Landing
-from jobs.sagas.means import Means
-from jobs.sagas.reasons import WAIT_TIMED_OUT
-from jobs.sagas.step import Step
-from jobs.sagas.tower import HANDED_BACK, LOST, Tower
-from jobs.sagas.tries import Tries
-from jobs.sagas.working import Working
+from sluice.jobs.places import Place, reached
+from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Stop, Wait, read_answer
+from sluice.jobs.sagas.course import Leg, next_leg
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.sagas.entry import Await, Direction, Entry, Failure, Log, Mark
+from sluice.jobs.sagas.flight import Flight, Seat
+from sluice.jobs.sagas.hooks import Hooks
+from sluice.jobs.sagas.injecting import Injector
+from sluice.jobs.sagas.landing import DISMAL_FAILURE, Landed, Landing
+from sluice.jobs.sagas.means import Means
+from sluice.jobs.sagas.reasons import WAIT_TIMED_OUT
+from sluice.jobs.sagas.step import Step
+from sluice.jobs.sagas.tower import HANDED_BACK, LOST, Tower
+from sluice.jobs.sagas.tries import Tries
+from sluice.jobs.sagas.working import Working
 
 
 class Pilot:

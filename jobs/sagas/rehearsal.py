@@ -11,17 +11,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.job import Claimed
-from jobs.sagas.answers import Fatal
-from jobs.sagas.debug import Debug
-from jobs.sagas.entry import Await, Direction, Entry, Failure, Heard, Mark
-from jobs.sagas.flight import Flight
-from jobs.sagas.flying import fly
-from jobs.sagas.landing import Landed, Landing
-from jobs.sagas.means import Means
-from jobs.sagas.memory import MemoryJournal
-from jobs.sagas.saga import Saga
-from jobs.submission import JSON
+from sluice.jobs.job import Claimed
+from sluice.jobs.sagas.answers import Fatal
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.sagas.entry import Await, Direction, Entry, Failure, Heard, Mark
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.flying import fly
+from sluice.jobs.sagas.landing import Landed, Landing
+from sluice.jobs.sagas.means import Means
+from sluice.jobs.sagas.memory import MemoryJournal
+from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.submission import JSON
 
 #: A flight that comes to more runs, calls or entries than these goes round in a circle.
 ROUNDS_MAX = 10_000

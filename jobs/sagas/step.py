@@ -2,9 +2,9 @@
 
 from functools import cached_property
 
-from jobs.retry import Rule, none
-from jobs.sagas.answers import Answer
-from jobs.sagas.flight import Flight
+from sluice.jobs.retry import Rule, none
+from sluice.jobs.sagas.answers import Answer
+from sluice.jobs.sagas.flight import Flight
 
 
 class Step:

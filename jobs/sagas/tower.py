@@ -4,10 +4,10 @@ Most of it comes with the journal's answer to an entry. Where a step or a pause 
 worker is leaving it hears at once, since the pause itself ends then.
 """
 
-from jobs.sagas.entry import Direction, Failure, Heard
-from jobs.sagas.landing import Landed, Landing
-from jobs.sagas.means import Means
-from jobs.sagas.reasons import CALLED_OFF, TIMED_OUT
+from sluice.jobs.sagas.entry import Direction, Failure, Heard
+from sluice.jobs.sagas.landing import Landed, Landing
+from sluice.jobs.sagas.means import Means
+from sluice.jobs.sagas.reasons import CALLED_OFF, TIMED_OUT
 
 #: So long at the most a pause does not look up; and the journal is asked no more often, whatever a step or a rule does.
 HEED_S = 2.0

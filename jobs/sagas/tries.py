@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
-from jobs.durations import parse_duration_s
-from jobs.retry import Rule
-from jobs.sagas.entry import Failure
-from jobs.sagas.means import Means
+from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.retry import Rule
+from sluice.jobs.sagas.entry import Failure
+from sluice.jobs.sagas.means import Means
 
 
 class Tries:

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from jobs.json_value import as_json
-from jobs.submission import JSON
+from sluice.jobs.json_value import as_json
+from sluice.jobs.submission import JSON
 
 #: Each entry of the journal has all of it: what is larger belongs somewhere else, and its name here.
 BYTES_MAX = 16 * 1024 * 1024

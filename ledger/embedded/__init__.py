@@ -16,9 +16,9 @@ It must not know what the ledger keeps in the database: it knows no table.
 
 from pathlib import Path
 
-from ledger.embedded.errors import EmbeddedUnavailable
-from ledger.embedded.handle import EmbeddedPostgres, open_postgres
-from ledger.embedded.machine import Machine
+from sluice.ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded.handle import EmbeddedPostgres, open_postgres
+from sluice.ledger.embedded.machine import Machine
 
 __all__ = ["EmbeddedPostgres", "EmbeddedUnavailable", "start"]
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded.errors import EmbeddedUnavailable
 
 ROOT = 0
 

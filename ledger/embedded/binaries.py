@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ledger.embedded import shelter
-from ledger.embedded.account import Account
-from ledger.embedded.errors import EmbeddedUnavailable
-from ledger.embedded.machine import Machine
+from sluice.ledger.embedded import shelter
+from sluice.ledger.embedded.account import Account
+from sluice.ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded.machine import Machine
 
 INSTALLATION = "pginstall18"
 """The wheel carries two versions of Postgres; this is the newer, and the only one used."""

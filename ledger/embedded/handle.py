@@ -17,13 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ledger.embedded import place as places
-from ledger.embedded import server
-from ledger.embedded.account import account_for
-from ledger.embedded.filelock import FileLock, exclusively
-from ledger.embedded.launch import launch
-from ledger.embedded.machine import Machine
-from ledger.embedded.place import Place
+from sluice.ledger.embedded import place as places
+from sluice.ledger.embedded import server
+from sluice.ledger.embedded.account import account_for
+from sluice.ledger.embedded.filelock import FileLock, exclusively
+from sluice.ledger.embedded.launch import launch
+from sluice.ledger.embedded.machine import Machine
+from sluice.ledger.embedded.place import Place
 
 LOCK_WITHIN_S = 200.0
 """Longer than the slowest first start of another user."""

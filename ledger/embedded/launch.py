@@ -4,14 +4,14 @@ import os
 import shutil
 from pathlib import Path
 
-from ledger.embedded import binaries, sockets
-from ledger.embedded.account import ROOT, Account, account_for, give_to_folder_owner
-from ledger.embedded.binaries import Binaries
-from ledger.embedded.errors import EmbeddedUnavailable
-from ledger.embedded.filelock import FileLock
-from ledger.embedded.machine import Machine
-from ledger.embedded.place import Place
-from ledger.embedded.settings import settings
+from sluice.ledger.embedded import binaries, sockets
+from sluice.ledger.embedded.account import ROOT, Account, account_for, give_to_folder_owner
+from sluice.ledger.embedded.binaries import Binaries
+from sluice.ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded.filelock import FileLock
+from sluice.ledger.embedded.machine import Machine
+from sluice.ledger.embedded.place import Place
+from sluice.ledger.embedded.settings import settings
 
 INITDB_WITHIN_S = 120
 LOG_BYTES_MAX = 1_000_000

@@ -23,9 +23,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ledger.embedded import shelter
-from ledger.embedded.account import ROOT, Account, give_to_folder_owner
-from ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded import shelter
+from sluice.ledger.embedded.account import ROOT, Account, give_to_folder_owner
+from sluice.ledger.embedded.errors import EmbeddedUnavailable
 
 
 @dataclass(frozen=True, kw_only=True)

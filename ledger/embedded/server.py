@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterator
 import psycopg
 from psycopg.pq import PGconn, Ping
 
-from ledger.embedded import sockets
-from ledger.embedded.errors import EmbeddedUnavailable
-from ledger.embedded.filelock import POLL_S, FileLock
-from ledger.embedded.place import Place
+from sluice.ledger.embedded import sockets
+from sluice.ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded.filelock import POLL_S, FileLock
+from sluice.ledger.embedded.place import Place
 
 READY_WITHIN_S = 60.0
 """Long, because the recovery after a crash is part of it."""

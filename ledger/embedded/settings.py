@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ledger.embedded.sockets import PORT
+from sluice.ledger.embedded.sockets import PORT
 
 ALWAYS = {
     "listen_addresses": "",

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded.errors import EmbeddedUnavailable
 
 
 def opened(shelter: Path) -> Path:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from ledger.embedded.account import ROOT, Account
-from ledger.embedded.errors import EmbeddedUnavailable
-from ledger.embedded.place import Place
+from sluice.ledger.embedded.account import ROOT, Account
+from sluice.ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded.place import Place
 
 PORT = 5432
 """A part of the socket's name; nothing listens on TCP."""

@@ -6,8 +6,8 @@ from alembic.runtime.migration import MigrationContext, MigrationInfo
 from psycopg import connect
 from sqlalchemy import create_engine, pool, text
 
-from ledger.dialling import dialled
-from ledger.tables import metadata
+from sluice.ledger.dialling import dialled
+from sluice.ledger.tables import metadata
 
 #: The first that keeps in the ledger what it says of itself.
 FIRST_TO_SAY = "0019"

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.sagas.entry import Direction, Mark
-from jobs.states import State
-from ledger.connection import Tx
+from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
 
 _ALOFT = """
 SELECT job.id, job.app, job.key, job.state, last.direction, last.step, last.steps, last.name, last.mark, job.event,

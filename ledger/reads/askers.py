@@ -5,12 +5,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.plan import Wish
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.wishes import STILL_WANTS
+from sluice.jobs.plan import Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.wishes import STILL_WANTS
 
 #: No index says what submissions ask for, so at most so many are looked through.
 LOOKED_THROUGH_MAX = 10_000

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.submission import JSON
-from ledger.connection import Tx
+from sluice.jobs.submission import JSON
+from sluice.ledger.connection import Tx
 
 _PAGE = """
 SELECT id, at, who, did, about, came_to FROM audit

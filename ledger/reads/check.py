@@ -5,16 +5,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.firing import FiringOutcome
-from jobs.ref import JobName
-from jobs.states import FLYING, LIVE, REVIVE, SPLIT, STOPPABLE, WANT, State, sql_list
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.counts import VERDICT
-from ledger.parts import divisible, together
-from ledger.reads.standing import SIDES
-from ledger.shared_kwargs import DIGEST, IS_SHARED
-from ledger.wishes import STILL_WANTS
+from sluice.jobs.firing import FiringOutcome
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import FLYING, LIVE, REVIVE, SPLIT, STOPPABLE, WANT, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.counts import VERDICT
+from sluice.ledger.parts import divisible, together
+from sluice.ledger.reads.standing import SIDES
+from sluice.ledger.shared_kwargs import DIGEST, IS_SHARED
+from sluice.ledger.wishes import STILL_WANTS
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from jobs.condition import (
+from sluice.jobs.condition import (
     ORDERING,
     And,
     Compare,
@@ -21,10 +21,10 @@ from jobs.condition import (
     Or,
     comparisons,
 )
-from jobs.errors import BadRequest
-from jobs.key_reading import KeyReadings
-from jobs.states import LIVE, TERMINAL, State, sql_list
-from ledger.shared_kwargs import KWARGS
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.key_reading import KeyReadings
+from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
+from sluice.ledger.shared_kwargs import KWARGS
 
 #: By its own type each is compared. Texts are by their characters, whatever the collation of the database.
 _COLUMNS = {

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.states import State, sql_list
-from ledger.connection import Tx
-from ledger.reads import fleet
-from ledger.reads.progress import Status, status
+from sluice.jobs.states import State, sql_list
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import fleet
+from sluice.ledger.reads.progress import Status, status
 
 _TALLY = """
 SELECT job.app, job.state, count(*) FROM wants JOIN job ON job.id = wants.job

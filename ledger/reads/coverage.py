@@ -6,10 +6,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.calendar import Span
-from jobs.states import State
-from ledger.connection import Tx, arrays
-from ledger.reads.partitions import Place
+from sluice.jobs.calendar import Span
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.reads.partitions import Place
 
 #: So many partitions of a table are counted; beyond that it is told by those looked at in so many stretches.
 EXACT_MAX, PROBES = 500, 40

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from jobs.catalogue.known import KnownDefinitions
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 #: Apps that are named at most.
 APPS_MAX = 50

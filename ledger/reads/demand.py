@@ -16,11 +16,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.states import DISPATCHED, State, sql_list
-from ledger.app_pauses import IS_PAUSED
-from ledger.connection import Tx
-from ledger.release import UNEXPIRED
-from ledger.sql import IN_TURN, NOW
+from sluice.jobs.states import DISPATCHED, State, sql_list
+from sluice.ledger.app_pauses import IS_PAUSED
+from sluice.ledger.connection import Tx
+from sluice.ledger.release import UNEXPIRED
+from sluice.ledger.sql import IN_TURN, NOW
 
 #: What will be ready within so long counts, where nobody says otherwise: about what it takes to start a worker.
 HORIZON_S = 60.0

@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.calendar import Span
-from jobs.history import Round, Transition
-from jobs.partition_key import ends_of
-from jobs.ref import JobName
-from jobs.states import REVIVABLE, TERMINAL, State
-from jobs.submission import JSON
-from ledger.connection import Tx
-from ledger.reads import flights, partitions
-from ledger.reads.flights import Flight
-from ledger.shared_kwargs import KWARGS
+from sluice.jobs.calendar import Span
+from sluice.jobs.history import Round, Transition
+from sluice.jobs.partition_key import ends_of
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import REVIVABLE, TERMINAL, State
+from sluice.jobs.submission import JSON
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import flights, partitions
+from sluice.ledger.reads.flights import Flight
+from sluice.ledger.shared_kwargs import KWARGS
 
 _JOB = f"""
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,

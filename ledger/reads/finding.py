@@ -13,11 +13,11 @@ import binascii
 import msgspec
 from msgspec import Struct
 
-from jobs.errors import BadRequest
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.reads.listing import LISTED, Listed
-from ledger.reads.standing import SIDES
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.listing import LISTED, Listed
+from sluice.ledger.reads.standing import SIDES
 
 #: So many jobs are looked at for one page.
 SCANNED_MAX = 5000

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.queues import ALL_APPS, CONTROL
-from jobs.ref import JobName
-from jobs.states import By, State
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.queues import ALL_APPS, CONTROL
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import By, State
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 #: Of a queue's workers, and of what they run, so many are told.
 TOLD_MAX = 20

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.sagas.entry import Await, Direction, Entry, Failure, Mark
-from jobs.states import LIVE, sql_list
-from jobs.submission import JSON
-from ledger import journal
-from ledger.connection import Tx
-from ledger.sql import LONGEST_S
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.entry import Await, Direction, Entry, Failure, Mark
+from sluice.jobs.states import LIVE, sql_list
+from sluice.jobs.submission import JSON
+from sluice.ledger import journal
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import LONGEST_S
 
 #: So many entries of the last flight are read, and so many of its events, the last of each.
 LINES_MAX = 1000

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from jobs.calendar import Span
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.reads.partitions import Place
+from sluice.jobs.calendar import Span
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.partitions import Place
 
 # What a submission wants it does by its jobs; another submission may have taken over what died of them.
 _EXTENTS = """

@@ -8,11 +8,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.reads import fleet
-from ledger.sql import NOW
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import fleet
+from sluice.ledger.sql import NOW
 
 #: Of an app's ready jobs so many are looked at, those first that were made first.
 LOOKED_AT = 100

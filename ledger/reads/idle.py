@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from jobs.firing import FiringOutcome
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.app_pauses import HAS_TO_STAY, IS_STOPPED
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.firing import FiringOutcome
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.app_pauses import HAS_TO_STAY, IS_STOPPED
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 # A job whose gates are shut moves only if a parent does; then that parent is what is left to do. What is paused moves
 # only when somebody resumes it, or its app, and so does what waits for an event, unless its time runs out. What a

@@ -4,11 +4,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.gate import When
-from jobs.ref import JobName
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.reads import dossier
+from sluice.jobs.gate import When
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import dossier
 
 #: Each way at most so many jobs are read: a picture of more helps nobody.
 JOBS_MAX = 1000

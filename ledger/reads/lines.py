@@ -4,10 +4,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import DISPATCHED, State, sql_list
-from ledger.connection import Tx
-from ledger.sql import IN_TURN
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import DISPATCHED, State, sql_list
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import IN_TURN
 
 #: More jobs before one than these are not counted, nor more slots that are taken.
 COUNTED_MAX = 1000

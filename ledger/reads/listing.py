@@ -13,15 +13,15 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.condition import Condition
-from jobs.errors import BadRequest
-from jobs.key_reading import KeyReadings
-from jobs.paging import PAGE_MAX, Order, OrderBy, Place, read_token, write_token
-from jobs.partition_key import ends_of
-from jobs.states import State
-from ledger.collecting import UNCOLLECTED
-from ledger.connection import Tx
-from ledger.reads.conditions import Clause, clause
+from sluice.jobs.condition import Condition
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.key_reading import KeyReadings
+from sluice.jobs.paging import PAGE_MAX, Order, OrderBy, Place, read_token, write_token
+from sluice.jobs.partition_key import ends_of
+from sluice.jobs.states import State
+from sluice.ledger.collecting import UNCOLLECTED
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.conditions import Clause, clause
 
 LISTED = f"""
 job.id, job.app, job.key, job.state, job.round, job.priority, job.created_at, job.changed_at, job.not_before,

@@ -9,14 +9,14 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from jobs.history import Lost
-from jobs.states import EXPIRE, GIVE_UP, REQUEUE, TIME_OUT, By, State
-from ledger.connection import Tx
-from ledger.grooming import Chore
-from ledger.happenings import What, happened
-from ledger.reads.standing import UNCOUNTED
-from ledger.sql import NOW
-from ledger.tallies import BUCKETS_S
+from sluice.jobs.history import Lost
+from sluice.jobs.states import EXPIRE, GIVE_UP, REQUEUE, TIME_OUT, By, State
+from sluice.ledger.connection import Tx
+from sluice.ledger.grooming import Chore
+from sluice.ledger.happenings import What, happened
+from sluice.ledger.reads.standing import UNCOUNTED
+from sluice.ledger.sql import NOW
+from sluice.ledger.tallies import BUCKETS_S
 
 #: A worker whose lease ended longer ago is told of no more.
 LOST_S = 3600.0

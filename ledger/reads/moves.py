@@ -4,8 +4,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.states import State
-from ledger.connection import Tx
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
 
 _MOVES = """
 SELECT job.app, job.key, transition.target, transition.at

@@ -9,15 +9,15 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from jobs.ref import JobName
-from jobs.states import DEAD, State
-from ledger.app_pauses import AppPause, pause_of
-from ledger.connection import Tx
-from ledger.reads import askers, dossier, fleet, flights, upstream
-from ledger.reads.flights import Flight
-from ledger.reads.lines import Line, line
-from ledger.reads.pieces import Pieces, pieces
-from ledger.sql import IN_TURN, NOW
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import DEAD, State
+from sluice.ledger.app_pauses import AppPause, pause_of
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import askers, dossier, fleet, flights, upstream
+from sluice.ledger.reads.flights import Flight
+from sluice.ledger.reads.lines import Line, line
+from sluice.ledger.reads.pieces import Pieces, pieces
+from sluice.ledger.sql import IN_TURN, NOW
 
 #: More jobs before it than these are not counted.
 AHEAD_MAX = 1000

@@ -12,11 +12,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.history import Lost
-from jobs.ref import Claim
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.connection import Tx, arrays
+from sluice.jobs.history import Lost
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx, arrays
 
 #: Of more parents than these nothing is told; a job may have a thousand times as many.
 PARENTS_MAX = 32

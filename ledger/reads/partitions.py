@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.calendar import Span
-from jobs.ref import JobName
-from jobs.states import LIVE, State, sql_list
-from ledger.connection import Tx, arrays
+from sluice.jobs.calendar import Span
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.ledger.connection import Tx, arrays
 
 _LIVE = sql_list(*sorted(LIVE))
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import DEAD, LIVE, State, sql_list
-from ledger.connection import Tx
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import DEAD, LIVE, State, sql_list
+from sluice.ledger.connection import Tx
 
 #: Of those that have not succeeded so many are told.
 TOLD_MAX = 20

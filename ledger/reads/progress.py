@@ -4,9 +4,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.requests import KEYS
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.requests import KEYS
 
 # What was asked for stands in the request, in the words of whoever asked.
 _COLUMNS = f"""

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import UNSUCCESSFUL, State, sql_list
-from ledger.connection import Tx
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import UNSUCCESSFUL, State, sql_list
+from sluice.ledger.connection import Tx
 
 _UNSUCCESSFUL = sql_list(*sorted(UNSUCCESSFUL))
 

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.firing import FiringOutcome
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
+from sluice.jobs.firing import FiringOutcome
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
 
 _SCHEDULES = """
 SELECT id, app, source, rule, timezone, next_due, fire_at, paused_at, retired_at FROM schedule

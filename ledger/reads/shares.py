@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from jobs.states import DEAD, LIVE, State
-from ledger.connection import Tx
+from sluice.jobs.states import DEAD, LIVE, State
+from sluice.ledger.connection import Tx
 
 #: So many jobs are counted, and beyond that so many stretches are looked at.
 EXACT_MAX, PROBES = 5000, 1000

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 # What is not counted yet, job by job. Between two bounds Postgres takes it for little, as it is; above one, for a third
 # of the whole history, which it would read from end to end.

@@ -1,8 +1,8 @@
 """Whether anything is left to happen: what simulations ask after each step."""
 
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
 
 _WRITES = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
 _OPEN_SUBMISSIONS = f"""

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.connection import Tx, arrays
-from ledger.reads.shares import Share, shares
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.reads.shares import Share, shares
 
 _JOBS = f"""
 SELECT job.app, job.key, job.state, job.round, job.changed_at,

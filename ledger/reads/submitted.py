@@ -9,9 +9,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.submission import JSON, UNFORTUNATE, SubmissionState
-from ledger.connection import Tx
-from ledger.requests import BODY, KEYS, document
+from sluice.jobs.submission import JSON, UNFORTUNATE, SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.requests import BODY, KEYS, document
 
 #: One page looks through so many submissions.
 LOOKED_THROUGH_MAX = 20_000

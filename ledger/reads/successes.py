@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.states import State
-from jobs.work_ids import WorkId, parts_of
-from ledger.connection import Tx
+from sluice.jobs.states import State
+from sluice.jobs.work_ids import WorkId, parts_of
+from sluice.ledger.connection import Tx
 
 #: So many sets of kwargs are told apart.
 MARKS_MAX = 100

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.gate import When
-from jobs.ref import JobName
-from jobs.states import State, sql_list
-from ledger.connection import Tx
+from sluice.jobs.gate import When
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State, sql_list
+from sluice.ledger.connection import Tx
 
 #: No more of an alternative's parents, and of what is above a job, are looked at.
 LOOKED_AT_MAX = 10_000

@@ -10,9 +10,9 @@ from datetime import datetime
 import psycopg
 from msgspec import Struct
 
-from jobs.states import State
-from ledger.connection import Ledger, Tx
-from ledger.reads.check import Breach, breaches
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.reads.check import Breach, breaches
 
 #: The oldest Postgres that the ledger's statements are written for, as the server numbers it.
 VERSION_MIN = 140000

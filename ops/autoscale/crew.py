@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ops.autoscale.guard import Guard
+from sluice.ops.autoscale.guard import Guard
 
 
 class Gone(Struct, frozen=True):

@@ -20,7 +20,7 @@ class Guard:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "ops.autoscale.guard"],
+            [sys.executable, "-m", "sluice.ops.autoscale.guard"],
             stdin=subprocess.PIPE,
             start_new_session=True,
             text=True,

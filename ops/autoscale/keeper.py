@@ -8,14 +8,14 @@ from threading import Event
 
 from msgspec import Struct
 
-from jobs.errors import SluiceError
-from ledger.connection import Ledger, Tx
-from ledger.reads import fleet
-from ops.autoscale.crew import Crew, Gone
-from ops.autoscale.deciding import Memory, Seen, Terms, decide
-from ops.autoscale.watch import Watch
-from ops.cli.stopping import Stop
-from ops.demand import wanted
+from sluice.jobs.errors import SluiceError
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.reads import fleet
+from sluice.ops.autoscale.crew import Crew, Gone
+from sluice.ops.autoscale.deciding import Memory, Seen, Terms, decide
+from sluice.ops.autoscale.watch import Watch
+from sluice.ops.cli.stopping import Stop
+from sluice.ops.demand import wanted
 
 #: Whether those that were told to go have gone is looked at so often.
 _GONE_LOOK_S = 0.2

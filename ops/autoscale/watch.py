@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from broker.messages import CONTROL
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from ops.autoscale.deciding import Bounds
+from sluice.broker.messages import CONTROL
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.ops.autoscale.deciding import Bounds
 
 #: More workers than these on one machine are a slip of the pen.
 MOST = 1000

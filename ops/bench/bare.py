@@ -4,8 +4,8 @@ import time
 
 import networkx
 
-from ledger import scratch
-from ledger.connection import Ledger
+from sluice.ledger import scratch
+from sluice.ledger.connection import Ledger
 
 
 def copied_s(ledger: Ledger) -> float:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 
-from jobs.errors import BadRequest
-from ops.bench.contenders import celery, dbos, dramatiq, pgqueuer, procrastinate
-from ops.bench.contenders.sluice import SLUICE
-from ops.bench.ground import Contender
+from sluice.jobs.errors import BadRequest
+from sluice.ops.bench.contenders import celery, dbos, dramatiq, pgqueuer, procrastinate
+from sluice.ops.bench.contenders.sluice import SLUICE
+from sluice.ops.bench.ground import Contender
 
 OURS = "sluice"
 CONTENDERS: Mapping[str, Contender] = {

@@ -9,8 +9,8 @@ from statistics import median, quantiles
 
 from msgspec import Struct
 
-from ops.bench.marks import Mark
-from ops.bench.sample import Figures
+from sluice.ops.bench.marks import Mark
+from sluice.ops.bench.sample import Figures
 
 #: Names a fraction of the jobs to be content with, for whoever wants to see that a course can be run at all.
 VARIABLE = "SLUICE_BENCH_SCALE"

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from actors.assembly import open_ledger
-from actors.client import Client
-from actors.doorbell import ring
-from actors.settings import Settings
-from ops.bench.contenders.sluice_desk import Desk, environment
-from ops.bench.courses import Given, whole
-from ops.bench.ground import Ground
-from ops.bench.sample import Figures
+from sluice.actors.assembly import open_ledger
+from sluice.actors.client import Client
+from sluice.actors.doorbell import ring
+from sluice.actors.settings import Settings
+from sluice.ops.bench.contenders.sluice_desk import Desk, environment
+from sluice.ops.bench.courses import Given, whole
+from sluice.ops.bench.ground import Ground
+from sluice.ops.bench.sample import Figures
 
 
 def embedded(_: str) -> Figures:
@@ -33,7 +33,7 @@ def _desk(folder: Path) -> Iterator[Desk]:
     """The server is this process's, and outlives all who use it. An address that is empty is none."""
     ground = Ground(ledger_url="", broker_url="", results_url="", folder=folder)
     home = folder / "home"
-    command = [sys.executable, "-m", "ops.cli.main", "up"]
+    command = [sys.executable, "-m", "sluice.ops.cli.main", "up"]
     with (
         open_ledger(Settings(home=home)) as ledger,
         ground.crew([command], {**environment(ground), "SLUICE_HOME": str(home)}) as (crew, marks),

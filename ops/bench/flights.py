@@ -7,22 +7,23 @@ from functools import partial
 from statistics import median
 from uuid import uuid4
 
-from actors import executor, planner
-from actors.assign import assign
-from actors.journaling import Journaling
-from broker.messages import Execute, Message, Plan
-from jobs import Step, saga
-from jobs.catalogue import Catalogue, load
-from jobs.errors import SluiceError
-from jobs.outcome import Ending
-from jobs.runners.saga import SagaRunner
-from jobs.sagas.flight import Flight
-from jobs.sagas.saga import Saga
-from jobs.submission import Submission
-from ledger import scratch, submissions, workers
-from ledger.claims import Claimed
-from ledger.connection import Ledger
-from ops.bench.sample import Figures
+from sluice.actors import executor, planner
+from sluice.actors.assign import assign
+from sluice.actors.journaling import Journaling
+from sluice.broker.messages import Execute, Message, Plan
+from sluice.jobs.api import saga
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.outcome import Ending
+from sluice.jobs.runners.saga import SagaRunner
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.sagas.step import Step
+from sluice.jobs.submission import Submission
+from sluice.ledger import scratch, submissions, workers
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
+from sluice.ops.bench.sample import Figures
 
 STEPS = 50
 #: Flights and commits take turns, so that both have the same weather.

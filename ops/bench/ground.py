@@ -9,11 +9,11 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from jobs.errors import SluiceError
-from ops.bench.courses import WITHIN_S, Given, whole
-from ops.bench.crew import PROCESSES, Crew, crew
-from ops.bench.marks import VARIABLE, Marks
-from ops.bench.sample import Figures
+from sluice.jobs.errors import SluiceError
+from sluice.ops.bench.courses import WITHIN_S, Given, whole
+from sluice.ops.bench.crew import PROCESSES, Crew, crew
+from sluice.ops.bench.marks import VARIABLE, Marks
+from sluice.ops.bench.sample import Figures
 
 _BEGIN_WITHIN_S = 60.0
 

@@ -23,18 +23,18 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors import planner
-from actors.definitions import Definitions
-from actors.settings import Settings
-from broker.messages import Plan
-from jobs.errors import SluiceError
-from jobs.submission import Submission
-from ledger import crowd, submissions, tallies
-from ledger.connection import Ledger
-from ledger.scratch import tidy
-from ops.bench.courses import scaled
-from ops.bench.pipelines import Apps
-from ops.bench.sample import Figures
+from sluice.actors import planner
+from sluice.actors.definitions import Definitions
+from sluice.actors.settings import Settings
+from sluice.broker.messages import Plan
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.submission import Submission
+from sluice.ledger import crowd, submissions, tallies
+from sluice.ledger.connection import Ledger
+from sluice.ledger.scratch import tidy
+from sluice.ops.bench.courses import scaled
+from sluice.ops.bench.pipelines import Apps
+from sluice.ops.bench.sample import Figures
 
 _CHAIN = 40
 _KEYS = scaled(25_000)
@@ -130,7 +130,7 @@ def _screens() -> dict[str, list[str]]:
 @contextmanager
 def _console(ledger_url: str, source: Path) -> Iterator[HTTPConnection]:
     command: Sequence[str] = (
-        *(sys.executable, "-m", "ops.cli.main", "--apps", str(source), "--ledger", ledger_url),
+        *(sys.executable, "-m", "sluice.ops.cli.main", "--apps", str(source), "--ledger", ledger_url),
         *("console", "--listen", "127.0.0.1:0"),
     )
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as console:

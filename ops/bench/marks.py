@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from jobs.errors import SluiceError
+from sluice.jobs.errors import SluiceError
 
 #: Names the file, for the processes that run the jobs.
 VARIABLE = "SLUICE_BENCH_MARKS"

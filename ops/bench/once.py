@@ -1,4 +1,4 @@
-"""``python -m ops.bench.once RUN``: one run, in a process of its own, as JSON says which. Prints its figures."""
+"""``python -m sluice.ops.bench.once RUN``: one run, in a process of its own, as JSON says which. Prints its figures."""
 
 import sys
 from pathlib import Path
@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 import msgspec
 from msgspec import Struct
 
-from ops.bench.contest import CONTENDERS
-from ops.bench.ground import Ground
-from ops.bench.sample import Figures
-from ops.bench.workloads import WORKLOADS
+from sluice.ops.bench.contest import CONTENDERS
+from sluice.ops.bench.ground import Ground
+from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.workloads import WORKLOADS
 
 
 class Run(Struct, frozen=True):

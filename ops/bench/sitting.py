@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from jobs.errors import SluiceError
-from ledger.scratch import scratch_ledger
-from ops.bench.contest import CONTENDERS, OURS
-from ops.bench.courses import COURSES
-from ops.bench.once import Run
-from ops.bench.sample import Figures, Summary, summaries
+from sluice.jobs.errors import SluiceError
+from sluice.ledger.scratch import scratch_ledger
+from sluice.ops.bench.contest import CONTENDERS, OURS
+from sluice.ops.bench.courses import COURSES
+from sluice.ops.bench.once import Run
+from sluice.ops.bench.sample import Figures, Summary, summaries
 
 #: So many lines of what a run said before it broke off are told.
 _LAST_WORDS = 20
@@ -75,7 +75,7 @@ def sit(
 
 
 def _run(run: Run) -> Figures:
-    command = [sys.executable, "-m", "ops.bench.once", msgspec.json.encode(run).decode()]
+    command = [sys.executable, "-m", "sluice.ops.bench.once", msgspec.json.encode(run).decode()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip().splitlines()[-_LAST_WORDS:]

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Mapping, Sequence
 
-from ops.bench.courses import IDLE_S, WITHIN_S
-from ops.bench.ground import Ground
-from ops.bench.sample import Figures
+from sluice.ops.bench.courses import IDLE_S, WITHIN_S
+from sluice.ops.bench.ground import Ground
+from sluice.ops.bench.sample import Figures
 
 #: What the first job leaves to do is done meanwhile.
 _CALM_S = IDLE_S / 5

@@ -10,26 +10,26 @@ from tempfile import TemporaryDirectory
 import msgspec
 from msgspec import Struct
 
-from actors import planner
-from actors.definitions import Definitions
-from actors.settings import Settings
-from broker.messages import Plan
-from jobs.catalogue import Catalogue, load
-from jobs.errors import SluiceError
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions
-from ledger.connection import Ledger
-from ledger.reads import progress
-from ledger.scratch import remember
-from ops.bench import bare
-from ops.bench.courses import CHAIN, FLAT, scaled
-from ops.bench.crew import kept_mb
-from ops.bench.embedded import embedded
-from ops.bench.flights import fly
-from ops.bench.looking import looking
-from ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
-from ops.bench.sample import Figures
-from planner.keyspaces import keyspace_of
+from sluice.actors import planner
+from sluice.actors.definitions import Definitions
+from sluice.actors.settings import Settings
+from sluice.broker.messages import Plan
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import submissions
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads import progress
+from sluice.ledger.scratch import remember
+from sluice.ops.bench import bare
+from sluice.ops.bench.courses import CHAIN, FLAT, scaled
+from sluice.ops.bench.crew import kept_mb
+from sluice.ops.bench.embedded import embedded
+from sluice.ops.bench.flights import fly
+from sluice.ops.bench.looking import looking
+from sluice.ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
+from sluice.ops.bench.sample import Figures
+from sluice.planner.keyspaces import keyspace_of
 
 _YEAR = {"start": "2025-01-01-00", "end": "2025-12-31-23"}
 

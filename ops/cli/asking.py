@@ -8,18 +8,18 @@ from pathlib import Path
 
 import msgspec
 
-from jobs.catalogue import Catalogue
-from jobs.durations import instant, past
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.request_limits import unfit
-from jobs.selecting import select
-from jobs.submission import JSON, Submission
-from ops.cli.command import Options
-from planner.chunk_keys import is_by_chunk, require_chunk_words
-from planner.confs import meant
-from planner.fitting import require_fit
-from planner.walk import Walk
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.durations import instant, past
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.request_limits import unfit
+from sluice.jobs.selecting import select
+from sluice.jobs.submission import JSON, Submission
+from sluice.ops.cli.command import Options
+from sluice.planner.chunk_keys import is_by_chunk, require_chunk_words
+from sluice.planner.confs import meant
+from sluice.planner.fitting import require_fit
+from sluice.planner.walk import Walk
 
 
 def submission_options(parser: argparse.ArgumentParser) -> None:

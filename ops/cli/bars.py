@@ -9,12 +9,12 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from jobs.states import DEAD, LIVE, State
-from ledger.reads.course import Course, Run
-from ops.cli.page import colour
-from ops.cli.result import in_words, obstacle
-from ops.times import span
-from ops.words import first_line, legible
+from sluice.jobs.states import DEAD, LIVE, State
+from sluice.ledger.reads.course import Course, Run
+from sluice.ops.cli.page import colour
+from sluice.ops.cli.result import in_words, obstacle
+from sluice.ops.times import span
+from sluice.ops.words import first_line, legible
 
 BAR_CHARS_MIN, BAR_CHARS_MAX = 8, 24
 #: What stands beside a bar gets so much, if need be from the bar.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ledger.reads.check import EXAMPLES_MAX, Breach
-from ops.breaches import advice, examples
-from ops.cli.page import Block, Line, Table
+from sluice.ledger.reads.check import EXAMPLES_MAX, Breach
+from sluice.ops.breaches import advice, examples
+from sluice.ops.cli.page import Block, Line, Table
 
 AGREES = Line("The ledger agrees with itself.", "green")
 

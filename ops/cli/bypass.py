@@ -19,30 +19,30 @@ from typing import NoReturn, TextIO
 
 from msgspec.structs import replace
 
-from actors.assembly import stores
-from actors.assign import assign
-from jobs.app import App
-from jobs.catalogue import parse_policy
-from jobs.errors import BadRequest
-from jobs.job import Assignment, Echo, idempotency_token
-from jobs.outcome import Ending, Outcome
-from jobs.ref import JobName
-from jobs.runners import runner_for
-from jobs.runners.stores import Stores
-from jobs.sagas.journal import Journal
-from jobs.submission import Submission
-from jobs.work_ids import WorkId, parse_work_ids, text_of
-from ledger.claims import Claimed
-from ops.cli.asking import submission_of
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE, FAILED, INTERRUPTED
-from ops.cli.flying import fly
-from ops.cli.page import Block, Line, Verbatim
-from ops.cli.stopping import HEARD_WITHIN_S
-from ops.times import span
-from ops.words import first_line
-from planner.partition_keys import key_of, read_key
+from sluice.actors.assembly import stores
+from sluice.actors.assign import assign
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import parse_policy
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.job import Assignment, Echo, idempotency_token
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import JobName
+from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.sagas.journal import Journal
+from sluice.jobs.submission import Submission
+from sluice.jobs.work_ids import WorkId, parse_work_ids, text_of
+from sluice.ledger.claims import Claimed
+from sluice.ops.cli.asking import submission_of
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE, FAILED, INTERRUPTED
+from sluice.ops.cli.flying import fly
+from sluice.ops.cli.page import Block, Line, Verbatim
+from sluice.ops.cli.stopping import HEARD_WITHIN_S
+from sluice.ops.times import span
+from sluice.ops.words import first_line
+from sluice.planner.partition_keys import key_of, read_key
 
 #: What an interrupted job has for ending by itself; a process is killed before that.
 GRACE_S = 5.0

@@ -8,7 +8,7 @@ import argparse
 from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
-from ops.cli.desk import CommandDesk
+from sluice.ops.cli.desk import CommandDesk
 
 Options = argparse.Namespace
 

@@ -1,9 +1,9 @@
 """What every command has to hand: a desk, and somewhere to answer."""
 
-from actors.logs import set_up_logs
-from actors.settings import Settings
-from ops.cli.output import Output
-from ops.desk.desk import Desk
+from sluice.actors.logs import set_up_logs
+from sluice.actors.settings import Settings
+from sluice.ops.cli.output import Output
+from sluice.ops.desk.desk import Desk
 
 
 class CommandDesk(Desk):

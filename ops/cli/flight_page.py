@@ -6,19 +6,19 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from jobs.masking import masked_kwargs, masked_value
-from jobs.ref import JobName
-from jobs.sagas.course import next_leg
-from jobs.sagas.entry import Direction, Failure, Mark
-from jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
-from jobs.states import State
-from jobs.submission import JSON
-from ledger.reads.flights import LINES_MAX, Flight
-from ledger.reads.flights import Line as Entry
-from ops.cli.page import Block, Line, Table, Verbatim
-from ops.flight_words import cause, counted, crashes, place, told, undone
-from ops.times import moment, precise
-from ops.words import command
+from sluice.jobs.masking import masked_kwargs, masked_value
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.course import next_leg
+from sluice.jobs.sagas.entry import Direction, Failure, Mark
+from sluice.jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
+from sluice.jobs.states import State
+from sluice.jobs.submission import JSON
+from sluice.ledger.reads.flights import LINES_MAX, Flight
+from sluice.ledger.reads.flights import Line as Entry
+from sluice.ops.cli.page import Block, Line, Table, Verbatim
+from sluice.ops.flight_words import cause, counted, crashes, place, told, undone
+from sluice.ops.times import moment, precise
+from sluice.ops.words import command
 
 #: Of a value so many characters are shown.
 VALUE_CHARS_MAX = 200

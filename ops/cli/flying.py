@@ -8,9 +8,9 @@ from threading import Event
 
 from msgspec.structs import replace
 
-from jobs.outcome import Ending, Outcome, keep
-from jobs.sagas.entry import Direction
-from jobs.sagas.memory import MemoryJournal
+from sluice.jobs.outcome import Ending, Outcome, keep
+from sluice.jobs.sagas.entry import Direction
+from sluice.jobs.sagas.memory import MemoryJournal
 
 #: Flies it once, until it lands or the event is set.
 Run = Callable[[MemoryJournal, Event], Outcome]

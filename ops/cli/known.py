@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from actors.branches import branch_of
-from jobs.catalogue import Catalogue
-from jobs.known import Known
-from jobs.ref import JobName
-from jobs.selecting import Selected
-from jobs.submission import Submission
-from ledger import freshness, paces, partitions, planning
-from ledger.connection import Tx
-from ops.cli.desk import CommandDesk
-from ops.desk.installation import Installation
-from planner.chunks import Chunked, chunk
-from planner.partitions import Layout
-from planner.preview import Preview, preview
+from sluice.actors.branches import branch_of
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.known import Known
+from sluice.jobs.ref import JobName
+from sluice.jobs.selecting import Selected
+from sluice.jobs.submission import Submission
+from sluice.ledger import freshness, paces, partitions, planning
+from sluice.ledger.connection import Tx
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.desk.installation import Installation
+from sluice.planner.chunks import Chunked, chunk
+from sluice.planner.partitions import Layout
+from sluice.planner.preview import Preview, preview
 
 
 def known_preview(

@@ -10,14 +10,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from actors.settings import process_settings
-from jobs.errors import SluiceError
-from jobs.places import arm
-from ops.cli.commands import COMMANDS
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import BROKEN, DONE, INTERRUPTED
-from ops.cli.output import Output
-from ops.cli.parsing import parse
+from sluice.actors.settings import process_settings
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.places import arm
+from sluice.ops.cli.commands import COMMANDS
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import BROKEN, DONE, INTERRUPTED
+from sluice.ops.cli.output import Output
+from sluice.ops.cli.parsing import parse
 
 
 class Broken(SluiceError):

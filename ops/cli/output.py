@@ -9,9 +9,9 @@ from typing import BinaryIO, Self
 
 import msgspec
 
-from jobs.errors import DefinitionError, SluiceError
-from ops.cli.page import Block
-from ops.cli.screen import Screen
+from sluice.jobs.errors import DefinitionError, SluiceError
+from sluice.ops.cli.page import Block
+from sluice.ops.cli.screen import Screen
 
 
 class Output:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from jobs.states import DEAD, State
-from ops.words import legible
+from sluice.jobs.states import DEAD, State
+from sluice.ops.words import legible
 
 #: A text and its style, one after the other on a line.
 Spans = list[tuple[str, str]]

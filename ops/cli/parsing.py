@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NoReturn
 
-from jobs.errors import BadRequest
-from ops.cli.command import Action, Command, Group, Options
-from ops.cli.examples import examples
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Action, Command, Group, Options
+from sluice.ops.cli.examples import examples
 
 
 class Parser(argparse.ArgumentParser):

@@ -3,17 +3,17 @@ is. Into which steps they would be cut is known when they are planned."""
 
 from collections.abc import Iterable, Iterator
 
-from jobs.app import App
-from jobs.calendar import Span
-from jobs.catalogue import Catalogue
-from jobs.catalogue.tables import TableOf, table_of
-from jobs.errors import BadRequest
-from jobs.partition_key import UNBOUNDED, read_landing_key
-from jobs.ref import JobName
-from ops.cli.excerpt import excerpt
-from ops.cli.page import Block, Line, Table
-from planner.lineage import Relatives, children, parents
-from planner.partition_keys import partitioning_of, read_key
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.tables import TableOf, table_of
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.partition_key import UNBOUNDED, read_landing_key
+from sluice.jobs.ref import JobName
+from sluice.ops.cli.excerpt import excerpt
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.planner.lineage import Relatives, children, parents
+from sluice.planner.partition_keys import partitioning_of, read_key
 
 _GATE = "default"
 

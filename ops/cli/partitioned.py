@@ -1,9 +1,9 @@
 """What is told of an app that is keyed by partition: the table that it fills, and those that it reads."""
 
-from jobs.partitioning import Offset, Partitioning, TableDependency
-from ops.cli.page import Block, Table
-from ops.partitioning_document import first_read, last_read
-from ops.times import span
+from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.ops.cli.page import Block, Table
+from sluice.ops.partitioning_document import first_read, last_read
+from sluice.ops.times import span
 
 
 def size_of(partitioning: Partitioning) -> str:

@@ -6,13 +6,13 @@ from itertools import groupby
 from shlex import quote
 from typing import Any
 
-from jobs.ref import JobName
-from jobs.states import DEAD, LIVE, State
-from jobs.submission import SubmissionState
-from ledger.reads.course import Course, Trouble, Work
-from ops.cli.page import Block, Line, Table, Verbatim
-from ops.times import moment, span
-from ops.words import command, first_line
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import DEAD, LIVE, State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.reads.course import Course, Trouble, Work
+from sluice.ops.cli.page import Block, Line, Table, Verbatim
+from sluice.ops.times import moment, span
+from sluice.ops.words import command, first_line
 
 #: A submission that is not planned for so long, with nobody there to do it, is not going to be.
 LONELY_AFTER = timedelta(seconds=3)
@@ -73,7 +73,7 @@ def obstacle(course: Course) -> str:
         )
     waits = course.status.state is SubmissionState.RECEIVED and not course.planners
     if waits and course.now - course.status.received_at > LONELY_AFTER:
-        return "Nobody is there to plan it. Start `sluice up`, or python -m actors.worker."
+        return "Nobody is there to plan it. Start `sluice up`, or python -m sluice.actors.worker."
     if course.status.state is SubmissionState.RECEIVED and course.status.reason:
         return f"It is not planned yet: it {course.status.reason}."
     return ""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from jobs.errors import BadRequest
-from ledger.reads.reruns import Ran
-from ops.cli.desk import CommandDesk
+from sluice.jobs.errors import BadRequest
+from sluice.ledger.reads.reruns import Ran
+from sluice.ops.cli.desk import CommandDesk
 
 #: Of jobs whose code is another so many are named.
 NAMED_MAX = 3

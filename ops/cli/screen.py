@@ -5,8 +5,8 @@ import shutil
 from collections.abc import Iterable
 from typing import TextIO
 
-from ops.cli.harmless import harmless, harmless_pieces
-from ops.cli.page import Block, Spans
+from sluice.ops.cli.harmless import harmless, harmless_pieces
+from sluice.ops.cli.page import Block, Spans
 
 _SGR = {
     "bold": "1",

@@ -3,17 +3,17 @@
 import time
 from collections.abc import Iterator
 
-from broker.messages import PLANNER
-from jobs.errors import BadRequest
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.reads.course import Course, course, work
-from ops.cli.bars import Bars
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE, FAILED, INTERRUPTED, REFUSED
-from ops.cli.page import Line
-from ops.cli.result import as_document, in_words, obstacle, summary
-from ops.desk.installation import Installation
+from sluice.broker.messages import PLANNER
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.course import Course, course, work
+from sluice.ops.cli.bars import Bars
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE, FAILED, INTERRUPTED, REFUSED
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.result import as_document, in_words, obstacle, summary
+from sluice.ops.desk.installation import Installation
 
 #: A look takes at most this share of the time, however many jobs there are to count.
 LOOK_SHARE = 0.1

@@ -5,14 +5,14 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from actors.assembly import is_shared, own_broker
-from actors.definitions import Definitions
-from actors.doorbell import Doorbell
-from actors.lines import whole_lines
-from actors.process import Process
-from actors.settings import Settings
-from actors.upkeep import announce_everything
-from ledger.connection import Ledger
+from sluice.actors.assembly import is_shared, own_broker
+from sluice.actors.definitions import Definitions
+from sluice.actors.doorbell import Doorbell
+from sluice.actors.lines import whole_lines
+from sluice.actors.process import Process
+from sluice.actors.settings import Settings
+from sluice.actors.upkeep import announce_everything
+from sluice.ledger.connection import Ledger
 
 
 def threads_option(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
-from ops.completion import names
-from ops.completion.tree import APP, SCHEDULE, Option, Words
+from sluice.ops.completion import names
+from sluice.ops.completion.tree import APP, SCHEDULE, Option, Words
 
 _TABLES = ("commands", "options", "arguments", "takes")
 _PLACE = Path(__file__).parent

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from ops.cli.command import Command, Group
-from ops.cli.parsing import Parser
+from sluice.ops.cli.command import Command, Group
+from sluice.ops.cli.parsing import Parser
 
 #: What the words that follow are. Whatever else it is there is nothing to complete it by.
 FILE, FOLDER, APP, SCHEDULE = "@file", "@folder", "@app", "@schedule"

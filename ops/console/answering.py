@@ -8,14 +8,14 @@ from urllib.parse import parse_qs, unquote
 
 import msgspec
 
-from jobs.blobs import BlobsUnavailable
-from jobs.errors import BadRequest, Conflict, DefinitionError, SluiceError, Unreachable
-from jobs.request_limits import unfit
-from ops.console.exchange import Answer, Request, Unreadable, problem
-from ops.console.files import Files
-from ops.console.gate import Gate, Who
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
+from sluice.jobs.blobs import BlobsUnavailable
+from sluice.jobs.errors import BadRequest, Conflict, DefinitionError, SluiceError, Unreachable
+from sluice.jobs.request_limits import unfit
+from sluice.ops.console.exchange import Answer, Request, Unreadable, problem
+from sluice.ops.console.files import Files
+from sluice.ops.console.gate import Gate, Who
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
 
 _LOG = logging.getLogger("sluice.console")
 

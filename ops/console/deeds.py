@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from actors.landing import Landing
-from actors.pausing import GoesOn, HeldBack
-from jobs.ref import JobName
-from jobs.submission import JSON
-from ledger import audit
-from ledger.connection import Tx
-from ledger.events import Became, Came
-from ops.desk.cancelling import undone_first
+from sluice.actors.landing import Landing
+from sluice.actors.pausing import GoesOn, HeldBack
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import JSON
+from sluice.ledger import audit
+from sluice.ledger.connection import Tx
+from sluice.ledger.events import Became, Came
+from sluice.ops.desk.cancelling import undone_first
 
 CameTo = Mapping[str, JSON]
 Reading = Callable[[Tx, Any], CameTo | None]

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from jobs.sagas.entry import Direction, Mark
-from jobs.states import State
-from jobs.submission import JSON
+from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.states import State
+from sluice.jobs.submission import JSON
 
 #: A job by its app and its key, and the state that it is in.
 Related = tuple[str, str, State]

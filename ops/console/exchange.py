@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from jobs.errors import BadRequest
+from sluice.jobs.errors import BadRequest
 
 JSON_TYPE = "application/json"
 PROBLEM_TYPE = "application/problem+json"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ops.console.exchange import Answer, Request, problem
+from sluice.ops.console.exchange import Answer, Request, problem
 
 FOLDER = Path(__file__).parent / "page"
 #: Other kinds of files are not the page's.

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ops.console.exchange import JSON_TYPE, Answer, Request, problem
-from ops.console.refusals import Refusals
-from ops.console.session import COOKIE, is_session, is_signed, sessions_in, write_session
+from sluice.ops.console.exchange import JSON_TYPE, Answer, Request, problem
+from sluice.ops.console.refusals import Refusals
+from sluice.ops.console.session import COOKIE, is_session, is_signed, sessions_in, write_session
 
 #: What this machine calls itself, to itself.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -3,20 +3,20 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from actors.client import Client
-from jobs.catalogue import Catalogue
-from jobs.submission import JSON
-from ledger.connection import Ledger, Tx
-from ops.console.deeds import Reading, witness
-from ops.console.gate import Who
-from ops.console.pictures import Pictures
-from ops.console.streams import Streams
-from ops.demand import Recent
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.metrics.desk import Metrics
-from ops.overview.alarms import OwnDefinitions
-from ops.overview.page import Overview, overview
+from sluice.actors.client import Client
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.submission import JSON
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ops.console.deeds import Reading, witness
+from sluice.ops.console.gate import Who
+from sluice.ops.console.pictures import Pictures
+from sluice.ops.console.streams import Streams
+from sluice.ops.demand import Recent
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.metrics.desk import Metrics
+from sluice.ops.overview.alarms import OwnDefinitions
+from sluice.ops.overview.page import Overview, overview
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from ops.console.exchange import JSON_TYPE, PROBLEM_TYPE, Problem
-from ops.console.route import Route, is_name
-from ops.console.session import COOKIE
+from sluice.ops.console.exchange import JSON_TYPE, PROBLEM_TYPE, Problem
+from sluice.ops.console.route import Route, is_name
+from sluice.ops.console.session import COOKIE
 
 Description = Mapping[str, Any]
 

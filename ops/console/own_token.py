@@ -11,7 +11,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from jobs.errors import BadSetting
+from sluice.jobs.errors import BadSetting
 
 FILE = "console.token"
 #: 128 bits.

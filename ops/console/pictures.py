@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from jobs.catalogue import Catalogue
+from sluice.jobs.catalogue import Catalogue
 
 
 class Pictures:

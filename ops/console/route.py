@@ -6,9 +6,9 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from ops.console.exchange import JSON_TYPE, Request
-from ops.console.gate import Gate, Role, Who
-from ops.console.office import Office
+from sluice.ops.console.exchange import JSON_TYPE, Request
+from sluice.ops.console.gate import Gate, Role, Who
+from sluice.ops.console.office import Office
 
 Q = TypeVar("Q")
 B = TypeVar("B")

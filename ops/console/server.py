@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from jobs.errors import BadSetting
-from ops.console.exchange import Answer, Request, problem
-from ops.console.gate import LOOPBACK
-from ops.console.head import BadHead, Head, Inlet, read_head
-from ops.console.room import Room
+from sluice.jobs.errors import BadSetting
+from sluice.ops.console.exchange import Answer, Request, problem
+from sluice.ops.console.gate import LOOPBACK
+from sluice.ops.console.head import BadHead, Head, Inlet, read_head
+from sluice.ops.console.room import Room
 
 _LOG = logging.getLogger("sluice.console")
 

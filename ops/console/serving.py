@@ -5,17 +5,17 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import NamedTuple
 
-from actors.settings import Settings
-from jobs.errors import BadSetting
-from ops.console.answering import Answering
-from ops.console.calls.routes import ROUTES
-from ops.console.files import Files
-from ops.console.gate import TOKEN_CHARS_MIN, Gate
-from ops.console.office import Office
-from ops.console.own_token import own_token
-from ops.console.server import Place, Server
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
+from sluice.actors.settings import Settings
+from sluice.jobs.errors import BadSetting
+from sluice.ops.console.answering import Answering
+from sluice.ops.console.calls.routes import ROUTES
+from sluice.ops.console.files import Files
+from sluice.ops.console.gate import TOKEN_CHARS_MIN, Gate
+from sluice.ops.console.office import Office
+from sluice.ops.console.own_token import own_token
+from sluice.ops.console.server import Place, Server
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
 
 
 class Keys(NamedTuple):

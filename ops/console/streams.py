@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from jobs.errors import BadRequest, SluiceError
-from jobs.ref import JobName
-from ledger.connection import Tx
-from ledger.reads import schedules
-from ledger.reads.shares import EXACT_MAX, PROBES
-from ledger.reads.stirrings import job_standings, submission_standings
+from sluice.jobs.errors import BadRequest, SluiceError
+from sluice.jobs.ref import JobName
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import schedules
+from sluice.ledger.reads.shares import EXACT_MAX, PROBES
+from sluice.ledger.reads.stirrings import job_standings, submission_standings
 
 _LOG = logging.getLogger("sluice.console")
 

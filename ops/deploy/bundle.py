@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from broker.rabbitmq.queues import PLAIN, Names
-from ops.deploy.groups import Group
+from sluice.broker.rabbitmq.queues import PLAIN, Names
+from sluice.ops.deploy.groups import Group
 
 #: A worker is killed so long after its grace time: it has to hear of its end, hand back what is left and say goodbye.
 AFTER_GRACE_S = 25
-_HERE = files("ops.deploy") / "kubernetes"
+_HERE = files("sluice.ops.deploy") / "kubernetes"
 
 
 class Terms(Struct, frozen=True, kw_only=True):

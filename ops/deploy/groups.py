@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from ops.deploy.names import LENGTH_MAX, is_name, name_of
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.ops.deploy.names import LENGTH_MAX, is_name, name_of
 
 
 class Group(Struct, frozen=True):

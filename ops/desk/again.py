@@ -1,16 +1,16 @@
 """Running again what has ended."""
 
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.states import TERMINAL, State
-from jobs.submission import Rerun, Submission
-from ledger.reads import dossier, reruns
-from ledger.reads.pieces import Pieces, pieces
-from ledger.reads.reruns import Ran
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.meant import meant_job
-from ops.words import command
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import TERMINAL, State
+from sluice.jobs.submission import Rerun, Submission
+from sluice.ledger.reads import dossier, reruns
+from sluice.ledger.reads.pieces import Pieces, pieces
+from sluice.ledger.reads.reruns import Ran
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.meant import meant_job
+from sluice.ops.words import command
 
 #: Of what failed of a job that was split so many are named.
 NAMED_MAX = 3

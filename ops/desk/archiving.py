@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from shlex import quote
 
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.states import TERMINAL
-from ledger import collecting
-from ledger.connection import Ledger, Tx
-from ledger.reads import dossier
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.meant import meant_job
-from ops.words import command
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import TERMINAL
+from sluice.ledger import collecting
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.reads import dossier
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.meant import meant_job
+from sluice.ops.words import command
 
 
 def archive_named(

@@ -2,15 +2,15 @@
 
 from typing import NamedTuple
 
-from actors.client import Client
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from ledger.connection import Tx
-from ledger.reads import flights
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.meant import meant_job
-from ops.words import command
+from sluice.actors.client import Client
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import flights
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.meant import meant_job
+from sluice.ops.words import command
 
 
 class Stopped(NamedTuple):

@@ -6,10 +6,10 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self, TypeVar
 
-from actors.definitions import Definitions
-from actors.settings import Settings
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
+from sluice.actors.definitions import Definitions
+from sluice.actors.settings import Settings
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
-from actors.assembly import (
+from sluice.actors.assembly import (
     connect_broker,
     is_shared,
     ledger_address,
@@ -16,12 +16,12 @@ from actors.assembly import (
     telling,
     tracing,
 )
-from actors.client import Client
-from broker.carrier import Broker
-from broker.owner import Owner
-from jobs.errors import ForeignBroker, Unreachable
-from ledger.connection import Ledger, Tx
-from ops.desk.desk import Desk
+from sluice.actors.client import Client
+from sluice.broker.carrier import Broker
+from sluice.broker.owner import Owner
+from sluice.jobs.errors import ForeignBroker, Unreachable
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ops.desk.desk import Desk
 
 T = TypeVar("T")
 _LOG = logging.getLogger("sluice.broker")

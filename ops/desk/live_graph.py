@@ -1,13 +1,13 @@
 """The graph of one job as it stands in the ledger."""
 
-from jobs.errors import BadRequest
-from ledger.reads.kinship import kinship
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.meant import meant_job
-from ops.graph.graph import Graph
-from ops.graph.jobs import job_graph
-from ops.words import command
+from sluice.jobs.errors import BadRequest
+from sluice.ledger.reads.kinship import kinship
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.meant import meant_job
+from sluice.ops.graph.graph import Graph
+from sluice.ops.graph.jobs import job_graph
+from sluice.ops.words import command
 
 
 def live_graph(desk: Desk, installation: Installation, app: str, key: str) -> Graph:

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from jobs.app import App
-from jobs.catalogue.tables import table_of
-from jobs.errors import BadRequest
-from jobs.partition_key import span_text
-from jobs.ref import JobName
-from ledger.connection import Tx
-from ledger.reads import dossier
-from ledger.reads.partitions import Makers, Place, makers
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.naming import Named, recorded_job
-from ops.words import command
-from planner.partition_keys import partitioning_of, read_key
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.tables import table_of
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.partition_key import span_text
+from sluice.jobs.ref import JobName
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import dossier
+from sluice.ledger.reads.partitions import Makers, Place, makers
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.naming import Named, recorded_job
+from sluice.ops.words import command
+from sluice.planner.partition_keys import partitioning_of, read_key
 
 #: Of several jobs so many are named.
 NAMED_MAX = 3

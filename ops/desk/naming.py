@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from jobs.errors import BadKey, BadRequest, UnknownApp
-from jobs.ref import JobName
-from ops.desk.desk import Desk
-from ops.words import command
-from planner.keyspaces import keyspace_of
-from planner.partition_keys import canonical_landing
+from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
+from sluice.jobs.ref import JobName
+from sluice.ops.desk.desk import Desk
+from sluice.ops.words import command
+from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.partition_keys import canonical_landing
 
 
 def named_job(desk: Desk, app: str, key: str) -> JobName:

@@ -2,15 +2,15 @@
 
 from datetime import datetime
 
-from broker.messages import CONTROL
-from jobs.ref import JobName
-from ledger.reads.obstacles import obstacles
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.meant import meant_job
-from ops.why.answer import Answer
-from ops.why.explain import explain
-from planner.keyspaces import keyspace_of
+from sluice.broker.messages import CONTROL
+from sluice.jobs.ref import JobName
+from sluice.ledger.reads.obstacles import obstacles
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.meant import meant_job
+from sluice.ops.why.answer import Answer
+from sluice.ops.why.explain import explain
+from sluice.planner.keyspaces import keyspace_of
 
 
 def reasons(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Answer, datetime]:

@@ -1,12 +1,12 @@
 """Reading the records of one job that has to be there."""
 
-from jobs.errors import BadRequest, Unreachable
-from jobs.history import Round
-from ledger.reads.dossier import ALL, Bounds, Dossier, dossier, one_round
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.meant import meant_job
-from ops.words import command
+from sluice.jobs.errors import BadRequest, Unreachable
+from sluice.jobs.history import Round
+from sluice.ledger.reads.dossier import ALL, Bounds, Dossier, dossier, one_round
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.meant import meant_job
+from sluice.ops.words import command
 
 
 def dossier_of(desk: Desk, installation: Installation, app: str, key: str, bounds: Bounds = ALL) -> Dossier:

@@ -1,16 +1,16 @@
 """The saga that is meant, as the ledger has it."""
 
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.sagas.entry import Entry, Mark
-from jobs.states import State
-from ledger.reads.dossier import ALL, Bounds, Dossier
-from ledger.reads.flights import Line
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.records import dossier_of
-from ops.pruned import removed
-from ops.words import command
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.entry import Entry, Mark
+from sluice.jobs.states import State
+from sluice.ledger.reads.dossier import ALL, Bounds, Dossier
+from sluice.ledger.reads.flights import Line
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.records import dossier_of
+from sluice.ops.pruned import removed
+from sluice.ops.words import command
 
 
 def is_saga(desk: Desk, found: Dossier) -> bool:

@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from jobs.schedule import Schedule
-from ledger.reads.schedules import Fired, Scheduled, schedules
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.desk.timetable import unknown
-from scheduler.due_times import BrokenTrigger, first_due
+from sluice.jobs.schedule import Schedule
+from sluice.ledger.reads.schedules import Fired, Scheduled, schedules
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.timetable import unknown
+from sluice.scheduler.due_times import BrokenTrigger, first_due
 
 
 def all_schedules(desk: Desk, installation: Installation, now: datetime) -> dict[str, Scheduled]:

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from jobs.catalogue.faults import nearest
-from jobs.errors import BadRequest
-from jobs.firing import iso
-from jobs.schedule import Asked, Schedule
-from ledger.reads import schedules as reads
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from scheduler.due_times import first_due, next_due
+from sluice.jobs.catalogue.faults import nearest
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.firing import iso
+from sluice.jobs.schedule import Asked, Schedule
+from sluice.ledger.reads import schedules as reads
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.scheduler.due_times import first_due, next_due
 
 
 def defined(desk: Desk, id_: str) -> Schedule:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from jobs.calendar import Calendar
-from ledger.reads.dossier import Dossier
-from ops.desk.desk import Desk
-from ops.desk.sagas import is_saga
-from ops.dossier import as_document
+from sluice.jobs.calendar import Calendar
+from sluice.ledger.reads.dossier import Dossier
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.sagas import is_saga
+from sluice.ops.dossier import as_document
 
 
 def document_of(desk: Desk, found: Dossier) -> dict[str, Any]:

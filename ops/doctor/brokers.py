@@ -7,8 +7,8 @@ the ledger has it. So a broker that forgets is warned of.
 import re
 from collections.abc import Iterator, Sequence
 
-from broker.health import Line, Management, RabbitmqHealth, RedisHealth, Ruled
-from ops.doctor.finding import Finding, bad, counted, ok, warn
+from sluice.broker.health import Line, Management, RabbitmqHealth, RedisHealth, Ruled
+from sluice.ops.doctor.finding import Finding, bad, counted, ok, warn
 
 ABOUT = "broker"
 #: Those that the tests run on, or that their makers still mend. Older ones are not refused.

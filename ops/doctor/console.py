@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from http import HTTPStatus
 
-from actors.settings import Settings
-from jobs.errors import BadSetting
-from ops.console.own_token import kept_token
-from ops.console.server import Place
-from ops.console.serving import check_tokens
-from ops.doctor.finding import Finding, bad, ok, warn
+from sluice.actors.settings import Settings
+from sluice.jobs.errors import BadSetting
+from sluice.ops.console.own_token import kept_token
+from sluice.ops.console.server import Place
+from sluice.ops.console.serving import check_tokens
+from sluice.ops.doctor.finding import Finding, bad, ok, warn
 
 ABOUT = "console"
 _SESSION = "/api/session"

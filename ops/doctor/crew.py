@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from broker.messages import CONTROL, SCHEDULER
-from jobs.queues import is_served
-from ledger.reads.definitions import Variant
-from ledger.reads.fleet import Worker
-from ledger.reads.vitals import LOOKED_AT_MAX, Ready, Runs
-from ops.doctor.finding import Finding, bad, counted, ok, warn
-from ops.drift import SAME_DEFINITIONS, by_app, differ
-from ops.times import moment
+from sluice.broker.messages import CONTROL, SCHEDULER
+from sluice.jobs.queues import is_served
+from sluice.ledger.reads.definitions import Variant
+from sluice.ledger.reads.fleet import Worker
+from sluice.ledger.reads.vitals import LOOKED_AT_MAX, Ready, Runs
+from sluice.ops.doctor.finding import Finding, bad, counted, ok, warn
+from sluice.ops.drift import SAME_DEFINITIONS, by_app, differ
+from sluice.ops.times import moment
 
 ABOUT = "workers"
 

@@ -4,26 +4,26 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from actors.assembly import ledger_address, stores
-from actors.found import Found
-from actors.settings import Settings
-from actors.transport import require
-from broker import examining
-from broker.health import RabbitmqHealth
-from broker.messages import CONTROL
-from jobs.address import without_password
-from jobs.catalogue import Catalogue
-from jobs.errors import SluiceError
-from ledger import migrate
-from ledger.connection import Ledger
-from ledger.reads import definitions, fleet, schedules, vitals
-from ops.console.server import Place
-from ops.desk.desk import Desk
-from ops.doctor import brokers, console, crew, sandbox, transport
-from ops.doctor import ledger as ledgers
-from ops.doctor import settings as settings_
-from ops.doctor.finding import Finding, counted, of_error, ok, out_of_reach, warn
-from ops.doctor.patience import TookTooLong, within
+from sluice.actors.assembly import ledger_address, stores
+from sluice.actors.found import Found
+from sluice.actors.settings import Settings
+from sluice.actors.transport import require
+from sluice.broker import examining
+from sluice.broker.health import RabbitmqHealth
+from sluice.broker.messages import CONTROL
+from sluice.jobs.address import without_password
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import SluiceError
+from sluice.ledger import migrate
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads import definitions, fleet, schedules, vitals
+from sluice.ops.console.server import Place
+from sluice.ops.desk.desk import Desk
+from sluice.ops.doctor import brokers, console, crew, sandbox, transport
+from sluice.ops.doctor import ledger as ledgers
+from sluice.ops.doctor import settings as settings_
+from sluice.ops.doctor.finding import Finding, counted, of_error, ok, out_of_reach, warn
+from sluice.ops.doctor.patience import TookTooLong, within
 
 #: Each look may take so long. Drivers give up before that, and say what kept them.
 LOOK_S_MAX = 15.0

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from jobs.errors import DefinitionError, SluiceError
+from sluice.jobs.errors import DefinitionError, SluiceError
 
 #: The exit code of errors about a server that does not answer.
 _OUT_OF_REACH = 3

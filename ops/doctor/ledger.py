@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from ledger import migrate
-from ledger.migrate import Schema
-from ledger.reads.check import Breach
-from ledger.reads.vitals import LONG_S, TOLD_MAX, VERSION_MIN, Long, Server, Table
-from ops.breaches import advice, examples
-from ops.doctor.finding import Finding, bad, counted, ok, warn
-from ops.times import ago, span
+from sluice.ledger import migrate
+from sluice.ledger.migrate import Schema
+from sluice.ledger.reads.check import Breach
+from sluice.ledger.reads.vitals import LONG_S, TOLD_MAX, VERSION_MIN, Long, Server, Table
+from sluice.ops.breaches import advice, examples
+from sluice.ops.doctor.finding import Finding, bad, counted, ok, warn
+from sluice.ops.times import ago, span
 
 ABOUT = "ledger"
 #: Below so many places left, the next worker may not get its own.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from threading import Thread
 from typing import TypeVar
 
-from jobs.errors import SluiceError
+from sluice.jobs.errors import SluiceError
 
 T = TypeVar("T")
 

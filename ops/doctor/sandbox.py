@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from jobs.fence import Level
-from jobs.runners.sandbox import Sandbox
-from ops.doctor.finding import Finding, bad, ok, warn
+from sluice.jobs.fence import Level
+from sluice.jobs.runners.sandbox import Sandbox
+from sluice.ops.doctor.finding import Finding, bad, ok, warn
 
 ABOUT = "sandbox"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from actors.found import PREFIX, Found
-from jobs.catalogue.faults import nearest
-from ops.doctor.finding import Finding, counted, ok, warn
+from sluice.actors.found import PREFIX, Found
+from sluice.jobs.catalogue.faults import nearest
+from sluice.ops.doctor.finding import Finding, counted, ok, warn
 
 ABOUT = "settings"
 #: What a job finds in its environment, and what our own tests and compose file go by.

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from actors.settings import Settings
-from actors.transport import weak
-from jobs.address import is_here, without_password
-from jobs.errors import BadSetting
-from ops.doctor.finding import Finding, warn
+from sluice.actors.settings import Settings
+from sluice.actors.transport import weak
+from sluice.jobs.address import is_here, without_password
+from sluice.jobs.errors import BadSetting
+from sluice.ops.doctor.finding import Finding, warn
 
 ABOUT = "transport"
 

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from ops.graph.graph import Edge, Graph, Node
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.ops.graph.graph import Edge, Graph, Node
 
 
 def app_graph(catalogue: Catalogue, around: str | None) -> Graph:

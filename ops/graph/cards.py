@@ -7,7 +7,7 @@ from unicodedata import east_asian_width
 
 from msgspec import Struct
 
-from ops.graph.graph import Node
+from sluice.ops.graph.graph import Node
 
 FONT_SIZE, CHAR_WIDTH, LINE_HEIGHT, PADDING = 11, 6.65, 15.0, 8.0
 #: A longer text is cut in its middle; the whole of it shows when pointed at.

@@ -11,8 +11,8 @@ from math import ceil, sqrt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ops.graph.cards import card
-from ops.graph.graph import Edge, Graph, Node
+from sluice.ops.graph.cards import card
+from sluice.ops.graph.graph import Edge, Graph, Node
 
 #: So many nodes make a frame. Those without any link make one if there are two.
 FRAMED_MIN = 6

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from ops.graph.cards import text_width
-from ops.graph.chart import Chart
-from ops.graph.mesh import Mesh
-from ops.graph.strips import strips
+from sluice.ops.graph.cards import text_width
+from sluice.ops.graph.chart import Chart
+from sluice.ops.graph.mesh import Mesh
+from sluice.ops.graph.strips import strips
 
 #: What is left free between two layers: the steeper the lines there, the more.
 GAP_MIN, GAP_MAX, STEEPNESS = 44.0, 150.0, 5.0

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ops.graph.cards import LINE_HEIGHT, PADDING, card
-from ops.graph.chart import Cell, Link
-from ops.graph.graph import Node
-from ops.graph.markup import escaped
-from ops.graph.sheet import Box, Sheet, places_in
-from ops.graph.stylesheet import DASHES
-from ops.times import moment
+from sluice.ops.graph.cards import LINE_HEIGHT, PADDING, card
+from sluice.ops.graph.chart import Cell, Link
+from sluice.ops.graph.graph import Node
+from sluice.ops.graph.markup import escaped
+from sluice.ops.graph.sheet import Box, Sheet, places_in
+from sluice.ops.graph.stylesheet import DASHES
+from sluice.ops.times import moment
 
 #: How far below the upper end of its line a text stands.
 BASE = 11.0

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ops.graph.graph import Graph, Node
+from sluice.ops.graph.graph import Graph, Node
 
 #: So many equal jobs are drawn one by one.
 DRAWN_MAX = 6

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.gate import When
-from jobs.states import State
+from sluice.jobs.gate import When
+from sluice.jobs.states import State
 
 _TIMES, _LOOP = "\N{MULTIPLICATION SIGN}", "\N{CLOCKWISE OPEN CIRCLE ARROW}"
 

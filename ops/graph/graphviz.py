@@ -4,9 +4,9 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from ops.graph.cards import FONT_SIZE
-from ops.graph.chart import Chart
-from ops.graph.sheet import Box, Line, Sheet
+from sluice.ops.graph.cards import FONT_SIZE
+from sluice.ops.graph.chart import Chart
+from sluice.ops.graph.sheet import Box, Line, Sheet
 
 #: It takes minutes for what has thousands of edges; ours takes seconds.
 PATIENCE_S = 20.0

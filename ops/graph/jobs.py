@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 
-from ledger.reads.kinship import Kinship
-from ops.graph.graph import Edge, Graph, Node
-from ops.times import moment
+from sluice.ledger.reads.kinship import Kinship
+from sluice.ops.graph.graph import Edge, Graph, Node
+from sluice.ops.times import moment
 
 
 def job_graph(found: Kinship) -> Graph:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ops.graph.cards import card
-from ops.graph.chart import Cell, charts
-from ops.graph.graph import Graph, Node
-from ops.graph.layout import lay_out
-from ops.graph.packing import pack
-from ops.graph.sheet import Box, Sheet, places_in
+from sluice.ops.graph.cards import card
+from sluice.ops.graph.chart import Cell, charts
+from sluice.ops.graph.graph import Graph, Node
+from sluice.ops.graph.layout import lay_out
+from sluice.ops.graph.packing import pack
+from sluice.ops.graph.sheet import Box, Sheet, places_in
 
 MARGIN = 18.0
 _POINT = re.compile(r"(-?[\d.]+),(-?[\d.]+)")

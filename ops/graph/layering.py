@@ -7,7 +7,7 @@ hundred short branches stand in several columns and not in one endless one.
 from collections import defaultdict
 from math import sqrt
 
-from ops.graph.chart import Chart
+from sluice.ops.graph.chart import Chart
 
 #: A layer may always be as high as a screen or two.
 HEIGHT_MIN = 1600.0

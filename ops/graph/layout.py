@@ -1,12 +1,12 @@
 """A place for everything: a layered drawing, in the usual steps."""
 
-from ops.graph.chart import Chart
-from ops.graph.layering import layers
-from ops.graph.mesh import weave
-from ops.graph.ordering import order
-from ops.graph.placing import place
-from ops.graph.routing import route
-from ops.graph.sheet import Sheet
+from sluice.ops.graph.chart import Chart
+from sluice.ops.graph.layering import layers
+from sluice.ops.graph.mesh import weave
+from sluice.ops.graph.ordering import order
+from sluice.ops.graph.placing import place
+from sluice.ops.graph.routing import route
+from sluice.ops.graph.sheet import Sheet
 
 #: What is left free between two cells of a layer, and how much room a bend takes there.
 GAP, BEND = 12.0, 9.0

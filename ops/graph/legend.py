@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from jobs.states import State
-from ops.graph.cards import FONT_SIZE, text_width
-from ops.graph.graph import Graph
-from ops.graph.markup import escaped
-from ops.graph.stylesheet import TITLE_SIZE
+from sluice.jobs.states import State
+from sluice.ops.graph.cards import FONT_SIZE, text_width
+from sluice.ops.graph.graph import Graph
+from sluice.ops.graph.markup import escaped
+from sluice.ops.graph.stylesheet import TITLE_SIZE
 
 LINE_HEIGHT, BASE = 20.0, 12.0
 SWATCH, GAP = 11.0, 18.0

@@ -2,7 +2,7 @@
 
 import html
 
-from ops.words import legible
+from sluice.ops.words import legible
 
 
 def escaped(*lines: str) -> str:

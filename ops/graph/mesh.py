@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from ops.graph.chart import Chart, Link
+from sluice.ops.graph.chart import Chart, Link
 
 
 class Mesh(Struct, frozen=True):

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ops.graph.mesh import Mesh
+from sluice.ops.graph.mesh import Mesh
 
 SWEEPS = 24
 #: It ends earlier where so many sweeps brought nothing.

@@ -5,7 +5,7 @@ from math import sqrt
 
 from msgspec import Struct
 
-from ops.graph.sheet import Sheet
+from sluice.ops.graph.sheet import Sheet
 
 #: The paper is about so much wider than it is high.
 SHAPE = 1.6

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from jobs.states import State
+from sluice.jobs.states import State
 
 
 class Colour(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from ops.graph.mesh import Mesh
+from sluice.ops.graph.mesh import Mesh
 
 SWEEPS = 16
 #: In the last sweeps neighbours on both sides count.

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from ops.graph.chart import Chart
-from ops.graph.columns import Column, columns
-from ops.graph.mesh import Mesh
-from ops.graph.sheet import Box, Line, Sheet
+from sluice.ops.graph.chart import Chart
+from sluice.ops.graph.columns import Column, columns
+from sluice.ops.graph.mesh import Mesh
+from sluice.ops.graph.sheet import Box, Line, Sheet
 
 #: Between two lines that run back side by side, and how round their corners are.
 LANE, CORNER = 7.0, 6.0

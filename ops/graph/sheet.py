@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from ops.graph.chart import FRAME_GAP, Cell, Chart, Link
-from ops.graph.graph import Node
+from sluice.ops.graph.chart import FRAME_GAP, Cell, Chart, Link
+from sluice.ops.graph.graph import Node
 
 
 class Box(Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import sqrt
 
-from ops.graph.mesh import Mesh
+from sluice.ops.graph.mesh import Mesh
 
 #: Up to this width nothing is cut.
 WIDTH_MAX = 2200.0

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Set
 
-from jobs.states import State
-from ops.graph.cards import FONT_SIZE
-from ops.graph.palette import APP, COLOURS, Colour
+from sluice.jobs.states import State
+from sluice.ops.graph.cards import FONT_SIZE
+from sluice.ops.graph.palette import APP, COLOURS, Colour
 
 TITLE_SIZE = 13
 #: One for each alternative of a child.

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
-from ops.graph.chart import Chart, charts
-from ops.graph.drawing import ARROWS, drawn
-from ops.graph.graph import Graph
-from ops.graph.graphviz import graphviz_sheet
-from ops.graph.layout import lay_out
-from ops.graph.legend import legend
-from ops.graph.markup import escaped
-from ops.graph.packing import pack
-from ops.graph.sheet import Sheet
-from ops.graph.stylesheet import stylesheet
+from sluice.ops.graph.chart import Chart, charts
+from sluice.ops.graph.drawing import ARROWS, drawn
+from sluice.ops.graph.graph import Graph
+from sluice.ops.graph.graphviz import graphviz_sheet
+from sluice.ops.graph.layout import lay_out
+from sluice.ops.graph.legend import legend
+from sluice.ops.graph.markup import escaped
+from sluice.ops.graph.packing import pack
+from sluice.ops.graph.sheet import Sheet
+from sluice.ops.graph.stylesheet import stylesheet
 
 MARGIN = 18.0
 

@@ -3,9 +3,9 @@
 import html
 from collections import defaultdict
 
-from ops.graph.graph import Edge, Graph, Node
-from ops.graph.palette import colour
-from ops.words import legible
+from sluice.ops.graph.graph import Edge, Graph, Node
+from sluice.ops.graph.palette import colour
+from sluice.ops.words import legible
 
 
 def as_document(graph: Graph) -> dict[str, object]:

@@ -7,8 +7,8 @@ from time import monotonic
 
 from msgspec import Struct
 
-from broker.carrier import Broker
-from jobs.errors import SluiceError
+from sluice.broker.carrier import Broker
+from sluice.jobs.errors import SluiceError
 
 _LOG = logging.getLogger("sluice.metrics")
 

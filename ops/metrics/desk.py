@@ -2,15 +2,15 @@
 
 from threading import Lock
 
-from broker.carrier import Broker
-from broker.messages import CONTROL
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
-from ops.metrics import families
-from ops.metrics.carried import Carried
-from ops.metrics.exposition import Values, documents, text
-from ops.metrics.families import Family
-from ops.metrics.numbers import numbers
+from sluice.broker.carrier import Broker
+from sluice.broker.messages import CONTROL
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
+from sluice.ops.metrics import families
+from sluice.ops.metrics.carried import Carried
+from sluice.ops.metrics.exposition import Values, documents, text
+from sluice.ops.metrics.families import Family
+from sluice.ops.metrics.numbers import numbers
 
 
 class Metrics:

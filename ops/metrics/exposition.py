@@ -5,7 +5,7 @@ from math import inf
 
 from msgspec import Struct
 
-from ops.metrics.families import FAMILIES, Family
+from sluice.ops.metrics.families import FAMILIES, Family
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from broker.messages import CONTROL
-from jobs.states import State
-from ledger.app_pauses import pauses
-from ledger.connection import Tx
-from ledger.happenings import What, happened
-from ledger.reads import health, metrics
-from ledger.reads.definitions import differing
-from ledger.reads.standing import standing
-from ledger.tallies import BUCKETS_S
-from ops.metrics import families
-from ops.metrics.exposition import Spread, Values
-from ops.metrics.families import Family
+from sluice.broker.messages import CONTROL
+from sluice.jobs.states import State
+from sluice.ledger.app_pauses import pauses
+from sluice.ledger.connection import Tx
+from sluice.ledger.happenings import What, happened
+from sluice.ledger.reads import health, metrics
+from sluice.ledger.reads.definitions import differing
+from sluice.ledger.reads.standing import standing
+from sluice.ledger.tallies import BUCKETS_S
+from sluice.ops.metrics import families
+from sluice.ops.metrics.exposition import Spread, Values
+from sluice.ops.metrics.families import Family
 
 _ONE: tuple[str, ...] = ()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ops.metrics.families import FAMILIES
+from sluice.ops.metrics.families import FAMILIES
 
 
 def table() -> str:

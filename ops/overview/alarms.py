@@ -9,14 +9,14 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from broker.messages import CONTROL, SCHEDULER
-from ledger.app_pauses import AppPause
-from ledger.reads.definitions import Variant
-from ledger.reads.fleet import Worker
-from ledger.reads.health import Stopped
-from ops.drift import SAME_DEFINITIONS, by_app, differ
-from ops.overview.queues import Queue
-from ops.times import moment, span
+from sluice.broker.messages import CONTROL, SCHEDULER
+from sluice.ledger.app_pauses import AppPause
+from sluice.ledger.reads.definitions import Variant
+from sluice.ledger.reads.fleet import Worker
+from sluice.ledger.reads.health import Stopped
+from sluice.ops.drift import SAME_DEFINITIONS, by_app, differ
+from sluice.ops.overview.queues import Queue
+from sluice.ops.times import moment, span
 
 #: Jobs may be ready for so long before somebody is to look why.
 STALE_S = 600.0

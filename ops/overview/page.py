@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from broker.messages import CONTROL
-from jobs.catalogue.known import KnownDefinitions
-from jobs.states import State
-from ledger.app_pauses import pauses
-from ledger.connection import Tx
-from ledger.reads import fleet, health
-from ledger.reads.definitions import differing
-from ledger.reads.standing import Minute, minutes, standing
-from ops.overview.alarms import Alarm, Drift, OwnDefinitions, alarms
-from ops.overview.queues import Queue, queues
+from sluice.broker.messages import CONTROL
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.states import State
+from sluice.ledger.app_pauses import pauses
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import fleet, health
+from sluice.ledger.reads.definitions import differing
+from sluice.ledger.reads.standing import Minute, minutes, standing
+from sluice.ops.overview.alarms import Alarm, Drift, OwnDefinitions, alarms
+from sluice.ops.overview.queues import Queue, queues
 
 #: What is drawn by the minute, and of which states.
 MINUTES = 60

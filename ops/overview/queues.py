@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.states import State
+from sluice.jobs.states import State
 
 _NONE: Mapping[State, int] = {}
 

@@ -1,1 +1,2 @@
-"""Pages of the reference that are made from the code: ``python -m ops.reference`` writes them, a test compares."""
+"""Pages of the reference that are made from the code. ``python -m sluice.ops.reference`` writes them; a test compares
+them with the files."""

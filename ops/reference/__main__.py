@@ -1,10 +1,10 @@
-"""``python -m ops.reference``: write the pages that are made from the code."""
+"""``python -m sluice.ops.reference``: write the pages that are made from the code."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ops import states_page
-from ops.reference import cli_page, http_page, settings_page
+from sluice.ops import states_page
+from sluice.ops.reference import cli_page, http_page, settings_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {

@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Iterator
 
-from ops.cli.command import Command, Group
-from ops.cli.commands import COMMANDS
-from ops.cli.examples import examples
-from ops.cli.parsing import Parser
+from sluice.ops.cli.command import Command, Group
+from sluice.ops.cli.commands import COMMANDS
+from sluice.ops.cli.examples import examples
+from sluice.ops.cli.parsing import Parser
 
 _HEAD = """# The command line
 

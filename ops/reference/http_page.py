@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from ops.console.calls.routes import ROUTES
-from ops.console.route import Nothing, Route
+from sluice.ops.console.calls.routes import ROUTES
+from sluice.ops.console.route import Nothing, Route
 
 _HEAD = """# HTTP
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from actors.found import Found
-from actors.settings import settings_of
-from jobs.durations import parse_duration_s
-from ops.times import span
+from sluice.actors.found import Found
+from sluice.actors.settings import settings_of
+from sluice.jobs.durations import parse_duration_s
+from sluice.ops.times import span
 
 _HEAD = """# Configuration
 

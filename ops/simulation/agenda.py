@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from ops.simulation.fate import Fate
+from sluice.ops.simulation.fate import Fate
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from ledger.connection import Ledger, Tx
-from ledger.reads.stillness import has_written
-from ops.simulation.fate import Fate, Kind
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.reads.stillness import has_written
+from sluice.ops.simulation.fate import Fate, Kind
 
 T = TypeVar("T")
 

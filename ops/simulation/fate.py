@@ -12,8 +12,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from jobs.chance import fraction
-from jobs.simulated import NO_FAULTS, Faults
+from sluice.jobs.chance import fraction
+from sluice.jobs.simulated import NO_FAULTS, Faults
 
 
 class Kind(StrEnum):

@@ -9,20 +9,20 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from actors import breaking, executor
-from actors.breaking import has_failed
-from actors.executor import Appetite
-from broker.messages import Execute, Message
-from jobs.catalogue import Catalogue
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim
-from ledger import partitions, workers
-from ledger.claims import Claimed
-from ops.simulation.agenda import Agenda
-from ops.simulation.crashing import Crash, CrashingLedger
-from ops.simulation.fate import Fate
-from ops.simulation.flights import Run
-from ops.simulation.work import Effort, Sky, Work
+from sluice.actors import breaking, executor
+from sluice.actors.breaking import has_failed
+from sluice.actors.executor import Appetite
+from sluice.broker.messages import Execute, Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.ledger import partitions, workers
+from sluice.ledger.claims import Claimed
+from sluice.ops.simulation.agenda import Agenda
+from sluice.ops.simulation.crashing import Crash, CrashingLedger
+from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.flights import Run
+from sluice.ops.simulation.work import Effort, Sky, Work
 
 LEASE_S = 15.0
 BEAT_S = LEASE_S / 3

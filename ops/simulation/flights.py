@@ -6,26 +6,26 @@ from functools import partial
 from threading import Event
 from typing import Any, TypeVar
 
-from actors.assign import assign
-from actors.journaling import Journaling
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.job import Assignment
-from jobs.outcome import Outcome
-from jobs.runners.blame import blame
-from jobs.runners.ending import of_halt
-from jobs.runners.limits import Halt
-from jobs.runners.saga import SagaRunner
-from jobs.sagas.entry import Entry, Heard, Log
-from jobs.sagas.flight import Flight
-from jobs.sagas.journal import Journal
-from jobs.sagas.means import Means
-from ledger.claims import Claimed
-from ops.simulation.agenda import Agenda
-from ops.simulation.crashing import Crash, CrashingLedger
-from ops.simulation.fate import Fate, Kind
-from ops.simulation.strands import Strand
-from ops.simulation.work import Sky
+from sluice.actors.assign import assign
+from sluice.actors.journaling import Journaling
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.runners.blame import blame
+from sluice.jobs.runners.ending import of_halt
+from sluice.jobs.runners.limits import Halt
+from sluice.jobs.runners.saga import SagaRunner
+from sluice.jobs.sagas.entry import Entry, Heard, Log
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.journal import Journal
+from sluice.jobs.sagas.means import Means
+from sluice.ledger.claims import Claimed
+from sluice.ops.simulation.agenda import Agenda
+from sluice.ops.simulation.crashing import Crash, CrashingLedger
+from sluice.ops.simulation.fate import Fate, Kind
+from sluice.ops.simulation.strands import Strand
+from sluice.ops.simulation.work import Sky
 
 T = TypeVar("T")
 

@@ -8,16 +8,16 @@ from datetime import datetime
 from functools import partial
 from random import Random
 
-from actors.handlers import handle
-from broker.messages import Execute, Message, Resume
-from jobs.catalogue import Catalogue
-from jobs.errors import BadMessage
-from ops.simulation.agenda import Agenda
-from ops.simulation.crashing import Crash, CrashingLedger
-from ops.simulation.fate import Fate, Kind
-from ops.simulation.fleet import ORDINARY, Habits, Shore, Worker
-from ops.simulation.telling import name_of
-from ops.simulation.work import Sky, Work
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Execute, Message, Resume
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadMessage
+from sluice.ops.simulation.agenda import Agenda
+from sluice.ops.simulation.crashing import Crash, CrashingLedger
+from sluice.ops.simulation.fate import Fate, Kind
+from sluice.ops.simulation.fleet import ORDINARY, Habits, Shore, Worker
+from sluice.ops.simulation.telling import name_of
+from sluice.ops.simulation.work import Sky, Work
 
 #: A message for which nobody is awake is offered again after this long.
 OFFERED_AGAIN_S = 1.0

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from jobs.simulated import Doing, Faults
-    from ops.simulation.simulated import Simulated
+    from sluice.jobs.simulated import Doing, Faults
+    from sluice.ops.simulation.simulated import Simulated
 
 #: When it is, to begin with, unless a test says so.
 BEGINS = "2026-01-01T00:00:00Z"
@@ -38,8 +38,8 @@ class Ground:
 
     def url(self, place: int) -> str:
         """Of the ledger that a test's how manieth pipeline has. Nobody uses the first: others are copies of it."""
-        from ledger import migrate, scratch  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from ledger.embedded import start  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.ledger import migrate, scratch  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.ledger.embedded import start  # noqa: PLC0415 - most sessions of pytest have no use for it
 
         if not self._urls:
             server = self._opened.enter_context(start(self._home, durable=False))
@@ -75,15 +75,15 @@ class Pipelines:
         of all alike; ``what_if`` has, by app, words that count in place of those that are written. ``contexts`` has, by
         saga, what stands in for its ``context``. ``seed`` decides all that is left to chance, and is the session's if
         none is given."""
-        from jobs.blobs import BlobStore  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from jobs.catalogue import load  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from jobs.durations import parse_instant  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from jobs.fence import Fence  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from jobs.programs import ProgramStore, Rules  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from jobs.runners.sandbox import Sandbox  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from jobs.runners.stores import Stores  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from jobs.simulated import NO_FAULTS  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from ops.simulation.simulated import Simulated, with_contexts  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.blobs import BlobStore  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.catalogue import load  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.durations import parse_instant  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.fence import Fence  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.programs import ProgramStore, Rules  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.runners.sandbox import Sandbox  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.runners.stores import Stores  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.simulated import NO_FAULTS  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.ops.simulation.simulated import Simulated, with_contexts  # noqa: PLC0415 - most sessions of pytest have no use for it
 
         simulated = Simulated(
             self._ground.url(len(self._made)),

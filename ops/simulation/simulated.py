@@ -10,30 +10,30 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from broker.messages import Cancel, Landed, Message, Pause, Resume, Submit
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.durations import parse_duration_s
-from jobs.errors import BadRequest
-from jobs.partition_key import without_version
-from jobs.runners.stores import Stores
-from jobs.simulated import Doing, Faults
-from jobs.states import TERMINAL, State
-from jobs.submission import JSON, SubmissionState
-from ledger.connection import Ledger
-from ledger.emptying import empty
-from ledger.reads import progress
-from ledger.reads.check import breaches
-from ledger.reads.moves import Move, moves
-from ledger.reads.stillness import open_submissions, unfinished, untold
-from ops.simulation.agenda import Agenda
-from ops.simulation.crashing import CrashingLedger
-from ops.simulation.fate import Fate
-from ops.simulation.fleet import Habits
-from ops.simulation.installation import Installation
-from ops.simulation.telling import words_of
-from ops.simulation.told import OpenSky, Told
-from ops.simulation.upkeep import Upkeep
+from sluice.broker.messages import Cancel, Landed, Message, Pause, Resume, Submit
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.partition_key import without_version
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.simulated import Doing, Faults
+from sluice.jobs.states import TERMINAL, State
+from sluice.jobs.submission import JSON, SubmissionState
+from sluice.ledger.connection import Ledger
+from sluice.ledger.emptying import empty
+from sluice.ledger.reads import progress
+from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.moves import Move, moves
+from sluice.ledger.reads.stillness import open_submissions, unfinished, untold
+from sluice.ops.simulation.agenda import Agenda
+from sluice.ops.simulation.crashing import CrashingLedger
+from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.fleet import Habits
+from sluice.ops.simulation.installation import Installation
+from sluice.ops.simulation.telling import words_of
+from sluice.ops.simulation.told import OpenSky, Told
+from sluice.ops.simulation.upkeep import Upkeep
 
 
 class NeverQuiet(AssertionError):

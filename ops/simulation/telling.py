@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from broker.messages import (
+from sluice.broker.messages import (
     Cancel,
     Ended,
     Execute,
@@ -18,8 +18,8 @@ from broker.messages import (
     SubmitMany,
     Tick,
 )
-from ledger.connection import Tx
-from ops.simulation.fate import Fault
+from sluice.ledger.connection import Tx
+from sluice.ops.simulation.fate import Fault
 
 _JOB = re.compile(r"#(\d+)")
 _NAMES = "SELECT id, app || '/' || key FROM job WHERE id = ANY(%(ids)s)"

@@ -4,19 +4,19 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from actors.assign import assign
-from jobs.catalogue import Catalogue
-from jobs.errors import SluiceError
-from jobs.job import Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.runners import runner_for
-from jobs.runners.saga import call
-from jobs.runners.stores import Stores
-from jobs.sagas.flight import Flight
-from jobs.simulated import Doing, Took
-from ledger.claims import Claimed
-from ops.simulation.fate import Fate
-from ops.simulation.work import Effort
+from sluice.actors.assign import assign
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.saga import call
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.simulated import Doing, Took
+from sluice.ledger.claims import Claimed
+from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.work import Effort
 
 #: What a job takes of which nothing is said.
 ORDINARY_S = 1.0

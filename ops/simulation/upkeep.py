@@ -9,11 +9,11 @@ when its lease ends.
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from broker.messages import Look, Tick
-from ledger import grooming, schedules
-from ledger.connection import Ledger, Tx
-from ledger.grooming import Chore
-from ops.simulation.installation import Installation
+from sluice.broker.messages import Look, Tick
+from sluice.ledger import grooming, schedules
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.grooming import Chore
+from sluice.ops.simulation.installation import Installation
 
 TICK = timedelta(seconds=1)
 

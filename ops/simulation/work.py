@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from jobs.outcome import Outcome
-from jobs.sagas.flight import Flight
-from ledger.claims import Claimed
-from ops.simulation.fate import Fate
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.sagas.flight import Flight
+from sluice.ledger.claims import Claimed
+from sluice.ops.simulation.fate import Fate
 
 
 class Effort(Struct, frozen=True):

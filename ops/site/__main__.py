@@ -1,9 +1,10 @@
-"""``python -m ops.site [FOLDER]``: make the site of the pages in ``docs``; in the folder ``site`` if not told."""
+"""``python -m sluice.ops.site [FOLDER]``: make the site of the pages in ``docs``; in the folder ``site`` unless
+another is given."""
 
 import sys
 from pathlib import Path
 
-from ops.site.build import Broken, build
+from sluice.ops.site.build import Broken, build
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from jobs.errors import SluiceError
-from ops.site.frame import framed
-from ops.site.links import Fault, beside, faults, place, way
-from ops.site.order import pages as ordered
-from ops.site.order import strangers
-from ops.site.page import Page, coloured, read_page, styles
+from sluice.jobs.errors import SluiceError
+from sluice.ops.site.frame import framed
+from sluice.ops.site.links import Fault, beside, faults, place, way
+from sluice.ops.site.order import pages as ordered
+from sluice.ops.site.order import strangers
+from sluice.ops.site.page import Page, coloured, read_page, styles
 
 _PLACE = Path(__file__).parent
 #: Not everything can be shown as text.

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.states import State
-from ops.words import command
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ops.words import command
 
 
 class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobs.submission import SubmissionState
-from ledger.reads.askers import Refused, Unplanned, Wanter
-from ops.why.answer import WaitsFor
-from ops.why.pauses import to_be_resumed
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.reads.askers import Refused, Unplanned, Wanter
+from sluice.ops.why.answer import WaitsFor
+from sluice.ops.why.pauses import to_be_resumed
 
 
 def unplanned(each: Unplanned) -> Sequence[WaitsFor]:

@@ -1,12 +1,12 @@
 """Work elsewhere that no worker stays with, in words: it goes on, or is still to be ended."""
 
-from broker.messages import CONTROL
-from ledger.reads.dossier import Job
-from ledger.reads.obstacles import Obstacles
-from ops.times import moment, span
-from ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from ops.why.keepers import TIME, absent
-from ops.words import first_line
+from sluice.broker.messages import CONTROL
+from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ops.times import moment, span
+from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from sluice.ops.why.keepers import TIME, absent
+from sluice.ops.words import first_line
 
 
 def goes_on(job: Job, facts: Obstacles) -> Reason:

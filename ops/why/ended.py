@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
-from jobs.ref import JobName
-from jobs.sagas.turn_back import TurnBack
-from jobs.states import State
-from ledger.reads.dossier import Job
-from ledger.reads.obstacles import Obstacles
-from ops.pruned import removed
-from ops.times import moment
-from ops.why import parents, sagas
-from ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from ops.why.asked import canceller
-from ops.words import command, first_line
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import State
+from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ops.pruned import removed
+from sluice.ops.times import moment
+from sluice.ops.why import parents, sagas
+from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from sluice.ops.why.asked import canceller
+from sluice.ops.words import command, first_line
 
 #: Who runs an expired job again is offered so much time.
 ANOTHER = timedelta(hours=1)

@@ -2,15 +2,15 @@
 
 from itertools import chain
 
-from broker.messages import PLANNER
-from jobs.ref import JobName
-from jobs.states import STOPPABLE, TERMINAL
-from ledger.reads.dossier import Job
-from ledger.reads.obstacles import Obstacles
-from ops.why import asked, elsewhere, ended, living
-from ops.why.answer import Answer, Reason, Remedy, WaitsFor, remedy
-from ops.why.keepers import absent
-from ops.why.pauses import resumes
+from sluice.broker.messages import PLANNER
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import STOPPABLE, TERMINAL
+from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ops.why import asked, elsewhere, ended, living
+from sluice.ops.why.answer import Answer, Reason, Remedy, WaitsFor, remedy
+from sluice.ops.why.keepers import absent
+from sluice.ops.why.pauses import resumes
 
 
 def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:

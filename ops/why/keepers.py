@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from broker.messages import CONTROL, GROOMER, SCHEDULER
-from ledger.reads.obstacles import Obstacles
-from ops.why.answer import Remedy
+from sluice.broker.messages import CONTROL, GROOMER, SCHEDULER
+from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ops.why.answer import Remedy
 
 #: Who has to be there for time to pass: the groomer, and whoever sends it the ticks.
 TIME = (GROOMER, SCHEDULER)

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from shlex import quote
 
-from jobs.partition_key import OR_LATER
-from jobs.ref import JobName
-from ledger.reads.upstream import Unsettled
-from ops.why.answer import Remedy, WaitsFor
+from sluice.jobs.partition_key import OR_LATER
+from sluice.jobs.ref import JobName
+from sluice.ledger.reads.upstream import Unsettled
+from sluice.ops.why.answer import Remedy, WaitsFor
 
 
 def counted(count: int) -> str:

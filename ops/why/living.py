@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from broker.messages import PLANNER
-from jobs.states import State
-from ledger.reads.dossier import Job
-from ledger.reads.obstacles import Obstacles
-from ops.times import moment, span
-from ops.why import elsewhere, landings, parents, pauses, pools, queue, sagas
-from ops.why.answer import Reason, WaitsFor, remedy
-from ops.why.keepers import TIME, absent
-from ops.words import first_line
+from sluice.broker.messages import PLANNER
+from sluice.jobs.states import State
+from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ops.times import moment, span
+from sluice.ops.why import elsewhere, landings, parents, pauses, pools, queue, sagas
+from sluice.ops.why.answer import Reason, WaitsFor, remedy
+from sluice.ops.why.keepers import TIME, absent
+from sluice.ops.words import first_line
 
 
 def reason(job: Job, facts: Obstacles) -> Reason:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobs.gate import When
-from jobs.ref import JobName
-from jobs.states import TERMINAL, State
-from ledger.reads.upstream import Alternative, Cause, Unsettled
-from ops.why import landings
-from ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from ops.words import first_line
+from sluice.jobs.gate import When
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import TERMINAL, State
+from sluice.ledger.reads.upstream import Alternative, Cause, Unsettled
+from sluice.ops.why import landings
+from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from sluice.ops.words import first_line
 
 _TO: Mapping[When, str] = {"succeeded": "succeed", "failed": "fail", "finished": "end", "running": "start"}
 

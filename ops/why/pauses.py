@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from shlex import quote
 
-from ledger.app_pauses import AppPause
-from ledger.reads.askers import Pauser
-from ops.times import moment
-from ops.why.answer import Reason, Remedy, WaitsFor
+from sluice.ledger.app_pauses import AppPause
+from sluice.ledger.reads.askers import Pauser
+from sluice.ops.times import moment
+from sluice.ops.why.answer import Reason, Remedy, WaitsFor
 
 
 def held_back(paused_by: Sequence[Pauser], otherwise: Reason) -> Reason:

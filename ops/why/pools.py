@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from jobs.pooling import spoken
-from jobs.states import State
-from ledger.reads.dossier import Job
-from ledger.reads.lines import COUNTED_MAX, Holder, Line
-from ledger.reads.obstacles import Obstacles
-from ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from ops.why.keepers import TIME, absent
-from ops.why.pauses import app_held_back
+from sluice.jobs.pooling import spoken
+from sluice.jobs.states import State
+from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.lines import COUNTED_MAX, Holder, Line
+from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from sluice.ops.why.keepers import TIME, absent
+from sluice.ops.why.pauses import app_held_back
 
 
 def in_line(job: Job, line: Line, facts: Obstacles) -> Reason:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ledger.reads.dossier import Job
-from ledger.reads.fleet import Crew, Held
-from ledger.reads.obstacles import AHEAD_MAX, Obstacles
-from ops.times import ago
-from ops.why import pauses
-from ops.why.answer import Reason, Remedy, WaitsFor
-from ops.why.keepers import TIME, absent
+from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.fleet import Crew, Held
+from sluice.ledger.reads.obstacles import AHEAD_MAX, Obstacles
+from sluice.ops.times import ago
+from sluice.ops.why import pauses
+from sluice.ops.why.answer import Reason, Remedy, WaitsFor
+from sluice.ops.why.keepers import TIME, absent
 
 #: A hint takes less than this to arrive, and so does its repetition.
 SOON = timedelta(minutes=1)

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from datetime import datetime
 from shlex import quote
 
-from jobs.ref import JobName
-from jobs.states import State
-from ledger.reads.dossier import Job
-from ledger.reads.flights import Flight
-from ledger.reads.obstacles import Obstacles
-from ops.flight_words import cause, counted, crashes, place, told, undone
-from ops.times import moment, span
-from ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from ops.words import command, first_line
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.flights import Flight
+from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ops.flight_words import cause, counted, crashes, place, told, undone
+from sluice.ops.times import moment, span
+from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
+from sluice.ops.words import command, first_line
 
 #: What a saga may be in while it is on its way.
 _UNDER_WAY = {State.WAITING, State.READY, State.RUNNING}

@@ -14,12 +14,12 @@ submissions are no longer what they were, they stand there too: ``one is failed`
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from broker.messages import Cancel
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions
-from ledger.claims import Claimed
+from sluice.broker.messages import Cancel
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import submissions
+from sluice.ledger.claims import Claimed
 from tests.acceptance.chunk_notation import Chunk, chunk, chunks, definitions, words
 from tests.acceptance.chunked_ledger import freshness, recorded
 from tests.world import World

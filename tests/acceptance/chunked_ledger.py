@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from jobs.states import State
-from jobs.submission import SubmissionState
-from jobs.work_ids import WorkId, ids_of
-from ledger.connection import Tx
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.jobs.work_ids import WorkId, ids_of
+from sluice.ledger.connection import Tx
 from tests.acceptance.chunk_notation import Chunk, Graph, Job, numbered
 from tests.world import World
 

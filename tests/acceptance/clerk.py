@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ops.cli.main import main
+from sluice.ops.cli.main import main
 from tests.ops.typist import Said
 
 

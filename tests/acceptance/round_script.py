@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import NamedTuple
 
-from actors import executor
-from actors.client import Client
-from broker.messages import Message, Tick
-from jobs.outcome import Ending, Outcome
-from jobs.report import Report
-from jobs.states import TERMINAL, State
-from ledger.claims import Claimed
+from sluice.actors import executor
+from sluice.actors.client import Client
+from sluice.broker.messages import Message, Tick
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.report import Report
+from sluice.jobs.states import TERMINAL, State
+from sluice.ledger.claims import Claimed
 from tests.world import LEASE_S, World
 
 OUTCOMES = {

@@ -19,13 +19,13 @@ from uuid import uuid4
 
 import msgspec
 
-from actors import executor
-from broker.messages import Cancel, Message, SubmitMany
-from jobs.catalogue import load
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.claims import Claimed
+from sluice.actors import executor
+from sluice.broker.messages import Cancel, Message, SubmitMany
+from sluice.jobs.catalogue import load
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.claims import Claimed
 from tests.planner.stolos_jobs import STOLOS_APPS
 from tests.world import World
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.known import Known
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission
-from ledger import planning
-from ops.preview import as_document
-from planner.preview import preview
+from sluice.jobs.known import Known
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger import planning
+from sluice.ops.preview import as_document
+from sluice.planner.preview import preview
 from tests.acceptance.story import Teller
 from tests.world import World
 

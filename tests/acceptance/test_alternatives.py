@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.acceptance.story import Teller
 from tests.world import World
 

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from actors import executor
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
+from sluice.actors import executor
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
 from tests.acceptance.chunk_notation import chunk, definitions
 from tests.acceptance.chunk_story import Story, tell
 from tests.acceptance.chunked_ledger import freshness, recorded

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors import executor
-from actors.handlers import handle
-from broker.messages import Message, Plan, Submit, SubmitMany
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions
-from ledger.connection import Ledger
+from sluice.actors import executor
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Message, Plan, Submit, SubmitMany
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import submissions
+from sluice.ledger.connection import Ledger
 from tests.acceptance import selections
 from tests.acceptance.chunk_notation import definitions
 from tests.acceptance.chunked_ledger import freshness, recorded

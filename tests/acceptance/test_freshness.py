@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.states import State
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
 from tests.acceptance.chunk_notation import ages, ages_of_runs, definitions
 from tests.acceptance.chunked_ledger import recorded, remember
 from tests.acceptance.clerk import Clerk

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from actors.landing import land
-from jobs.partition_key import ends_of
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.actors.landing import land
+from sluice.jobs.partition_key import ends_of
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.acceptance.clerk import Clerk
 from tests.acceptance.partition_notation import (
     Graph,
@@ -114,7 +114,7 @@ def test_what_is_there_is_nobodys_to_make(clerk: Clerk) -> None:
 
 
 def test_work_that_never_ends_is_one_job_and_has_to_be_running(clerk: Clerk) -> None:
-    stream = {"job_type": "jobs.managers:LocalProcess", "partition": "day"}
+    stream = {"job_type": "sluice.jobs.managers:LocalProcess", "partition": "day"}
     apps = {**definitions("G: stream"), "stream": stream | {"is_long_running": True}}
     words = ("--apps", clerk.defines(apps), "plan", "G", "2024-04-01", "--facts")
     new = clerk.asks(*words, clerk.writes("facts.json", "{}"))

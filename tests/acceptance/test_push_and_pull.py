@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.acceptance.story import Teller
 from tests.world import World
 

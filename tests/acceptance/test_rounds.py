@@ -5,11 +5,11 @@ from itertools import groupby
 
 import pytest
 
-from actors import executor
-from actors.client import Client
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger.reads import dossier
+from sluice.actors import executor
+from sluice.actors.client import Client
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger.reads import dossier
 from tests.acceptance.round_script import Stage, Story, lines
 from tests.acceptance.stories_of_rounds import STORIES
 from tests.world import World

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.acceptance.clerk import Clerk
 from tests.acceptance.sessions import COMMAND, SESSIONS, command
 from tests.acceptance.story import states
@@ -59,7 +59,7 @@ def test_a_function_that_raises_has_failed_and_is_tried_as_often_as_it_may_be(
 ) -> None:
     source = office.writes(
         "pipeline.py",
-        "from jobs import app\n"
+        "from sluice import app\n"
         "@app(job_id='{n}', identifiers={'n': 'int'}, max_fails=1)\n"
         f"def work(n):\n    {body}\n"
         "@app(job_id='{n}', identifiers={'n': 'int'}, depends_on={'app_name': ['work']})\n"

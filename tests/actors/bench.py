@@ -3,20 +3,20 @@
 from pathlib import Path
 from uuid import uuid4
 
-from actors.assembly import stores
-from actors.holdings import Holdings
-from actors.running import Running
-from actors.settings import Settings
-from broker.messages import Execute, Message, Turn
-from jobs.catalogue import load
-from jobs.history import Round
-from jobs.ref import JobName
-from ledger import workers
-from ledger.reads.dossier import dossier
+from sluice.actors.assembly import stores
+from sluice.actors.holdings import Holdings
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.broker.messages import Execute, Message, Turn
+from sluice.jobs.catalogue import load
+from sluice.jobs.history import Round
+from sluice.jobs.ref import JobName
+from sluice.ledger import workers
+from sluice.ledger.reads.dossier import dossier
 from tests.world import LEASE_S, World
 
 SOURCE = """
-from jobs import Fatal, Retry, app
+from sluice import Fatal, Retry, app
 
 @app(job_id="{x}")
 def transfer(job):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from actors.tasks import Tasks
-from broker.messages import Plan
-from jobs.outcome import Ending
+from sluice.actors.tasks import Tasks
+from sluice.broker.messages import Plan
+from sluice.jobs.outcome import Ending
 from tests.world import World
 
 NUMBERED = {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true", "archive": "manual"}

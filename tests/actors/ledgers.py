@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
-from ledger.connection import Ledger, Tx
-from ledger.driver import Row
-from ops.simulation.crashing import Crash
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.driver import Row
+from sluice.ops.simulation.crashing import Crash
 from tests.world import World
 
 T = TypeVar("T")

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from actors.client import Client
-from broker.messages import Message
-from jobs.catalogue import Catalogue
-from jobs.condition import And, Compare, Field, Input, Not, Operator
-from jobs.errors import BadRequest
-from jobs.paging import Order, OrderBy
+from sluice.actors.client import Client
+from sluice.broker.messages import Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.condition import And, Compare, Field, Input, Not, Operator
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.paging import Order, OrderBy
 from tests.world import World
 
 FIRST = Order(by=OrderBy.CREATED, descending=False)

@@ -8,18 +8,18 @@ from typing import Any, cast
 
 import pytest
 
-from actors.assembly import stores
-from actors.attaching import Attaching
-from actors.holdings import Holdings
-from actors.running import Running
-from actors.settings import Settings
-from broker.messages import Execute, Message, Turn
-from jobs.catalogue import load
-from jobs.errors import Unreachable
-from jobs.managed import Keeper
-from jobs.states import State
-from ledger.claims import Claimed
-from ledger.connection import Ledger
+from sluice.actors.assembly import stores
+from sluice.actors.attaching import Attaching
+from sluice.actors.holdings import Holdings
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.broker.messages import Execute, Message, Turn
+from sluice.jobs.catalogue import load
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.managed import Keeper
+from sluice.jobs.states import State
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
 from tests.world import LEASE_S, World
 
 GRID = """
@@ -175,7 +175,7 @@ def _attaching(times: int, stop: Event) -> Attaching:
 
 
 def test_a_handle_is_offered_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.attaching.OFFER_AGAIN_S", 0.001)
+    monkeypatch.setattr("sluice.actors.attaching.OFFER_AGAIN_S", 0.001)
     assert _attaching(3, Event()).keep("w1")
 
 

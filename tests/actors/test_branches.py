@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from actors import branches
-from actors.branches import Difference
-from actors.versions import NotHere, Versions
-from jobs.errors import BadRequest
-from jobs.partition_key import with_version
-from jobs.ref import JobName
-from jobs.submission import SubmissionState
-from ledger import versions
-from ledger.versions import Kept
+from sluice.actors import branches
+from sluice.actors.branches import Difference
+from sluice.actors.versions import NotHere, Versions
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.partition_key import with_version
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import versions
+from sluice.ledger.versions import Kept
 from tests.world import World, catalogue_of
 
 STAGING = {"output_table": "staging", "bash_cmd": "true"}

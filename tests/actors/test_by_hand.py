@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from actors import by_hand
-from jobs.errors import BadRequest
-from jobs.submission import Submission
-from ledger import submissions
-from ledger.reads.schedules import schedules
+from sluice.actors import by_hand
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.submission import Submission
+from sluice.ledger import submissions
+from sluice.ledger.reads.schedules import schedules
 from tests.timed import Timed
 
 ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)

@@ -2,12 +2,9 @@
 
 import pytest
 
-import planner.chunks
-import planner.partitions
-import planner.supply
-import planner.walk
-from jobs.request_limits import POLICY_BYTES_MAX
-from jobs.submission import KEYS_MAX, Submission, SubmissionState
+from sluice.jobs.request_limits import POLICY_BYTES_MAX
+from sluice.jobs.submission import KEYS_MAX, Submission, SubmissionState
+from sluice.planner import chunks, partitions, supply, walk
 from tests.world import World
 
 
@@ -19,15 +16,15 @@ def _refused(world: World, id: str, why: str) -> None:
 
 def test_parents_over_parents_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.apps("a -> b, b -> c")
-    monkeypatch.setattr(planner.walk, "JOBS_MAX", 2)
+    monkeypatch.setattr(walk, "JOBS_MAX", 2)
     _refused(world, world.submit("c"), "It comes to more than 2 jobs")
-    monkeypatch.setattr(planner.walk, "JOBS_MAX", 3)
+    monkeypatch.setattr(walk, "JOBS_MAX", 3)
     assert world.submission(world.submit("c", id="fits")) is SubmissionState.ACTIVE
 
 
 def test_chunks_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.define({"a": {"chunk_size": 1, "bash_cmd": "true"}})
-    monkeypatch.setattr(planner.chunks, "JOBS_MAX", 3)
+    monkeypatch.setattr(chunks, "JOBS_MAX", 3)
     _refused(
         world, world.submit("a", None, work_ids="1-5"), "It comes to 5 jobs; one submission may come to 3"
     )
@@ -37,7 +34,7 @@ def test_steps_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
     world.define(
         {"a": {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "day"}, "step_size": 1}}
     )
-    monkeypatch.setattr(planner.partitions, "JOBS_MAX", 3)
+    monkeypatch.setattr(partitions, "JOBS_MAX", 3)
     _refused(
         world, world.submit("a", None, start="2024-04-01", end="2024-04-09"), "It comes to more than 3 jobs"
     )
@@ -47,14 +44,14 @@ def test_partitions_are_counted_before_any_is_made(world: World) -> None:
     large = {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "hour"}, "step_size": 2_000_000}
     world.define({"a": large})
     hours = world.submit("a", None, start="1001-01-01-00", end="9998-01-01-00")
-    _refused(world, hours, f"It comes to more than {planner.supply.PARTITIONS_MAX:,} partitions")
+    _refused(world, hours, f"It comes to more than {supply.PARTITIONS_MAX:,} partitions")
 
 
 def test_partitions_that_exist_do_not_count(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     daily = {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "day"}, "step_size": 5}
     world.define({"a": daily})
     world.land("t", "2024-04-01..2024-04-09")
-    monkeypatch.setattr(planner.supply, "PARTITIONS_MAX", 3)
+    monkeypatch.setattr(supply, "PARTITIONS_MAX", 3)
     submission = world.submit("a", None, start="2024-04-01", end="2024-04-12")
     assert world.submission(submission) is SubmissionState.ACTIVE
     too_many = world.submit("a", None, start="2024-04-01", end="2024-04-30")
@@ -73,7 +70,7 @@ def test_missing_partitions_of_others_are_counted(world: World, monkeypatch: pyt
             }
         }
     )
-    monkeypatch.setattr(planner.supply, "PARTITIONS_MAX", 5)
+    monkeypatch.setattr(supply, "PARTITIONS_MAX", 5)
     _refused(world, world.submit("a", None, start="2024-04-01", end="2024-04-02"), "more than 5 partitions")
 
 

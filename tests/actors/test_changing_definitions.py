@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from actors.definitions import Definitions
-from actors.process import Process
-from actors.settings import Settings
-from actors.upkeep import announce_everything
-from broker.carrier import Broker
-from broker.connect import connect
-from broker.messages import CONTROL
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger import planning
-from ledger.connection import Ledger
-from ledger.emptying import empty
-from ledger.reads.check import breaches
+from sluice.actors.definitions import Definitions
+from sluice.actors.process import Process
+from sluice.actors.settings import Settings
+from sluice.actors.upkeep import announce_everything
+from sluice.broker.carrier import Broker
+from sluice.broker.connect import connect
+from sluice.broker.messages import CONTROL
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import planning
+from sluice.ledger.connection import Ledger
+from sluice.ledger.emptying import empty
+from sluice.ledger.reads.check import breaches
 
 
 class Place:
@@ -71,7 +71,7 @@ class Place:
 
 @pytest.fixture
 def place(ledger_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    monkeypatch.setattr("actors.lookout.LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr("sluice.actors.lookout.LOOK_EVERY_S", 0.02)
     with ExitStack() as kept:
         made = Place(tmp_path, ledger_url, kept)
         yield made

@@ -1,4 +1,4 @@
-"""``python -m actors.checkup``: who looks after a worker learns whether it is at work."""
+"""``python -m sluice.actors.checkup``: who looks after a worker learns whether it is at work."""
 
 import socket
 from datetime import UTC, datetime
@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from actors.checkup import ABSENT, main
-from ledger import workers
+from sluice.actors.checkup import ABSENT, main
+from sluice.ledger import workers
 from tests.ops.typist import NO_LEDGER
 from tests.world import World
 
@@ -58,7 +58,7 @@ def test_a_worker_whose_lease_has_ended_is_not_at_work(world: World) -> None:
 def test_a_ledger_that_does_not_answer_is_no_reason_to_end_a_worker(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ledger.connection.PATIENCE_S", 0.2)
+    monkeypatch.setattr("sluice.ledger.connection.PATIENCE_S", 0.2)
     assert main(["--ledger", NO_LEDGER]) == 3
     assert main(["--ledger", NO_LEDGER, "--alive"]) == 0
     assert "does not answer" in capsys.readouterr().err

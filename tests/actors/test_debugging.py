@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobs.submission import SubmissionState
+from sluice.jobs.submission import SubmissionState
 from tests.jobs.catalogue.faults_of_sagas import SAGA
 from tests.world import World
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from actors.definitions import Definitions
-from actors.settings import Settings
-from jobs.catalogue.remote import Stored, Unread
-from jobs.errors import DefinitionError
+from sluice.actors.definitions import Definitions
+from sluice.actors.settings import Settings
+from sluice.jobs.catalogue.remote import Stored, Unread
+from sluice.jobs.errors import DefinitionError
 
 A = {"job_id": "{x}", "bash_cmd": "echo one"}
 ADDRESS = "redis://user:secret@host/0/apps"
 PYTHON = """
-from jobs import app
+from sluice import app
 
 @app(job_id="{x}")
 def %s(x): return %d

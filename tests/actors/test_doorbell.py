@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from actors.doorbell import Doorbell, ring
-from broker.messages import Message, Plan, Tick
-from ledger import bell
-from ledger.connection import Tx
+from sluice.actors.doorbell import Doorbell, ring
+from sluice.broker.messages import Message, Plan, Tick
+from sluice.ledger import bell
+from sluice.ledger.connection import Tx
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 

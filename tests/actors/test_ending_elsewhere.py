@@ -4,11 +4,11 @@ from contextlib import closing
 
 import pytest
 
-from jobs.managed import Status
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger import handles
-from ledger.reads.idle import idle
+from sluice.jobs.managed import Status
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger import handles
+from sluice.ledger.reads.idle import idle
 from tests.actors.unending import Died, LastTransaction, Site
 from tests.world import LEASE_S
 

@@ -10,16 +10,16 @@ from collections import Counter
 import msgspec
 from msgspec import Raw
 
-from actors import executor
-from actors.handlers import handle
-from actors.holdings import Holdings
-from actors.watching import Watching
-from broker import codec
-from broker.messages import Execute, Message, SubmitMany, Watch
-from jobs.errors import BadMessage
-from jobs.outcome import Ending, Outcome
-from jobs.submission import SubmissionState
-from ledger.reads.check import breaches
+from sluice.actors import executor
+from sluice.actors.handlers import handle
+from sluice.actors.holdings import Holdings
+from sluice.actors.watching import Watching
+from sluice.broker import codec
+from sluice.broker.messages import Execute, Message, SubmitMany, Watch
+from sluice.jobs.errors import BadMessage
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.reads.check import breaches
 from tests.broker.hostile import hostile_messages
 from tests.world import World
 

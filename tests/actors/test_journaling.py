@@ -8,26 +8,26 @@ from typing import Any, cast
 
 import pytest
 
-from actors.assembly import stores
-from actors.client import Client
-from actors.handlers import handle
-from actors.holdings import Holdings
-from actors.journaling import Journaling
-from actors.running import Running
-from actors.settings import Settings
-from broker.messages import Execute, Message, Resume, Turn
-from jobs.catalogue import load
-from jobs.errors import BadMessage, BadRequest, Unreachable
-from jobs.ref import JobName
-from jobs.sagas.entry import Direction, Entry, Heard, Log
-from jobs.states import State
-from ledger.claims import Claimed
-from ledger.connection import Ledger
-from ledger.events import Became
+from sluice.actors.assembly import stores
+from sluice.actors.client import Client
+from sluice.actors.handlers import handle
+from sluice.actors.holdings import Holdings
+from sluice.actors.journaling import Journaling
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.broker.messages import Execute, Message, Resume, Turn
+from sluice.jobs.catalogue import load
+from sluice.jobs.errors import BadMessage, BadRequest, Unreachable
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.entry import Direction, Entry, Heard, Log
+from sluice.jobs.states import State
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
+from sluice.ledger.events import Became
 from tests.world import World
 
 TRIP = """
-from jobs import Fatal, Step, Wait, app, saga
+from sluice import Fatal, Step, Wait, app, saga
 
 calls = []
 broken = []
@@ -56,7 +56,7 @@ def trip(flight):
     return [Ask(), Book()]
 """
 NO_SAGA = """
-from jobs import app
+from sluice import app
 
 @app(job_id="{x}")
 def trip(job): ...
@@ -247,7 +247,7 @@ ENTRY = Entry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)
 
 
 def test_an_entry_is_offered_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.journaling.OFFER_AGAIN_S", 0.001)
+    monkeypatch.setattr("sluice.actors.journaling.OFFER_AGAIN_S", 0.001)
     heard = Heard(stands=True, turn_back="cancelled")
     assert _journaling(3, heard, Event()).write(ENTRY) == heard
     assert _journaling(3, Log(), Event()).read() == Log()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.errors import BadRequest
-from jobs.states import State
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
 from tests.world import World
 
 READER = {

@@ -8,14 +8,14 @@ from unittest.mock import patch
 
 import pytest
 
-from actors.assembly import stores
-from actors.holdings import Holdings
-from actors.running import Running
-from actors.settings import Settings
-from actors.witness import Scene
-from jobs.job import Assignment
-from jobs.runners import process
-from jobs.states import State
+from sluice.actors.assembly import stores
+from sluice.actors.holdings import Holdings
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.actors.witness import Scene
+from sluice.jobs.job import Assignment
+from sluice.jobs.runners import process
+from sluice.jobs.states import State
 from tests.actors.bench import Bench
 from tests.actors.ledgers import Late
 from tests.broker.conftest import until

@@ -13,13 +13,13 @@ import psycopg
 import pytest
 from psycopg.errors import DeadlockDetected
 
-from actors.holdings import Holdings
-from actors.lifeline import Lifeline
-from actors.meter import Meter
-from jobs.catalogue.known import KnownDefinitions
-from jobs.errors import BadSetting, Unreachable
-from jobs.ref import Claim
-from ledger.connection import Ledger
+from sluice.actors.holdings import Holdings
+from sluice.actors.lifeline import Lifeline
+from sluice.actors.meter import Meter
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.errors import BadSetting, Unreachable
+from sluice.jobs.ref import Claim
+from sluice.ledger.connection import Ledger
 from tests.actors.ledgers import Late, Refusing, Silent
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import LEASE_S as WORLD_LEASE_S

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from actors.lineage import post
-from actors.lineage.post import Post
+from sluice.actors.lineage import post
+from sluice.actors.lineage.post import Post
 
 #: Nothing answers at port 1.
 NOBODY = "http://user:secret@127.0.0.1:1"

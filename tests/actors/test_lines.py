@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from actors.lines import Lines, whole_lines
+from sluice.actors.lines import Lines, whole_lines
 
 
 def test_pieces_of_two_threads_make_two_lines() -> None:

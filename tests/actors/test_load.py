@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.paces import Paces
-from broker.messages import Execute, Turn
-from jobs.outcome import Ending
-from jobs.states import State
+from sluice.actors.paces import Paces
+from sluice.broker.messages import Execute, Turn
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
 from tests.actors.bench import Acknowledged, Bench
 from tests.broker.conftest import until
 

@@ -7,10 +7,10 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from actors.definitions import Definitions
-from actors.lookout import Lookout
-from actors.settings import Settings
-from jobs.errors import Unreachable
+from sluice.actors.definitions import Definitions
+from sluice.actors.lookout import Lookout
+from sluice.actors.settings import Settings
+from sluice.jobs.errors import Unreachable
 
 A = {"job_id": "{x}", "bash_cmd": "true"}
 
@@ -56,7 +56,7 @@ def test_a_queue_that_cannot_be_served_is_told_once_and_tried_again(
 def test_looking_goes_on_after_an_error_that_nobody_foresaw(
     file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("actors.lookout.LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr("sluice.actors.lookout.LOOK_EVERY_S", 0.001)
     looks, third = [], Event()
 
     def also_serve(queue: str) -> None:

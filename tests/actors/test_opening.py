@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from actors import groomer
-from actors.tasks import OUTCOMES, NewTask, Tasks
-from broker.messages import Tick
-from jobs.errors import BadKey, BadRequest, UnknownApp
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ops.simulation.crashing import Crash
+from sluice.actors import groomer
+from sluice.actors.tasks import OUTCOMES, NewTask, Tasks
+from sluice.broker.messages import Tick
+from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ops.simulation.crashing import Crash
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Counting, Dying
 from tests.ops.typist import ROOT
@@ -113,8 +113,8 @@ def test_a_manager_that_dies_while_it_opens_has_opened_all_or_nothing(crew: Crew
 
 _OPENER = """
 import sys
-from actors.connect import connect
-from actors.tasks import NewTask
+from sluice.actors.connect import connect
+from sluice.actors.tasks import NewTask
 with connect(apps=(sys.argv[1],), ledger_url=sys.argv[2]) as client:
     tasks = client.tasks("a")
     print("here", flush=True)

@@ -7,13 +7,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from actors.handlers import handle
-from actors.plan_attempts import NOT_ITS_TURN, RETRY_S, UNDECIDED, PlanAttempts
-from broker.messages import Message, Plan
-from jobs.identifiers import Value
-from jobs.submission import Submission, SubmissionState
-from ledger import plan_attempts, submissions, unplanned, workers
-from ledger.connection import Ledger, Tx
+from sluice.actors.handlers import handle
+from sluice.actors.plan_attempts import NOT_ITS_TURN, RETRY_S, UNDECIDED, PlanAttempts
+from sluice.broker.messages import Message, Plan
+from sluice.jobs.identifiers import Value
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import plan_attempts, submissions, unplanned, workers
+from sluice.ledger.connection import Ledger, Tx
 from tests.jobs.runners.runner_bench import eventually
 from tests.ledger.races import Act, Acts, meet
 from tests.world import LEASE_S, World
@@ -226,7 +226,7 @@ def test_an_error_does_not_count(asked: World, monkeypatch: pytest.MonkeyPatch) 
         raise MemoryError
 
     DURING[:] = [planner.look_twice]
-    monkeypatch.setattr("ledger.submissions.activate", fail)
+    monkeypatch.setattr("sluice.ledger.submissions.activate", fail)
     with pytest.raises(MemoryError):
         planner.plan_all("long")
     assert [id for id, _ in attempts(asked)] == ["long"]
@@ -268,7 +268,7 @@ def test_planning_that_is_over_at_the_second_look_is_not_recorded(asked: World) 
 def test_a_thread_records_planning_that_takes_long_and_removes_it_afterwards(
     asked: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.plan_attempts.LOOK_S", 0.01)
+    monkeypatch.setattr("sluice.actors.plan_attempts.LOOK_S", 0.01)
     planner = Planner(asked)
     planner.attempts.start()
     DURING[:] = [lambda: eventually(lambda: [id for id, _ in attempts(asked)] == ["long"])]

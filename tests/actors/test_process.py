@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from actors.definitions import Definitions
-from actors.process import Process
-from actors.settings import Settings
-from broker.connect import connect
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
-from ledger.emptying import empty
-from ledger.reads.check import breaches
-from ledger.reads.schedules import recent
+from sluice.actors.definitions import Definitions
+from sluice.actors.process import Process
+from sluice.actors.settings import Settings
+from sluice.broker.connect import connect
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
+from sluice.ledger.emptying import empty
+from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.schedules import recent
 from tests.jobs.runners.runner_bench import eventually
 
-SETTINGS = Settings(apps=("jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)
+SETTINGS = Settings(apps=("sluice.jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)
 
 
 @pytest.fixture

@@ -4,15 +4,15 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from actors import planner
-from broker.messages import Plan, Submit, SubmitMany
-from jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions, unplanned
-from ledger.connection import Tx
-from ledger.happenings import What, happened
-from ledger.reads import progress
+from sluice.actors import planner
+from sluice.broker.messages import Plan, Submit, SubmitMany
+from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import submissions, unplanned
+from sluice.ledger.connection import Tx
+from sluice.ledger.happenings import What, happened
+from sluice.ledger.reads import progress
 from tests.world import World, catalogue_of
 
 APPS = {"a": {"job_id": "{x}", "bash_cmd": "true"}}
@@ -61,7 +61,7 @@ def test_a_grace_of_nothing_refuses_at_once(world: World) -> None:
 def test_many_that_wait_for_their_apps_do_not_keep_the_groomer_from_another(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.groomer.LIMIT", 3)
+    monkeypatch.setattr("sluice.actors.groomer.LIMIT", 3)
     world.define(APPS)
     for number in range(9):
         world.submit("b", str(number))

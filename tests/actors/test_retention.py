@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from actors import retention
-from actors.retention import Retention, Swept
-from jobs.blobs import BlobStore
-from ledger.pruning import REST_S, Removed
+from sluice.actors import retention
+from sluice.actors.retention import Retention, Swept
+from sluice.jobs.blobs import BlobStore
+from sluice.ledger.pruning import REST_S, Removed
 from tests.ledger.ages import DAY_S, KEEP_S, later, pruned
 from tests.world import World
 

@@ -7,15 +7,15 @@ from typing import NoReturn
 
 import pytest
 
-from actors.assembly import stores
-from actors.holdings import Holdings
-from actors.running import Running
-from actors.settings import Settings
-from broker.messages import Execute
-from jobs.ref import Claim
-from jobs.runners.python import PythonRunner
-from jobs.states import State
-from jobs.subject import Subject, subject_of
+from sluice.actors.assembly import stores
+from sluice.actors.holdings import Holdings
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.broker.messages import Execute
+from sluice.jobs.ref import Claim
+from sluice.jobs.runners.python import PythonRunner
+from sluice.jobs.states import State
+from sluice.jobs.subject import Subject, subject_of
 from tests.actors.bench import Bench
 from tests.broker.conftest import until
 from tests.world import catalogue_of

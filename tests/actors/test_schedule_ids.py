@@ -3,10 +3,10 @@
 import psycopg
 import pytest
 
-from actors.client import Client
-from jobs.errors import BadRequest
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
+from sluice.actors.client import Client
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
 from tests.timed import Timed
 
 _FORETOLD = """SELECT sluice_submit('{"app": "a", "key": "1", "id": "schedule:s:2026-01-01T13:00:00Z"}')"""

@@ -2,9 +2,9 @@
 
 import pytest
 
-from actors import by_hand
-from jobs.submission import SubmissionState
-from scheduler.turns import QUEUED_MAX
+from sluice.actors import by_hand
+from sluice.jobs.submission import SubmissionState
+from sluice.scheduler.turns import QUEUED_MAX
 from tests.timed import Timed
 
 FIVE = {"cron": "*/5 * * * *", "key": "{due:%H%M}"}

@@ -6,16 +6,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors import scheduler
-from actors.handlers import handle
-from broker.messages import Look, Plan, Tick
-from jobs.catalogue import load
-from jobs.schedule import Asked
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.reads.check import breaches
-from ops.simulation.crashing import Crash
-from scheduler.policy import AWAY_S_MIN
+from sluice.actors import scheduler
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Look, Plan, Tick
+from sluice.jobs.catalogue import load
+from sluice.jobs.schedule import Asked
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.reads.check import breaches
+from sluice.ops.simulation.crashing import Crash
+from sluice.scheduler.policy import AWAY_S_MIN
 from tests.actors.ledgers import Counting, Dying
 from tests.scheduler.test_due_times import Broken
 from tests.timed import Timed
@@ -23,7 +23,7 @@ from tests.timed import Timed
 #: Due at one and at two.
 TWICE = """
 from datetime import UTC, datetime, timedelta
-from jobs import app, schedule
+from sluice import app, schedule
 
 class Twice:
     def get_next_fire_time(self, previous, now):

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from actors.assembly import stores
-from actors.found import find
-from actors.settings import hand_on, read_settings, settings_of
-from broker.address import parse_address
-from jobs.errors import BadSetting
-from jobs.fence import Fence, Level
-from jobs.programs import Rules
-from jobs.runners.environment import is_withheld
-from ledger.dialling import dialled
+from sluice.actors.assembly import stores
+from sluice.actors.found import find
+from sluice.actors.settings import hand_on, read_settings, settings_of
+from sluice.broker.address import parse_address
+from sluice.jobs.errors import BadSetting
+from sluice.jobs.fence import Fence, Level
+from sluice.jobs.programs import Rules
+from sluice.jobs.runners.environment import is_withheld
+from sluice.ledger.dialling import dialled
 
 SECRET = "s" * 32
 

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from actors.assembly import stores
-from actors.holdings import Holdings
-from actors.running import Running
-from actors.settings import Settings
-from broker.messages import Execute, Message
-from jobs.ref import Claim
-from jobs.states import State
-from ledger import workers
-from ledger.connection import Ledger, Tx
+from sluice.actors.assembly import stores
+from sluice.actors.holdings import Holdings
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.broker.messages import Execute, Message
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import State
+from sluice.ledger import workers
+from sluice.ledger.connection import Ledger, Tx
 from tests.world import LEASE_S, World
 
 T = TypeVar("T")

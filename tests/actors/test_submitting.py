@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.definitions import Definitions
-from actors.process import Process
-from actors.settings import Settings
-from broker.carrier import Broker
-from broker.connect import connect
-from broker.messages import Submit
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions
-from ledger.connection import Ledger
-from ledger.emptying import empty
+from sluice.actors.definitions import Definitions
+from sluice.actors.process import Process
+from sluice.actors.settings import Settings
+from sluice.broker.carrier import Broker
+from sluice.broker.connect import connect
+from sluice.broker.messages import Submit
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import submissions
+from sluice.ledger.connection import Ledger
+from sluice.ledger.emptying import empty
 from tests.jobs.runners.runner_bench import eventually
 
 _APPS = {"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from actors.journaling import Journaling
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.states import State
+from sluice.actors.journaling import Journaling
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
 from tests.actors.test_journaling import NO_SAGA, TRIP, TRIP_1, Agency
 from tests.ledger.flights import Sagas
 from tests.world import LEASE_S, World

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from actors.tasks import OUTCOMES, PAGE, NewTask
-from jobs.errors import BadRequest
-from jobs.outcome import Ending
-from jobs.states import TERMINAL, State
-from ledger.collecting import Finished
-from ops.simulation.crashing import Crash
+from sluice.actors.tasks import OUTCOMES, PAGE, NewTask
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import TERMINAL, State
+from sluice.ledger.collecting import Finished
+from sluice.ops.simulation.crashing import Crash
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Dying
 

@@ -7,9 +7,9 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from actors.teller import TOGETHER, Teller
-from broker.messages import Message, Plan, Tick
-from jobs.errors import Unreachable
+from sluice.actors.teller import TOGETHER, Teller
+from sluice.broker.messages import Message, Plan, Tick
+from sluice.jobs.errors import Unreachable
 from tests.jobs.runners.runner_bench import eventually
 
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.errors import DeadlockDetected
 
-from actors.ticker import CALM_PERIODS, Ticker
-from broker.messages import Look, Message, Tick
-from jobs.breaker import Breaker
-from jobs.errors import BadSetting
-from jobs.submission import Submission
-from ledger import breakers, pruning, submissions, workers
-from scheduler.ticks import Ticks
+from sluice.actors.ticker import CALM_PERIODS, Ticker
+from sluice.broker.messages import Look, Message, Tick
+from sluice.jobs.breaker import Breaker
+from sluice.jobs.errors import BadSetting
+from sluice.jobs.submission import Submission
+from sluice.ledger import breakers, pruning, submissions, workers
+from sluice.scheduler.ticks import Ticks
 from tests.actors.ledgers import Refusing
 from tests.timed import Timed
 from tests.world import World

@@ -9,17 +9,17 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.semconv._incubating.attributes import messaging_attributes as conventions
 
-from actors.assembly import onlookers
-from actors.client import Client
-from actors.onlooker import Sight
-from actors.settings import Settings, read_settings
-from actors.tasks import NewTask, Tasks
-from actors.tracing import Tracing
-from jobs.errors import BadSetting
-from jobs.submission import Submission
-from jobs.traceparent import of_submission, read_traceparent
-from ledger.claims import Claimed
-from ledger.reads.origins import Origin, Planned
+from sluice.actors.assembly import onlookers
+from sluice.actors.client import Client
+from sluice.actors.onlooker import Sight
+from sluice.actors.settings import Settings, read_settings
+from sluice.actors.tasks import NewTask, Tasks
+from sluice.actors.tracing import Tracing
+from sluice.jobs.errors import BadSetting
+from sluice.jobs.submission import Submission
+from sluice.jobs.traceparent import of_submission, read_traceparent
+from sluice.ledger.claims import Claimed
+from sluice.ledger.reads.origins import Origin, Planned
 from tests.live.collector import collecting
 from tests.world import World
 
@@ -41,7 +41,7 @@ def test_nothing_is_loaded_where_nothing_is_traced() -> None:
 
 
 def test_without_the_extra_whoever_asks_for_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "actors.tracing", raising=False)
+    monkeypatch.delitem(sys.modules, "sluice.actors.tracing", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(BadSetting) as told:
         onlookers(Settings(trace=True), lambda _: None)

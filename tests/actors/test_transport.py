@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from actors import transport
-from actors.assembly import connect_broker, ledger_address
-from actors.checkup import main as checkup
-from actors.definitions import Definitions
-from actors.settings import Settings, read_settings
-from jobs.errors import BadSetting
+from sluice.actors import transport
+from sluice.actors.assembly import connect_broker, ledger_address
+from sluice.actors.checkup import main as checkup
+from sluice.actors.definitions import Definitions
+from sluice.actors.settings import Settings, read_settings
+from sluice.jobs.errors import BadSetting
 from tests.unheard import unheard
 
 LEDGER, BROKER = "postgresql://sluice:secret@far/sluice", "amqp://guest:secret@far"
@@ -56,7 +56,7 @@ def test_nor_is_a_worker_looked_for_in_such_a_ledger(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SLUICE_PLAIN_TEXT", "refuse")
-    monkeypatch.setattr("ledger.connection.PATIENCE_S", 0.2)
+    monkeypatch.setattr("sluice.ledger.connection.PATIENCE_S", 0.2)
     with unheard() as place:
         assert checkup(["--ledger", f"postgresql://u:secret@{place}/sluice", "--alive"]) == 2
     assert "SLUICE_LEDGER_URL: sslmode is prefer" in capsys.readouterr().err

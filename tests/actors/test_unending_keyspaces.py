@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from jobs.catalogue import load
-from jobs.states import State
+from sluice.jobs.catalogue import load
+from sluice.jobs.states import State
 from tests.actors.unending import Site
 
 FAR = """

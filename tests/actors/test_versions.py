@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from actors.assign import assign
-from actors.versions import NotHere, Versions
-from jobs.catalogue import load
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger.reads.check import breaches
+from sluice.actors.assign import assign
+from sluice.actors.versions import NotHere, Versions
+from sluice.jobs.catalogue import load
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger.reads.check import breaches
 from tests.world import World
 
 DAY = {"start": "2024-04-01", "end": "2024-04-01"}
 MODULE = """
-from jobs import app
+from sluice import app
 
 @app(output_table="days", step_size=3)
 def days(job):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from jobs.managed import Status
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger import watching
+from sluice.jobs.managed import Status
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import watching
 from tests.actors.unending import Delivered, Site
 from tests.world import LEASE_S, catalogue_of
 

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from actors.assembly import stores
-from actors.meter import Count
-from actors.onlooker import Past, Sight
-from actors.running import Running
-from actors.settings import Settings
-from actors.witness import Witness
-from broker.messages import Ended, Executed, Plan
-from jobs.errors import Unreachable
-from jobs.job import Assignment
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger import restoring
-from ledger.happenings import What
-from ledger.reads.origins import Planned
+from sluice.actors.assembly import stores
+from sluice.actors.meter import Count
+from sluice.actors.onlooker import Past, Sight
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.actors.witness import Witness
+from sluice.broker.messages import Ended, Executed, Plan
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger import restoring
+from sluice.ledger.happenings import What
+from sluice.ledger.reads.origins import Planned
 from tests.actors.bench import Bench
 from tests.world import LEASE_S, World
 

@@ -15,7 +15,7 @@ NOBODY = "postgresql://nobody@127.0.0.1:1/none"
 
 def start(folder: Path, *arguments: str, **words: str) -> subprocess.Popen[str]:
     usual = {
-        "SLUICE_APPS": "jobs.examples.shops",
+        "SLUICE_APPS": "sluice.jobs.examples.shops",
         "SLUICE_HOME": str(folder),
         "SLUICE_START_WITHIN": "100ms",
     }

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from actors.assembly import stores
-from actors.holdings import Holdings
-from actors.running import Running
-from actors.settings import Settings
-from actors.watching import Watching
-from broker.messages import Execute, Message, Turn, Watch
-from jobs.catalogue import load
-from ledger.connection import Ledger, Tx
+from sluice.actors.assembly import stores
+from sluice.actors.holdings import Holdings
+from sluice.actors.running import Running
+from sluice.actors.settings import Settings
+from sluice.actors.watching import Watching
+from sluice.broker.messages import Execute, Message, Turn, Watch
+from sluice.jobs.catalogue import load
+from sluice.ledger.connection import Ledger, Tx
 from tests.world import World
 
 T = TypeVar("T")

@@ -11,10 +11,10 @@ from typing import Any
 
 import psycopg
 
-from broker.connect import connect
-from broker.messages import CONTROL, PLANNER
-from jobs.request_limits import BYTES_MAX
-from jobs.states import LIVE, sql_list
+from sluice.broker.connect import connect
+from sluice.broker.messages import CONTROL, PLANNER
+from sluice.jobs.request_limits import BYTES_MAX
+from sluice.jobs.states import LIVE, sql_list
 from tests.attacks import definitions
 from tests.attacks.sender import Sender
 from tests.leashed import ROOT, Program
@@ -59,7 +59,7 @@ class Installation:
         self._start("control", "control", _worker(*CONTROL))
         self._start("worker", "worker", _worker(*definitions.SERVED))
         self._start("sealed", "worker", _worker(*definitions.SEALED), SLUICE_SANDBOX="bubblewrap")
-        listen = [sys.executable, "-m", "ops.cli.main", "console", "--listen", f"127.0.0.1:{port}"]
+        listen = [sys.executable, "-m", "sluice.ops.cli.main", "console", "--listen", f"127.0.0.1:{port}"]
         self._start("console", "worker", listen, **console)
         self.wait(self._is_up, within_s=BEGIN_WITHIN_S)
 

@@ -105,7 +105,7 @@ def _on_a_terminal(place: Installation, *words: str) -> bytes:
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, 80))
     process = subprocess.Popen(
-        [sys.executable, "-m", "ops.cli.main", *words],
+        [sys.executable, "-m", "sluice.ops.cli.main", *words],
         cwd=typist.folder,
         env=typist.environment | {"TERM": "xterm-256color", "LANG": "C.UTF-8"},
         stdin=theirs,

@@ -10,8 +10,8 @@ from uuid import uuid4
 import pika
 import redis
 
-from broker.connect import NAMESPACE
-from broker.messages import PLANNER
+from sluice.broker.connect import NAMESPACE
+from sluice.broker.messages import PLANNER
 
 
 class Sender:

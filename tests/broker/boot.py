@@ -4,11 +4,11 @@ import logging
 import os
 import sys
 
-from broker.connect import connect
-from broker.delivery import Delivery
-from broker.messages import Execute, Message
-from broker.processes import supervise
-from broker.service import serve
+from sluice.broker.connect import connect
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import Execute, Message
+from sluice.broker.processes import supervise
+from sluice.broker.service import serve
 
 
 def boot() -> None:

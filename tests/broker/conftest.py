@@ -9,10 +9,10 @@ import pika
 import pytest
 import redis
 
-from broker.connect import Broker, connect
-from broker.delivery import Delivery
-from broker.messages import CONTROL, Execute, Message, Turn
-from broker.service import Handler, Service, serve
+from sluice.broker.connect import Broker, connect
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import CONTROL, Execute, Message, Turn
+from sluice.broker.service import Handler, Service, serve
 from tests.broker.proxy import Proxy
 from tests.broker.worker import Child
 from tests.servers import rabbitmq_url, redis_url
@@ -169,7 +169,7 @@ class Post:
 @pytest.fixture(autouse=True)
 def quick_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Idle worker threads look more often whether they are to stop, of which there are many in here."""
-    monkeypatch.setattr("broker.waiting.LOOK_S", 0.01)
+    monkeypatch.setattr("sluice.broker.waiting.LOOK_S", 0.01)
 
 
 @pytest.fixture(scope="session")

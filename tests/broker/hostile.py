@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from broker.messages import MESSAGES, PLANNER, SCHEDULER, Execute, Look, Tick, Watch
+from sluice.broker.messages import MESSAGES, PLANNER, SCHEDULER, Execute, Look, Tick, Watch
 
 DEPTH = 10_000
 

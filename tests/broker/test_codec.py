@@ -8,8 +8,8 @@ import pytest
 from dramatiq import DecodeError
 from msgspec import Raw
 
-from broker import codec
-from broker.messages import (
+from sluice.broker import codec
+from sluice.broker.messages import (
     MESSAGES,
     Cancel,
     Ended,
@@ -27,7 +27,7 @@ from broker.messages import (
     Turn,
     Watch,
 )
-from jobs.errors import BadMessage
+from sluice.jobs.errors import BadMessage
 
 EVERY_KIND: list[Message] = [
     Submit(submission=Raw(b'{"app":"etl","keys":["a","b"],"policy":{"max_fails":2}}'), id="one"),

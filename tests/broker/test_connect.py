@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker.connect import connect
-from jobs.errors import BadSetting
+from sluice.broker.connect import connect
+from sluice.jobs.errors import BadSetting
 
 WRONG = {
     "no URL": ("", "has no scheme"),

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 from dramatiq import DecodeError
 
-from broker import codec
-from broker.messages import MESSAGES
-from jobs.errors import BadMessage
+from sluice.broker import codec
+from sluice.broker.messages import MESSAGES
+from sluice.jobs.errors import BadMessage
 from tests.broker.hostile import hostile_messages
 
 COUNT = 2000

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from broker import codec
-from broker.codec import JsonEncoder
-from broker.keyring import NO_KEYS, Keyring, parse_keys
-from broker.messages import Plan, Submit
-from jobs.errors import BadMessage
+from sluice.broker import codec
+from sluice.broker.codec import JsonEncoder
+from sluice.broker.keyring import NO_KEYS, Keyring, parse_keys
+from sluice.broker.messages import Plan, Submit
+from sluice.jobs.errors import BadMessage
 from tests.broker.test_codec import EVERY_KIND, envelope
 
 OLD, NEW = "o" * 32, "n" * 32

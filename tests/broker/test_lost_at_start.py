@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.carrier import Broker
-from broker.messages import PLANNER
-from broker.owner import Owner
-from broker.rabbitmq.queues import OWNER_QUEUE
-from jobs.errors import Unreachable
+from sluice.broker.carrier import Broker
+from sluice.broker.messages import PLANNER
+from sluice.broker.owner import Owner
+from sluice.broker.rabbitmq.queues import OWNER_QUEUE
+from sluice.jobs.errors import Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 from tests.broker.proxy import Break, Proxy
 

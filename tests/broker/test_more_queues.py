@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
-from broker.carrier import Broker
-from broker.delivery import Delivery
-from broker.messages import PLANNER, Message, Plan
-from broker.service import serve
-from jobs.errors import BadSetting
+from sluice.broker.carrier import Broker
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import PLANNER, Message, Plan
+from sluice.broker.service import serve
+from sluice.jobs.errors import BadSetting
 from tests.broker.conftest import Post, Ran, parcel, until
 
 

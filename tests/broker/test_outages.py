@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from broker.connect import connect
-from broker.delivery import Delivery
-from broker.messages import Message
-from broker.service import serve
-from jobs.errors import Unreachable
+from sluice.broker.connect import connect
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import Message
+from sluice.broker.service import serve
+from sluice.jobs.errors import Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 
 DEAD = {"rabbitmq": "amqp://someone:secret@127.0.0.1:1/", "redis": "redis://someone:secret@127.0.0.1:1/0"}

@@ -9,12 +9,12 @@ import pika
 import pytest
 import redis
 
-from broker.connect import connect
-from broker.delivery import Delivery
-from broker.messages import PLANNER, Message, Submit
-from broker.owner import Owner
-from broker.rabbitmq.queues import OWNER_QUEUE
-from jobs.errors import BadSetting, ForeignBroker
+from sluice.broker.connect import connect
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import PLANNER, Message, Submit
+from sluice.broker.owner import Owner
+from sluice.broker.rabbitmq.queues import OWNER_QUEUE
+from sluice.jobs.errors import BadSetting, ForeignBroker
 from tests.broker.conftest import Post, Ran, parcel, until
 
 OURS = Owner("111111111111", "postgresql://one/sluice")

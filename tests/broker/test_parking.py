@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 from msgspec import Raw
 
-from broker.codec import encode
-from broker.delivery import Delivery, Verdict
-from broker.messages import PLANNER, Submit
-from broker.parking import PARKED_MAX, Parking
-from jobs.backoff import Retry
+from sluice.broker.codec import encode
+from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.messages import PLANNER, Submit
+from sluice.broker.parking import PARKED_MAX, Parking
+from sluice.jobs.backoff import Retry
 from tests.broker.conftest import until
 
 

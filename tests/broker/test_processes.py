@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from broker.processes import PARENT_CHECK_S
+from sluice.broker.processes import PARENT_CHECK_S
 from tests.broker.conftest import Post, parcel, until
 from tests.broker.worker import CHECKOUT
 

@@ -7,12 +7,12 @@ import time
 import pika
 import pytest
 
-from broker.connect import connect
-from broker.delivery import Delivery
-from broker.messages import PLANNER, Message, Plan
-from broker.rabbitmq import broker as rabbitmq_broker
-from broker.rabbitmq.feed import Feed
-from jobs.errors import BadSetting, Unreachable
+from sluice.broker.connect import connect
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import PLANNER, Message, Plan
+from sluice.broker.rabbitmq import broker as rabbitmq_broker
+from sluice.broker.rabbitmq.feed import Feed
+from sluice.jobs.errors import BadSetting, Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.messages import PLANNER
-from broker.redis import scripts
+from sluice.broker.messages import PLANNER
+from sluice.broker.redis import scripts
 from tests import clocks
 from tests.broker.conftest import Post, Ran, parcel, until
 from tests.clocks import Clock

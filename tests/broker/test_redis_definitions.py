@@ -8,9 +8,9 @@ from urllib.parse import quote
 import pytest
 import redis
 
-from broker.redis.definitions import fetch
-from jobs.catalogue import Catalogue, load
-from jobs.errors import DefinitionError
+from sluice.broker.redis.definitions import fetch
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.errors import DefinitionError
 from tests.jobs.catalogue.sources import JSON
 from tests.servers import redis_url
 

@@ -17,14 +17,14 @@ import redis
 from pika.exceptions import ChannelClosedByBroker, UnroutableError
 from redis.exceptions import ResponseError
 
-from broker import roles
-from broker.connect import connect
-from broker.examining import examine
-from broker.health import RabbitmqHealth
-from broker.messages import PLANNER, Cancel, Executed, Plan
-from broker.rabbitmq.queues import SUBMIT_EXCHANGE
-from broker.service import serve
-from jobs.errors import Unreachable
+from sluice.broker import roles
+from sluice.broker.connect import connect
+from sluice.broker.examining import examine
+from sluice.broker.health import RabbitmqHealth
+from sluice.broker.messages import PLANNER, Cancel, Executed, Plan
+from sluice.broker.rabbitmq.queues import SUBMIT_EXCHANGE
+from sluice.broker.service import serve
+from sluice.jobs.errors import Unreachable
 from tests import private_servers
 from tests.broker.conftest import Ran, parcel, until
 from tests.broker.test_codec import envelope

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from msgspec import Raw
 
-from broker.delivery import Delivery
-from broker.messages import PLANNER, Cancel, Execute, Message, Plan, Submit, Turn
-from jobs.errors import BadMessage, BadSetting, Unreachable
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import PLANNER, Cancel, Execute, Message, Plan, Submit, Turn
+from sluice.jobs.errors import BadMessage, BadSetting, Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from broker import codec
-from broker.codec import JsonEncoder
-from broker.delivery import Delivery
-from broker.keyring import Keyring
-from broker.messages import PLANNER, Message
+from sluice.broker import codec
+from sluice.broker.codec import JsonEncoder
+from sluice.broker.delivery import Delivery
+from sluice.broker.keyring import Keyring
+from sluice.broker.messages import PLANNER, Message
 from tests.broker.conftest import Post, Ran, parcel, until
 from tests.broker.test_codec import envelope
 

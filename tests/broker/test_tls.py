@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from broker.address import weakness
-from broker.connect import connect
-from jobs.errors import Unreachable
-from ledger.transport import weakness as ledger_weakness
+from sluice.broker.address import weakness
+from sluice.broker.connect import connect
+from sluice.jobs.errors import Unreachable
+from sluice.ledger.transport import weakness as ledger_weakness
 from tests import private_servers
 from tests.broker.conftest import parcel
 

@@ -1,6 +1,6 @@
 """Whether RabbitMQ still feeds a lane."""
 
-from broker.rabbitmq.vigil import Vigil
+from sluice.broker.rabbitmq.vigil import Vigil
 
 
 def look(vigil: Vigil, *, waiting: int, consumers: int = 1) -> bool:

@@ -5,7 +5,7 @@ from threading import Thread
 
 import pytest
 
-from broker.waiting import WorkQueue
+from sluice.broker.waiting import WorkQueue
 
 
 def _fetch(queue: WorkQueue, found: list[int | None]) -> Thread:

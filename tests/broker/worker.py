@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Event, Thread
 
-from broker.connect import connect
-from broker.delivery import Delivery
-from broker.messages import Execute, Message
-from broker.service import serve
+from sluice.broker.connect import connect
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import Execute, Message
+from sluice.broker.service import serve
 
 EARLY = 100
 CHECKOUT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import psycopg
 
-from ledger import migrate
-from ledger.embedded import EmbeddedPostgres, start
+from sluice.ledger import migrate
+from sluice.ledger.embedded import EmbeddedPostgres, start
 
 _DEADLOCK = "deadlock detected"
 

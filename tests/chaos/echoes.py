@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from broker.carrier import Broker
-from broker.messages import Ended, Execute, Executed, Look, Message, Plan, Submit, Tick, Turn
-from ledger.connection import Ledger
+from sluice.broker.carrier import Broker
+from sluice.broker.messages import Ended, Execute, Executed, Look, Message, Plan, Submit, Tick, Turn
+from sluice.ledger.connection import Ledger
 
 #: Some jobs that are near each other, from anywhere.
 _SOME = """

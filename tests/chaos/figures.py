@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.history import Lost
-from jobs.states import REQUEUE
-from ledger.connection import Ledger
+from sluice.jobs.history import Lost
+from sluice.jobs.states import REQUEUE
+from sluice.ledger.connection import Ledger
 from tests.chaos.acts import Kind
 from tests.chaos.fleet import LEASE_S, TICK_S
 from tests.chaos.record import read

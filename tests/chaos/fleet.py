@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.messages import CONTROL
+from sluice.broker.messages import CONTROL
 from tests.chaos.effects import VARIABLE
 from tests.chaos.record import Record
 from tests.chaos.wires import Urls, Wires

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from msgspec import Struct
 
-from actors import worker
-from broker.delivery import Delivery
-from broker.messages import Message
-from broker.service import Service
-from jobs.places import Crash, Place
-from ledger import counts, grooming, planning
+from sluice.actors import worker
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import Message
+from sluice.broker.service import Service
+from sluice.jobs.places import Crash, Place
+from sluice.ledger import counts, grooming, planning
 from tests.chaos import tales
 from tests.chaos.checker import Rule
 from tests.chaos.rules import claims, jobs, order, sagas, submissions

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import structs
 
-from jobs.history import Lost
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.reads.check import Breach
+from sluice.jobs.history import Lost
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.reads.check import Breach
 from tests.chaos.checker import Rule
 from tests.chaos.history import History
 from tests.chaos.rows import Firing, Owed, Submission

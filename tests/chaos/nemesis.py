@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from threading import Event, Thread
 
-from jobs.errors import SluiceError
+from sluice.jobs.errors import SluiceError
 from tests.broker.proxy import Break
 from tests.chaos.acts import Act, Kind
 from tests.chaos.database import Database

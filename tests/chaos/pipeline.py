@@ -23,9 +23,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jobs import Fatal, Retry, Step, app, retry, saga, schedule
-from jobs.job import Job
-from jobs.sagas.flight import Flight
+from sluice import Fatal, Retry, Step, app, retry, saga, schedule
+from sluice.jobs.job import Job
+from sluice.jobs.sagas.flight import Flight
 from tests.chaos import stamps
 from tests.chaos.effects import note
 

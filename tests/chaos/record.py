@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ledger.connection import Ledger
+from sluice.ledger.connection import Ledger
 
 
 class Record:

@@ -4,9 +4,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.reads.check import Breach, breaches
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.check import Breach, breaches
 from tests.chaos import stamps
 from tests.simulation.journals import off_course
 

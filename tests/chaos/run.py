@@ -12,16 +12,16 @@ from pathlib import Path
 import psutil
 from msgspec import Struct
 
-from actors.by_hand import pause
-from actors.client import Client
-from broker.carrier import Broker
-from broker.connect import connect
-from broker.messages import GROOMER, SCHEDULER
-from jobs.catalogue import Catalogue, load
-from jobs.errors import Unreachable
-from jobs.states import LIVE, State, sql_list
-from jobs.submission import SubmissionState
-from ledger.connection import Ledger
+from sluice.actors.by_hand import pause
+from sluice.actors.client import Client
+from sluice.broker.carrier import Broker
+from sluice.broker.connect import connect
+from sluice.broker.messages import GROOMER, SCHEDULER
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Ledger
 from tests.chaos import acts, fleet, pipeline, program, stamps
 from tests.chaos.checker import check
 from tests.chaos.database import Database
@@ -196,7 +196,7 @@ class _Run:
     def _console(self, wires: Wires) -> tuple[str, int]:
         """A process of its own too; where it listens."""
         port = free_port()
-        command = [sys.executable, "-m", "ops.cli.main", "console", "--listen", f"127.0.0.1:{port}"]
+        command = [sys.executable, "-m", "sluice.ops.cli.main", "console", "--listen", f"127.0.0.1:{port}"]
         home = self._home / "console"
         home.mkdir()
         words = environment(self._record, wires, self._apps)
@@ -286,4 +286,4 @@ class _Run:
         for each in psutil.process_iter(["cmdline", "environ", "status"]):
             if (each.info["environ"] or {}).get(VARIABLE) == str(self._record.effects):
                 found.append(f"{each.pid} {each.info['status']} {' '.join(each.info['cmdline'] or [])}")
-        return [each for each in found if "ops.cli.main" not in each]
+        return [each for each in found if "sluice.ops.cli.main" not in each]

@@ -15,11 +15,11 @@ from threading import Event, Thread
 
 import msgspec
 
-from actors.client import Client
-from broker.carrier import Broker
-from broker.messages import Cancel, Submit
-from jobs.errors import BadRequest, SluiceError
-from jobs.submission import Submission
+from sluice.actors.client import Client
+from sluice.broker.carrier import Broker
+from sluice.broker.messages import Cancel, Submit
+from sluice.jobs.errors import BadRequest, SluiceError
+from sluice.jobs.submission import Submission
 from tests.chaos.fleet import CONSOLE_TOKEN
 from tests.chaos.record import Record
 from tests.chaos.workload import Workload

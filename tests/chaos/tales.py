@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from actors import executor, planner
-from broker.messages import Executed, Message, Submit
-from jobs.outcome import Ending, Outcome
-from jobs.states import LIVE, State
-from ledger.claims import Claimed
-from ledger.connection import Ledger
+from sluice.actors import executor, planner
+from sluice.broker.messages import Executed, Message, Submit
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import LIVE, State
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
 from tests.chaos.checker import Violation, check
 from tests.chaos.rules.submissions import CANCELLING_S
 from tests.chaos.true_history import Told

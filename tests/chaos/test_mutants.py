@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from actors import worker
-from ledger import finishing
+from sluice.actors import worker
+from sluice.ledger import finishing
 from tests.chaos import mutants, run
 from tests.chaos.checker import named
 from tests.chaos.mutants import BROKEN

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from actors import executor
-from broker.messages import Look
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger.claims import Claimed
+from sluice.actors import executor
+from sluice.broker.messages import Look
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger.claims import Claimed
 from tests.chaos import stamps
 from tests.chaos.acts import Kind
 from tests.chaos.history import Accepted, Effect, Run, Stopped

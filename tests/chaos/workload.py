@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from jobs.submission import Submission
+from sluice.jobs.submission import Submission
 
 _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC)
 #: Partitions of one request, and how far the next begins behind it: they overlap.

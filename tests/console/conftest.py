@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from jobs.states import TERMINAL
+from sluice.jobs.states import TERMINAL
 from tests.browser import chromium
 from tests.console.visitor import WIDE, Visitor
 from tests.console.works import SOURCES, write_works
@@ -147,7 +147,7 @@ def started(typist: Typist, *words: str, token: str | None = TOKEN) -> Iterator[
     with (
         log.open("w") as file,
         subprocess.Popen(
-            [sys.executable, "-m", "ops.cli.main", *words],
+            [sys.executable, "-m", "sluice.ops.cli.main", *words],
             cwd=typist.folder,
             env={**({"SLUICE_CONSOLE_TOKEN": token} if token else {}), **typist.environment},
             stdout=file,

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from jobs.states import STOPPABLE, TERMINAL, State
-from ops.console.files import FOLDER
+from sluice.jobs.states import STOPPABLE, TERMINAL, State
+from sluice.ops.console.files import FOLDER
 
 LINES_MAX, COLUMNS_MAX = 300, 120
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())

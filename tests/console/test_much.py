@@ -6,10 +6,10 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import expect
 
-from jobs.ref import JobName
-from ledger.connection import Ledger
-from ledger.embedded import start
-from ledger.reads.submitted import LOOKED_THROUGH_MAX
+from sluice.jobs.ref import JobName
+from sluice.ledger.connection import Ledger
+from sluice.ledger.embedded import start
+from sluice.ledger.reads.submitted import LOOKED_THROUGH_MAX
 from tests.console.conftest import Console
 from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import open_gate

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from ops.console.server import SEATS
+from sluice.ops.console.server import SEATS
 from tests.broker.proxy import Proxy
 from tests.console.conftest import SIGNED, Console, started, visiting
 from tests.console.visitor import PATIENCE_MS, Visitor

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from broker.messages import CONTROL
-from jobs.places import Place, Point
+from sluice.broker.messages import CONTROL
+from sluice.jobs.places import Place, Point
 from tests.crashes.declared import PROGRAMS
 from tests.crashes.victims import Main, order, up, work
 

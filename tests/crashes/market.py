@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 import psycopg
 
-from actors.client import Client
-from broker.carrier import Broker
-from broker.messages import Cancel, Submit
-from jobs.states import LIVE, State
-from jobs.submission import Submission
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker.carrier import Broker
+from sluice.broker.messages import Cancel, Submit
+from sluice.jobs.states import LIVE, State
+from sluice.jobs.submission import Submission
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.crashes.declared import PROGRAMS, declare
 
 TESTS = Path(__file__).parents[1]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.carrier import Broker
-from broker.connect import connect
-from jobs.places import PLACES
-from ledger.connection import Ledger
+from sluice.broker.carrier import Broker
+from sluice.broker.connect import connect
+from sluice.jobs.places import PLACES
+from sluice.ledger.connection import Ledger
 from tests.crashes.lanes import LANES, Lane
 from tests.crashes.market import CONSOLE_TOKEN, Market
 from tests.crashes.victims import Victims, order, up, work

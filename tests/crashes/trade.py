@@ -8,8 +8,8 @@ import os
 import time
 from pathlib import Path
 
-from jobs import app, schedule
-from jobs.job import Job
+from sluice import app, schedule
+from sluice.jobs.job import Job
 from tests.appending import append
 
 _WORDS = {"job_id": "{n}", "identifiers": {"n": "int"}, "max_losses": 1000}

@@ -16,12 +16,12 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from time import monotonic
 
-from actors import worker
-from actors.connect import connect
-from jobs.places import Point
-from jobs.ref import JobName
-from jobs.submission import Submission
-from ops.cli.main import main as sluice
+from sluice.actors import worker
+from sluice.actors.connect import connect
+from sluice.jobs.places import Point
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import Submission
+from sluice.ops.cli.main import main as sluice
 
 #: What dramatiq's supervisor says, and ends with, whose child was killed.
 _SAID = "exited unexpectedly (code -9)"
@@ -33,7 +33,12 @@ MORE_EVERY_S = 0.7
 SHOW = signal.SIGUSR1
 _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(
-    ["tests.crashes.victims", "broker.rabbitmq.broker", "broker.redis.broker", "ops.console.serving"]
+    [
+        "tests.crashes.victims",
+        "sluice.broker.rabbitmq.broker",
+        "sluice.broker.redis.broker",
+        "sluice.ops.console.serving",
+    ]
 )
 
 Main = Callable[[Sequence[str]], int]

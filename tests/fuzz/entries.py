@@ -10,15 +10,15 @@ from urllib.parse import quote
 
 import psycopg
 
-from broker import codec
-from jobs.catalogue import parse_policy
-from jobs.catalogue.policy import POLICY_WORDS
-from jobs.errors import BadMessage, BadRequest
-from jobs.states import LIVE
-from ledger import app_pauses
-from ops.console.calls.routes import ROUTES
-from ops.console.head import BadHead, read_head
-from ops.console.server import Place
+from sluice.broker import codec
+from sluice.jobs.catalogue import parse_policy
+from sluice.jobs.catalogue.policy import POLICY_WORDS
+from sluice.jobs.errors import BadMessage, BadRequest
+from sluice.jobs.states import LIVE
+from sluice.ledger import app_pauses
+from sluice.ops.console.calls.routes import ROUTES
+from sluice.ops.console.head import BadHead, read_head
+from sluice.ops.console.server import Place
 from tests.broker.hostile import hostile_messages
 from tests.fuzz import inputs
 from tests.ops.asker import Asker, told

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from jobs.submission import Submission
-from ops.console.route import Route, is_name
+from sluice.jobs.submission import Submission
+from sluice.ops.console.route import Route, is_name
 
 _TEXTS = (
     *("", ".", "..", "a", "b", "1", "*", "a/b", "%00", "\ud800", "\x00", "\x1b[2J", "\u202e", "x" * 5_000),

@@ -131,7 +131,7 @@ def test_the_command_runs_a_job_on_a_ledger_that_it_makes(installed: Installed) 
     assert json.loads(done.stdout)["jobs"] == {"succeeded": 1}
 
 
-@pytest.mark.parametrize("words", [["-m", "actors.worker", "--help"], ["-c", "from jobs import app, saga"]])
+@pytest.mark.parametrize("words", [["-m", "actors.worker", "--help"], ["-c", "from sluice import app, saga"]])
 def test_python_finds_what_users_name(words: list[str], installed: Installed) -> None:
     done = installed.types("python", *words)
     assert done.returncode == 0, done.stderr

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from jobs.blobs import BlobStore, BlobsUnavailable
-from jobs.runners.keeping import is_output
+from sluice.jobs.blobs import BlobStore, BlobsUnavailable
+from sluice.jobs.runners.keeping import is_output
 
 
 @pytest.mark.parametrize("kind", ["folder", "memory"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.condition import (
+from sluice.jobs.condition import (
     COMPARISONS_MAX,
     DEPTH_MAX,
     And,
@@ -19,8 +19,8 @@ from jobs.condition import (
     Or,
     comparisons,
 )
-from jobs.condition_text import CHARS_MAX, parse_condition
-from jobs.errors import BadRequest
+from sluice.jobs.condition_text import CHARS_MAX, parse_condition
+from sluice.jobs.errors import BadRequest
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 A = Compare(Field.APP, Operator.EQUAL, "a")

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from jobs.masking import masked, masked_kwargs, masked_url, masked_value
-from jobs.pooling import pool_of, spoken
-from jobs.programs import Unfit, parse_source
+from sluice.jobs.masking import masked, masked_kwargs, masked_url, masked_value
+from sluice.jobs.pooling import pool_of, spoken
+from sluice.jobs.programs import Unfit, parse_source
 from tests.world import catalogue_of
 
 TEXTS = {

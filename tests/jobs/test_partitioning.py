@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.calendar import UNITS, Calendar, Span, Unit
-from jobs.partition_key import read_span, span_text
-from jobs.partitioning import Offset, Reach, TableDependency
+from sluice.jobs.calendar import UNITS, Calendar, Span, Unit
+from sluice.jobs.partition_key import read_span, span_text
+from sluice.jobs.partitioning import Offset, Reach, TableDependency
 
 HOUR, DAY, MONTH = Calendar("hour"), Calendar("day"), Calendar("month")
 COMPACT = Calendar("day", "%Y%m%d")

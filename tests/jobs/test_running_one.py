@@ -1,15 +1,15 @@
-"""``jobs.testing.run``: one run of one job, for the tests of those who write it."""
+"""``sluice.testing.run``: one run of one job, for the tests of those who write it."""
 
 from pathlib import Path
 
 import pytest
 
-from jobs.errors import BadKey, BadRequest, DefinitionError, UnknownApp
-from jobs.outcome import Ending
-from jobs.testing import run
+from sluice.jobs.errors import BadKey, BadRequest, DefinitionError, UnknownApp
+from sluice.jobs.outcome import Ending
+from sluice.testing import run
 
 SOURCE = """
-from jobs import Step, app, saga
+from sluice import Step, app, saga
 
 
 @app(job_id="{date}_{shop}", identifiers={"date": "date"})

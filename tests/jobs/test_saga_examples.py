@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Step
-from jobs.catalogue import load
-from jobs.examples.pitfalls import Shelf, checking, claiming, hasty, remembering
-from jobs.examples.trips import BALANCE, FARE, SEATS, World, trip
-from jobs.sagas.flight import Flight
-from jobs.testing import Flown, fly, fly_everywhere
+from sluice import Fatal, Step
+from sluice.jobs.catalogue import load
+from sluice.jobs.examples.pitfalls import Shelf, checking, claiming, hasty, remembering
+from sluice.jobs.examples.trips import BALANCE, FARE, SEATS, World, trip
+from sluice.jobs.sagas.flight import Flight
+from sluice.testing import Flown, fly, fly_everywhere
 
 # Trips.
 
@@ -163,6 +163,6 @@ def test_of_two_claiming_ones_one_has_it_and_the_other_leaves_no_trace(shelf: Sh
 
 @pytest.mark.parametrize("module", ["trips", "pitfalls"])
 def test_it_can_be_loaded(module: str) -> None:
-    apps = load([f"jobs.examples.{module}"])
+    apps = load([f"sluice.jobs.examples.{module}"])
     assert {app.job_type for app in apps.values()} == {"saga"}
     assert all(app.saga is not None and app.saga.context is not None for app in apps.values())

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from jobs.app import App
-from jobs.chunking import Chunking
-from jobs.errors import BadRequest
-from jobs.selecting import Selected, select
-from jobs.submission import Submission
-from jobs.template import Template
-from jobs.work_ids import WorkId
+from sluice.jobs.app import App
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.selecting import Selected, select
+from sluice.jobs.submission import Submission
+from sluice.jobs.template import Template
+from sluice.jobs.work_ids import WorkId
 
 Function = Callable[..., Any]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.sizes import parse_size_bytes, size_text
+from sluice.jobs.sizes import parse_size_bytes, size_text
 
 
 @pytest.mark.parametrize(

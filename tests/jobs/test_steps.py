@@ -1,7 +1,7 @@
 """What a step is called, where nothing else is said of it."""
 
-from jobs import Step
-from jobs.retry import none
+from sluice import Step
+from sluice.jobs.retry import none
 
 
 class Pay(Step):

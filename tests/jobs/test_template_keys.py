@@ -6,11 +6,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jobs.app import App
-from jobs.errors import BadKey
-from jobs.identifiers import CHARS_MAX, Day, Identifier, OneOf, Text, Whole
-from jobs.template import Template
-from jobs.values import Days, Values
+from sluice.jobs.app import App
+from sluice.jobs.errors import BadKey
+from sluice.jobs.identifiers import CHARS_MAX, Day, Identifier, OneOf, Text, Whole
+from sluice.jobs.template import Template
+from sluice.jobs.values import Days, Values
 
 
 def app(text: str, delimiter: str = "_", **kinds: Identifier) -> App:

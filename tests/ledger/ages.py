@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ledger import pruning
-from ledger.pruning import Removed
+from sluice.ledger import pruning
+from sluice.ledger.pruning import Removed
 from tests.world import World
 
 DAY_S = 86400.0

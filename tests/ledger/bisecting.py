@@ -6,13 +6,13 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from actors import executor, groomer
-from actors.handlers import handle
-from broker.messages import Execute, Message, Tick
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from jobs.work_ids import WorkId, ids_of
-from ledger.reads.check import breaches
+from sluice.actors import executor, groomer
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Execute, Message, Tick
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.jobs.work_ids import WorkId, ids_of
+from sluice.ledger.reads.check import breaches
 from tests.ledger.races import StoppingLedger
 from tests.world import World
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from jobs.outcome import Ending
-from ledger import app_pauses
-from ledger.app_pauses import AppPause
+from sluice.jobs.outcome import Ending
+from sluice.ledger import app_pauses
+from sluice.ledger.app_pauses import AppPause
 from tests.world import World
 
 BREAKER = {"fails": 3, "pause": 30, "pause_max": 100}

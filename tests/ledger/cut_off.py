@@ -11,9 +11,9 @@ from threading import Event
 
 import psycopg
 
-from jobs.errors import Unreachable
-from ledger.bell import listening
-from ledger.connection import Ledger
+from sluice.jobs.errors import Unreachable
+from sluice.ledger.bell import listening
+from sluice.ledger.connection import Ledger
 from tests.network import carry, ledger_on_it
 
 _LOCK = "SELECT pg_advisory_xact_lock(1)"

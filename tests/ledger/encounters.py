@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from jobs.outcome import Ending
+from sluice.jobs.outcome import Ending
 from tests.ledger.meeting import Act, Meeting, Pair, Verb
 
 

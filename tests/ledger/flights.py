@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from actors.announce import announce
-from broker.messages import Cancel, Message
-from jobs.outcome import Ending
-from jobs.ref import JobName
-from jobs.sagas.entry import Await, Direction, Entry, Failure, Heard, Log, Mark
-from ledger import claims, events, journal
-from ledger.claims import Claimed
-from ledger.connection import Ledger, Tx
-from ledger.events import Became, Said
+from sluice.actors.announce import announce
+from sluice.broker.messages import Cancel, Message
+from sluice.jobs.outcome import Ending
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.entry import Await, Direction, Entry, Failure, Heard, Log, Mark
+from sluice.ledger import claims, events, journal
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.events import Became, Said
 from tests.world import World
 
 #: How many steps each flight here has.

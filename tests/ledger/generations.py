@@ -12,7 +12,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from msgspec import Struct
 
-from ledger import migrate
+from sluice.ledger import migrate
 
 #: What the migrations up to this one stopped others for, nobody promised anything about.
 LAST_UNPROMISED = "0012"

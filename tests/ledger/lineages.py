@@ -7,14 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from actors import executor
-from broker.messages import Execute, Turn
-from jobs.calendar import Calendar, Span
-from jobs.outcome import Ending, Outcome
-from jobs.partition_key import read_span, without_version
-from jobs.states import State
-from ledger import partitions
-from ledger.claims import Claimed
+from sluice.actors import executor
+from sluice.broker.messages import Execute, Turn
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.partition_key import read_span, without_version
+from sluice.jobs.states import State
+from sluice.ledger import partitions
+from sluice.ledger.claims import Claimed
 from tests.world import World
 
 _DAYS = Calendar("day")

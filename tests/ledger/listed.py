@@ -9,8 +9,8 @@ from uuid import uuid4
 import msgspec
 from msgspec import Struct
 
-from jobs.states import State
-from ledger.connection import Tx, arrays
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx, arrays
 from tests.world import World
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)

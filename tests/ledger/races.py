@@ -13,15 +13,15 @@ from uuid import UUID
 import msgspec
 import psycopg
 
-from actors import executor
-from actors.handlers import handle
-from broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
-from jobs.outcome import Ending, Outcome
-from ledger.claims import Claimed
-from ledger.connection import Ledger, Tx
-from ledger.driver import Row
-from ledger.emptying import TABLES
-from ledger.reads.check import breaches
+from sluice.actors import executor
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.driver import Row
+from sluice.ledger.emptying import TABLES
+from sluice.ledger.reads.check import breaches
 from tests.world import KeptLedger, World, taken_in
 
 T = TypeVar("T")

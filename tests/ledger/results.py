@@ -1,9 +1,9 @@
 """What uncollected jobs have come to, as a test asks for it."""
 
-from jobs.states import State
-from ledger import collecting
-from ledger.collecting import Finished
-from ledger.reads import listing
+from sluice.jobs.states import State
+from sluice.ledger import collecting
+from sluice.ledger.collecting import Finished
+from sluice.ledger.reads import listing
 from tests.world import World
 
 PAGE = 100

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from ledger import migrate, roles
+from sluice.ledger import migrate, roles
 from tests.homes import started_ledger
 from tests.ledger.generations import database
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from actors import executor, groomer, planner
-from broker.messages import Cancel, Executed, Message, Submit, Tick
-from jobs.outcome import Ending, Outcome
-from jobs.ref import JobName
-from jobs.sagas.entry import Log
-from jobs.states import State
-from ledger import forcing
-from ledger.claims import Claimed
-from ledger.connection import Ledger
+from sluice.actors import executor, groomer, planner
+from sluice.broker.messages import Cancel, Executed, Message, Submit, Tick
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.entry import Log
+from sluice.jobs.states import State
+from sluice.ledger import forcing
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
 from tests.ledger import races
 from tests.ledger.flights import Sagas, awaits, did
 from tests.ledger.races import world_for_a_race

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from actors import executor, landing, pausing, planner
-from broker.messages import Cancel, Executed, Landed, Pause, Submit
-from jobs.outcome import Ending, Outcome
-from ledger import partitions
-from ledger.claims import Claimed
-from ledger.connection import Ledger
+from sluice.actors import executor, landing, pausing, planner
+from sluice.broker.messages import Cancel, Executed, Landed, Pause, Submit
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.ledger import partitions
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
 from tests.ledger.lineages import acknowledge, ask, days, lineage, take, work_off
 from tests.world import World, taken_in
 

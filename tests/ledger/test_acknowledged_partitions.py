@@ -1,9 +1,9 @@
 """Partitions that a running step acknowledges one by one: they stay, whatever becomes of the rest."""
 
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.claims import Claimed
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.claims import Claimed
 from tests.ledger.lineages import (
     acknowledge,
     ask,

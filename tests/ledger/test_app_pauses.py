@@ -2,12 +2,12 @@
 
 import pytest
 
-from broker.messages import Execute
-from jobs.states import State
-from ledger import app_pauses, claims
-from ledger.claims import Terms
-from ledger.connection import Ledger
-from ledger.reads.idle import idle
+from sluice.broker.messages import Execute
+from sluice.jobs.states import State
+from sluice.ledger import app_pauses, claims
+from sluice.ledger.claims import Terms
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.idle import idle
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.emptying import empty
-from ledger.schema import job
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.emptying import empty
+from sluice.ledger.schema import job
 from tests.ledger.bisecting import Farm
 from tests.world import LEASE_S, World
 

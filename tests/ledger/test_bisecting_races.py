@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from jobs.states import LIVE, State
-from ledger import splitting
+from sluice.jobs.states import LIVE, State
+from sluice.ledger import splitting
 from tests.ledger.bisecting import Farm
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S, World

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.messages import Message
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.emptying import empty
-from ledger.reads.check import breaches
+from sluice.broker.messages import Message
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.emptying import empty
+from sluice.ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm, die_over
 from tests.world import World
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from actors import breaking, executor
-from broker.messages import Execute, Turn
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger import app_pauses
-from ledger.claims import Claimed
-from ledger.connection import Ledger
+from sluice.actors import breaking, executor
+from sluice.broker.messages import Execute, Turn
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger import app_pauses
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger
 from tests.ledger.breaking import broken, define, fails, news, pause, submit, trial, wait
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from broker.messages import Execute
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger import restoring, workers
-from ledger.reads.demand import demand
+from sluice.broker.messages import Execute
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger import restoring, workers
+from sluice.ledger.reads.demand import demand
 from tests.ledger.breaking import broken, fail, fails, pause, trial, wait
 from tests.world import LEASE_S, World
 

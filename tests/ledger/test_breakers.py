@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from actors import breaking, executor
-from jobs.outcome import Ending, Outcome
-from ledger import app_pauses
-from ledger.reads.idle import idle
+from sluice.actors import breaking, executor
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.ledger import app_pauses
+from sluice.ledger.reads.idle import idle
 from tests.ledger.breaking import BREAKER, broken, define, fail, fails, news, pause, submit, trial, wait
 from tests.world import World
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker.messages import Cancel
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.broker.messages import Cancel
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.world import World
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from broker.messages import Cancel
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.broker.messages import Cancel
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.ledger.lineages import ask, end, lineage, needs, ready, states, take, there, times_made, work_off
 from tests.world import World
 

@@ -1,8 +1,8 @@
 """Claims: who may run a job, and whose result counts."""
 
-from actors import executor
-from jobs.outcome import Ending
-from jobs.states import State
+from sluice.actors import executor
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
 from tests.world import LEASE_S, World
 
 

@@ -6,13 +6,13 @@ import msgspec
 import psycopg
 import pytest
 
-from jobs.outcome import Ending
-from jobs.ref import JobName
-from jobs.states import State
-from ledger import collecting, grooming
-from ledger.emptying import cut_off
-from ledger.reads import dossier
-from ledger.reads.check import breaches
+from sluice.jobs.outcome import Ending
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger import collecting, grooming
+from sluice.ledger.emptying import cut_off
+from sluice.ledger.reads import dossier
+from sluice.ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm
 from tests.ledger.results import PAGE, archive, finished, keys, one_done, uncollected
 from tests.world import World

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from broker.messages import Message
-from ledger import collecting
-from ledger.collecting import Finished
+from sluice.broker.messages import Message
+from sluice.ledger import collecting
+from sluice.ledger.collecting import Finished
 from tests.ledger.races import Act, Acts, meet
 from tests.ledger.results import finished, keys, one_done
 

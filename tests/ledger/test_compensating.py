@@ -2,10 +2,10 @@
 
 import pytest
 
-from actors import executor
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.actors import executor
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.world import World
 

@@ -1,9 +1,9 @@
 """Sagas across apps that are tried again: parked compensations, and jobs that run anew."""
 
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.reads.check import breaches
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.reads.check import breaches
 from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.world import World
 

@@ -1,7 +1,7 @@
 """Sagas across apps over chunks and partitions: what was there by them is there no more once it is undone."""
 
-from jobs.outcome import Ending
-from jobs.submission import SubmissionState
+from sluice.jobs.outcome import Ending
+from sluice.jobs.submission import SubmissionState
 from tests.ledger.lineages import ask, end, lineage, named, ready, there
 from tests.world import World
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.messages import Plan
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.broker.messages import Plan
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import World
 

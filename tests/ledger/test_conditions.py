@@ -1,8 +1,8 @@
 """What a child needs its parents to come to, and by which alternative."""
 
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.world import World
 
 

@@ -7,10 +7,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from jobs.errors import Unreachable
-from ledger import workers
-from ledger.connection import TRIES, Ledger, Tx
-from ledger.emptying import empty
+from sluice.jobs.errors import Unreachable
+from sluice.ledger import workers
+from sluice.ledger.connection import TRIES, Ledger, Tx
+from sluice.ledger.emptying import empty
 from tests.world import World
 
 IDLE_S_MAX = 0.2

@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from jobs.states import State
-from ledger import crowd
-from ledger.reads.check import breaches
-from ledger.reads.standing import standing
+from sluice.jobs.states import State
+from sluice.ledger import crowd
+from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.standing import standing
 from tests.world import World
 
 

@@ -5,12 +5,12 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger import app_pauses, paces
-from ledger.reads import demand as module
-from ledger.reads.demand import ASKED_MAX, PARENTS_OF_APP, Demand, demand
-from ledger.watching import leave
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger import app_pauses, paces
+from sluice.ledger.reads import demand as module
+from sluice.ledger.reads.demand import ASKED_MAX, PARENTS_OF_APP, Demand, demand
+from sluice.ledger.watching import leave
 from tests.ledger.flights import Sagas
 from tests.ledger.lineages import ask, lineage
 from tests.world import World

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from jobs.errors import BadSetting
-from ledger.dialling import SILENT_S_MAX, dialled
+from sluice.jobs.errors import BadSetting
+from sluice.ledger.dialling import SILENT_S_MAX, dialled
 from tests.network import S_MAX, runs_alone
 
 

@@ -9,9 +9,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ledger import driver
-from ledger.connection import Ledger
-from ledger.driver import Plain, Swift
+from sluice.ledger import driver
+from sluice.ledger.connection import Ledger
+from sluice.ledger.driver import Plain, Swift
 from tests.broker.conftest import until
 from tests.world import World
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from jobs.ref import JobName
-from jobs.sagas.entry import Event
-from jobs.states import State
-from ledger import events
-from ledger.events import KEPT_S, Became, Said
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.entry import Event
+from sluice.jobs.states import State
+from sluice.ledger import events
+from sluice.ledger.events import KEPT_S, Became, Said
 from tests.ledger.flights import Sagas, came
 from tests.world import World
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.sagas.entry import Await, Event
-from jobs.states import State
-from ledger.claims import Claimed
-from ledger.events import Became
+from sluice.jobs.outcome import Ending
+from sluice.jobs.sagas.entry import Await, Event
+from sluice.jobs.states import State
+from sluice.ledger.claims import Claimed
+from sluice.ledger.events import Became
 from tests.ledger.flights import Sagas, awaits, came, did
 from tests.world import World
 

@@ -6,12 +6,12 @@ from contextlib import closing
 
 import pytest
 
-from jobs.errors import BadRequest
-from jobs.states import State
-from ledger.connection import Ledger
-from ledger.emptying import empty
-from ledger.reads import finding
-from ledger.reads.finding import Wanted
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger
+from sluice.ledger.emptying import empty
+from sluice.ledger.reads import finding
+from sluice.ledger.reads.finding import Wanted
 from tests.world import World
 
 _MANY = """

@@ -2,16 +2,16 @@
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.ref import JobName
-from jobs.sagas.entry import Direction, Mark
-from jobs.states import State
-from ledger import forcing
-from ledger.claims import Claimed
-from ledger.grooming import RETAKE_S_MAX
-from ledger.journal import CRASHES_MAX
-from ledger.reads import flights
-from ledger.recording import LOOK_AGAIN_S
+from sluice.jobs.outcome import Ending
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.states import State
+from sluice.ledger import forcing
+from sluice.ledger.claims import Claimed
+from sluice.ledger.grooming import RETAKE_S_MAX
+from sluice.ledger.journal import CRASHES_MAX
+from sluice.ledger.reads import flights
+from sluice.ledger.recording import LOOK_AGAIN_S
 from tests.ledger.flights import STEPS, Sagas, did, switched, undid
 from tests.world import LEASE_S, World
 

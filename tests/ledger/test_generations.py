@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from jobs.errors import LedgerBusy, SchemaMismatch
-from ledger import migrate
+from sluice.jobs.errors import LedgerBusy, SchemaMismatch
+from sluice.ledger import migrate
 from tests.jobs.runners.runner_bench import eventually
 from tests.ledger.generations import (
     LAST_UNPROMISED,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger import connection
-from ledger.connection import Ledger
+from sluice.ledger import connection
+from sluice.ledger.connection import Ledger
 from tests.chaos.database import Database
 
 

@@ -2,15 +2,15 @@
 
 from datetime import timedelta
 
-from actors import executor, groomer
-from actors.upkeep import announce_everything
-from broker.messages import Ended, Tick
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from jobs.submission import Submission
-from ledger import counts, grooming, judging, submissions, workers
-from ledger.connection import Tx
-from planner.judge import judge
+from sluice.actors import executor, groomer
+from sluice.actors.upkeep import announce_everything
+from sluice.broker.messages import Ended, Tick
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger import counts, grooming, judging, submissions, workers
+from sluice.ledger.connection import Tx
+from sluice.planner.judge import judge
 from tests.world import World
 
 #: Longer than the groomer's patience with an announcement, shorter than a lease.

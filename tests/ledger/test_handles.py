@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from jobs.managed import Keeper
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger import handles
-from ledger.claims import Claimed
+from sluice.jobs.managed import Keeper
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger import handles
+from sluice.ledger.claims import Claimed
 from tests.world import LEASE_S, World
 
 HANDLE = {"pod": 7}

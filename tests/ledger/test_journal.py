@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from jobs.outcome import Ending
-from jobs.sagas.entry import Failure, Mark
-from jobs.sagas.working import Working
-from jobs.states import State
-from ledger import journal
-from ledger.claims import Claimed
-from ledger.connection import Tx
-from ledger.driver import Row
+from sluice.jobs.outcome import Ending
+from sluice.jobs.sagas.entry import Failure, Mark
+from sluice.jobs.sagas.working import Working
+from sluice.jobs.states import State
+from sluice.ledger import journal
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Tx
+from sluice.ledger.driver import Row
 from tests.ledger.flights import Sagas, awaits, came, did, switched, undid
 from tests.world import LEASE_S, World
 

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger import grooming
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import grooming
 from tests.world import LEASE_S, World
 
 

@@ -6,10 +6,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from jobs.catalogue.known import KnownDefinitions
-from ledger import workers
-from ledger.reads import fleet
-from ledger.reads.definitions import differing
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.ledger import workers
+from sluice.ledger.reads import fleet
+from sluice.ledger.reads.definitions import differing
 from tests.world import World
 
 SAME = {"left": "one", "right": "one"}

@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jobs.condition import And, Compare, Condition, Field, Input, Not, Operator, Or
-from jobs.condition_text import parse_condition
-from jobs.errors import BadRequest
-from jobs.key_reading import key_readings
-from jobs.states import State
-from ledger.reads import listing
-from ledger.reads.listing import Filter
+from sluice.jobs.condition import And, Compare, Condition, Field, Input, Not, Operator, Or
+from sluice.jobs.condition_text import parse_condition
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.key_reading import key_readings
+from sluice.jobs.states import State
+from sluice.ledger.reads import listing
+from sluice.ledger.reads.listing import Filter
 from tests.ledger.listed import DAY, There, there
 from tests.world import World, catalogue_of
 

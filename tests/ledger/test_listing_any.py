@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from jobs.condition import LISTING, ORDERING, And, Compare, Condition, Field, Input, Not, Operator, Or
-from jobs.key_reading import key_readings
-from jobs.states import TERMINAL, State
-from ledger.reads import listing
-from ledger.reads.listing import Filter
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.condition import LISTING, ORDERING, And, Compare, Condition, Field, Input, Not, Operator, Or
+from sluice.jobs.key_reading import key_readings
+from sluice.jobs.states import TERMINAL, State
+from sluice.ledger.reads import listing
+from sluice.ledger.reads.listing import Filter
 from tests.ledger.listed import DAY, There, there
 from tests.world import World, catalogue_of
 

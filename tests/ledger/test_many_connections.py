@@ -10,14 +10,14 @@ from uuid import UUID
 
 import pytest
 
-from actors import executor
-from actors.handlers import handle
-from broker.messages import Execute, Executed, Message, Turn
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger.connection import Ledger
-from ledger.embedded import settings
-from ledger.reads.check import breaches
+from sluice.actors import executor
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Execute, Executed, Message, Turn
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger
+from sluice.ledger.embedded import settings
+from sluice.ledger.reads.check import breaches
 from tests.homes import started_ledger
 from tests.world import World
 

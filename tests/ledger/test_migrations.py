@@ -7,10 +7,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, pool
 
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger import migrate
-from ledger.tables import metadata
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import migrate
+from sluice.ledger.tables import metadata
 from tests.ledger.generations import ledger_at
 from tests.world import World
 

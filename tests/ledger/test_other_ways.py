@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.states import State
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
 from tests.world import World
 
 ONE = {"job_id": "{x}", "bash_cmd": "true"}

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.condition import Compare, Condition, Field, Operator
-from jobs.paging import Order, OrderBy
-from jobs.states import State
-from ledger.connection import Ledger, Tx
-from ledger.reads import listing
-from ledger.reads.listing import Filter, Page
+from sluice.jobs.condition import Compare, Condition, Field, Operator
+from sluice.jobs.paging import Order, OrderBy
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.reads import listing
+from sluice.ledger.reads.listing import Filter, Page
 from tests.ledger.listed import DAY, There, there
 from tests.world import World
 

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger import pausing, submissions
-from ledger.reads.idle import idle
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import pausing, submissions
+from sluice.ledger.reads.idle import idle
 from tests.world import LEASE_S, World
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.messages import Cancel
-from jobs.outcome import Ending
-from jobs.states import LIVE, State
-from ledger import pausing as ledger_pausing
+from sluice.broker.messages import Cancel
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import LIVE, State
+from sluice.ledger import pausing as ledger_pausing
 from tests.ledger.races import Act, Acts, meet_and_finish
 
 #: No handler here has more statements than this.

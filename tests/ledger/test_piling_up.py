@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from actors import planner
-from broker.messages import Message, Plan
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger import grooming, submissions, unplanned
-from ledger.connection import Ledger
+from sluice.actors import planner
+from sluice.broker.messages import Message, Plan
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import grooming, submissions, unplanned
+from sluice.ledger.connection import Ledger
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from broker.messages import SubmitMany
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions
+from sluice.broker.messages import SubmitMany
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import submissions
 from tests.world import World
 
 

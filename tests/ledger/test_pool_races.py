@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.states import DISPATCHED, LIVE, State
-from ledger import pools
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import DISPATCHED, LIVE, State
+from sluice.ledger import pools
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S
 

@@ -6,12 +6,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from jobs.errors import DefinitionError
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger import grooming
-from ledger.grooming import Chore
+from sluice.jobs.errors import DefinitionError
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import grooming
+from sluice.ledger.grooming import Chore
 from tests.ledger.bisecting import Farm
 from tests.ledger.line import in_line, run_all
 from tests.ledger.lineages import ask, lineage, ready, work_off

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from actors import executor
-from broker.messages import Execute, Turn
-from jobs.outcome import Ending
-from jobs.states import State
+from sluice.actors import executor
+from sluice.broker.messages import Execute, Turn
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
 from tests.world import LEASE_S, World
 
 SOON, LATER = "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker.messages import Cancel, Landed, Message, Submit
-from jobs.outcome import Ending
+from sluice.broker.messages import Cancel, Landed, Message, Submit
+from sluice.jobs.outcome import Ending
 from tests.ledger.ages import later, left, prune
 from tests.simulation.definitions import drawn_apps, drawn_wish
 from tests.world import World

@@ -2,14 +2,14 @@
 
 from uuid import UUID
 
-from jobs.outcome import Ending
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger import collecting, litter, pruning, workers
-from ledger.pruning import Removed
-from ledger.reads import dossier, reruns
-from ledger.reads.check import breaches
+from sluice.jobs.outcome import Ending
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import collecting, litter, pruning, workers
+from sluice.ledger.pruning import Removed
+from sluice.ledger.reads import dossier, reruns
+from sluice.ledger.reads.check import breaches
 from tests.ledger.ages import KEEP_S, later, left, prune, pruned
 from tests.ledger.flights import Sagas, came, did, switched, undid
 from tests.ledger.results import one_done

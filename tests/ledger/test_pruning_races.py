@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from broker.messages import Message
-from jobs.ref import JobName
-from jobs.states import State
-from ledger import collecting, pruning
-from ledger.connection import Ledger
+from sluice.broker.messages import Message
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger import collecting, pruning
+from sluice.ledger.connection import Ledger
 from tests.ledger.ages import KEEP_S, later, pruned
 from tests.ledger.races import Act, Acts, meet
 from tests.ledger.results import finished

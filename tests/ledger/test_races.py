@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from ledger import counts, planning
+from sluice.ledger import counts, planning
 from tests.ledger.encounters import ENCOUNTERS, judge_and_plan
 from tests.ledger.meeting import Pair, Verb, meet_at_each_statement
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from actors import executor
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger import judging, repairing
-from ledger.connection import Tx
-from ledger.reads.check import (
+from sluice.actors import executor
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger import judging, repairing
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.check import (
     ARCHIVED,
     BREAKER_PAUSES,
     COLLECTED,
@@ -24,8 +24,8 @@ from ledger.reads.check import (
     Breach,
     breaches,
 )  # fmt: skip
-from ledger.repairing import _REPAIRS, repair
-from planner.judge import judge
+from sluice.ledger.repairing import _REPAIRS, repair
+from sluice.planner.judge import judge
 from tests.ledger.bisecting import Farm
 from tests.world import World
 

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from jobs.states import State
-from ledger import opening, restoring, tallies
-from ledger.connection import Tx
-from ledger.reads.check import breaches
+from sluice.jobs.states import State
+from sluice.ledger import opening, restoring, tallies
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.check import breaches
 from tests.broker.conftest import until
 from tests.world import LEASE_S, World
 

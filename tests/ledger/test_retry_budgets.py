@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from actors import executor
-from actors.handlers import handle
-from broker.messages import Executed, Message
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger.connection import Ledger
+from sluice.actors import executor
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Executed, Message
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import pytest
 
-from actors import planner
-from actors.retry import retry
-from broker.messages import Message, Plan
-from jobs.errors import BadRequest
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.connection import Ledger
+from sluice.actors import planner
+from sluice.actors.retry import retry
+from sluice.broker.messages import Message, Plan
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Ledger
 from tests.ledger.races import Act, Acts, meet_and_finish
 
 #: No act here has more statements than this.

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from actors.retry import retry
-from jobs.errors import BadRequest
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.actors.retry import retry
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.world import World
 
 WEEK: dict[str, Any] = {

@@ -10,14 +10,14 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 
-from actors.ticker import Ticker
-from broker.messages import Message
-from jobs.errors import BadSetting
-from jobs.states import State
-from ledger import migrate, pausing, plan_attempts, pruning, roles
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
-from ledger.tallies import SEQUENCE
+from sluice.actors.ticker import Ticker
+from sluice.broker.messages import Message
+from sluice.jobs.errors import BadSetting
+from sluice.jobs.states import State
+from sluice.ledger import migrate, pausing, plan_attempts, pruning, roles
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
+from sluice.ledger.tallies import SEQUENCE
 from tests.ledger.generations import database
 from tests.ledger.roled import SERVERS, Roled
 from tests.world import World

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.sagas.entry import Heard, Log, Mark
-from jobs.sagas.turn_back import TurnBack
-from jobs.states import State
-from ledger import forcing
-from ledger.events import Became
+from sluice.jobs.outcome import Ending
+from sluice.jobs.sagas.entry import Heard, Log, Mark
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import State
+from sluice.ledger import forcing
+from sluice.ledger.events import Became
 from tests.ledger.flights import did, switched, undid
 from tests.ledger.saga_meetings import Act, Meeting, meet
 from tests.world import LEASE_S

@@ -8,13 +8,13 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from actors import by_hand, scheduler
-from broker.messages import Look
-from jobs.firing import Firing, FiringOutcome, Standing, submission_id
-from jobs.submission import Submission
-from ledger import schedules
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors import by_hand, scheduler
+from sluice.broker.messages import Look
+from sluice.jobs.firing import Firing, FiringOutcome, Standing, submission_id
+from sluice.jobs.submission import Submission
+from sluice.ledger import schedules
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.ledger.races import race
 from tests.timed import Timed
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.reads import submitted as reads
-from ledger.reads.shares import Share, shares
-from ledger.reads.submitted import Page, submitted
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import submitted as reads
+from sluice.ledger.reads.shares import Share, shares
+from sluice.ledger.reads.submitted import Page, submitted
 from tests.world import World
 
 MANY = 60

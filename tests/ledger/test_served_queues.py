@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import pytest
 
-from jobs.queues import CONTROL, is_served
-from ledger import workers
-from ledger.connection import Tx
-from ledger.reads import fleet, health
+from sluice.jobs.queues import CONTROL, is_served
+from sluice.ledger import workers
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import fleet, health
 from tests.world import World
 
 KNOWN = [*CONTROL, "a", "b"]

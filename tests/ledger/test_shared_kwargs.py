@@ -6,16 +6,16 @@ import msgspec
 import psycopg
 import pytest
 
-from jobs.condition import Compare, Input, Operator
-from jobs.outcome import Ending
-from jobs.ref import JobName
-from jobs.states import State
-from ledger import migrate, pruning
-from ledger.pruning import Removed
-from ledger.reads import dossier, listing
-from ledger.reads.check import KWARGS_EXIST, breaches
-from ledger.reads.listing import Filter
-from ledger.shared_kwargs import OWN_BYTES_MAX
+from sluice.jobs.condition import Compare, Input, Operator
+from sluice.jobs.outcome import Ending
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger import migrate, pruning
+from sluice.ledger.pruning import Removed
+from sluice.ledger.reads import dossier, listing
+from sluice.ledger.reads.check import KWARGS_EXIST, breaches
+from sluice.ledger.reads.listing import Filter
+from sluice.ledger.shared_kwargs import OWN_BYTES_MAX
 from tests.ledger.ages import KEEP_S, later
 from tests.ledger.bisecting import Farm
 from tests.ledger.generations import ledger_at

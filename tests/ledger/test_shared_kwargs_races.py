@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from broker.messages import Message
-from ledger import pruning
-from ledger.connection import Ledger
+from sluice.broker.messages import Message
+from sluice.ledger import pruning
+from sluice.ledger.connection import Ledger
 from tests.ledger.ages import KEEP_S, later
 from tests.ledger.large_kwargs import large, shared
 from tests.ledger.races import Act, Acts, meet

@@ -3,9 +3,9 @@ intersection once."""
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.ledger.lineages import (
     ask,
     days,

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from actors import executor
-from broker.messages import Cancel
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger.claims import Claimed
+from sluice.actors import executor
+from sluice.broker.messages import Cancel
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger.claims import Claimed
 from tests.ledger.line import in_line, run_all
 from tests.world import LEASE_S, World
 

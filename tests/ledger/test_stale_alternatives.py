@@ -1,7 +1,7 @@
 """A group with a parent that succeeded too long ago can still be met, and is not met already."""
 
-from jobs.outcome import Ending
-from jobs.states import State
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
 from tests.acceptance.story import states
 from tests.ledger.lags import HOUR_S, done, lags
 from tests.world import World

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from broker.messages import Message
-from jobs.outcome import Ending
-from jobs.states import LIVE, State
-from ledger.connection import Ledger
+from sluice.broker.messages import Message
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import LIVE, State
+from sluice.ledger.connection import Ledger
 from tests.ledger.lags import done, lags
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S, World

@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger.emptying import empty
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger.emptying import empty
 from tests.world import World
 
 KEYS = [str(key) for key in range(300)]

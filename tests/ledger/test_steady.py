@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from jobs.outcome import Ending, Outcome
-from ledger import counts, finishing, grooming
-from ledger.connection import Ledger, Tx
-from ledger.emptying import empty
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.ledger import counts, finishing, grooming
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.emptying import empty
 from tests.world import World
 
 MANY = 1_000

@@ -3,10 +3,10 @@ once, nobody waits in vain, and nothing is made that nobody wants."""
 
 import pytest
 
-from broker.messages import Ended, Message
-from jobs.states import LIVE, State
-from ledger import partitions
-from ledger.connection import Ledger
+from sluice.broker.messages import Ended, Message
+from sluice.jobs.states import LIVE, State
+from sluice.ledger import partitions
+from sluice.ledger.connection import Ledger
 from tests.ledger.lineages import ask, states, take, there, times_made, work_off
 from tests.ledger.races import Act, Acts, meet, meet_and_finish
 from tests.ledger.step_meetings import (

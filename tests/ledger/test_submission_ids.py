@@ -10,14 +10,14 @@ import pytest
 from msgspec import Raw
 from psycopg.errors import UniqueViolation
 
-from actors.client import Client
-from broker.messages import Plan, SubmitMany
-from jobs.errors import Conflict
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions
-from ledger.happenings import What, happened
-from ledger.reads import progress
+from sluice.actors.client import Client
+from sluice.broker.messages import Plan, SubmitMany
+from sluice.jobs.errors import Conflict
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import submissions
+from sluice.ledger.happenings import What, happened
+from sluice.ledger.reads import progress
 from tests.world import World
 
 KEYED = {"app": "a", "key": "1", "id": "x"}

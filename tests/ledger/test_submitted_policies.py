@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from jobs.submission import Submission, SubmissionState
-from ledger import submissions
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import submissions
 from tests.ledger.lineages import lineage
 from tests.world import World
 

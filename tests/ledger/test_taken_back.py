@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from actors import executor
-from broker.messages import Execute, Message, Turn
-from ledger.claims import Claimed
+from sluice.actors import executor
+from sluice.broker.messages import Execute, Message, Turn
+from sluice.ledger.claims import Claimed
 from tests.world import LEASE_S, World
 
 BACKLOG = [f"a/{number}" for number in range(2, 7)]

@@ -10,12 +10,12 @@ from itertools import count, pairwise
 
 import pytest
 
-from jobs.history import Lost
-from jobs.states import State
-from ledger import pruning, tallies
-from ledger.connection import Ledger, Tx
-from ledger.reads.check import breaches
-from ledger.reads.standing import minutes, standing
+from sluice.jobs.history import Lost
+from sluice.jobs.states import State
+from sluice.ledger import pruning, tallies
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.standing import minutes, standing
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 

@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.sagas.turn_back import TurnBack
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger import grooming
-from ledger.claims import Claimed
-from ledger.grooming import Chore
+from sluice.jobs.outcome import Ending
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import grooming
+from sluice.ledger.claims import Claimed
+from sluice.ledger.grooming import Chore
 from tests.ledger.flights import Sagas, awaits, did, switched, undid
 from tests.world import LEASE_S, World
 

@@ -6,12 +6,12 @@ import psycopg
 import pytest
 from psycopg.errors import InvalidParameterValue
 
-from actors.client import Client
-from jobs.errors import BadRequest
-from jobs.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX, POLICY_BYTES_MAX
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger.reads import progress, submitted
+from sluice.actors.client import Client
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX, POLICY_BYTES_MAX
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.reads import progress, submitted
 from tests.world import World
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from actors import executor
-from broker.messages import Execute, Turn
+from sluice.actors import executor
+from sluice.broker.messages import Execute, Turn
 from tests.ledger import races
 from tests.ledger.races import Act, Acts
 from tests.world import World

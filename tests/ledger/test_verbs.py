@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.states import VERBS, Verb
-from ledger import suspending
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import VERBS, Verb
+from sluice.ledger import suspending
 from tests.ledger.flights import Sagas
 from tests.world import LEASE_S, World
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from actors.handlers import handle
-from broker.messages import Tick
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Tick
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.world import World
 
 REPORT = {"chunk_size": 3, "bash_cmd": "true", "dependencies": [{"job_type": "fetch", "max_lag": "1h"}]}

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from actors import executor
-from jobs.outcome import Ending, Outcome
-from jobs.states import State
-from ledger import handles, watching
-from ledger.claims import Claimed
-from ledger.watching import Seen, Watched
+from sluice.actors import executor
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger import handles, watching
+from sluice.ledger.claims import Claimed
+from sluice.ledger.watching import Seen, Watched
 from tests.ledger import races
 from tests.ledger.races import Act, Acts
 from tests.world import LEASE_S

@@ -3,8 +3,8 @@ when the ledger has it."""
 
 import os
 
-from jobs import app
-from jobs.job import Job
+from sluice import app
+from sluice.jobs.job import Job
 from tests.appending import append
 
 

@@ -4,7 +4,7 @@ import os
 import socket
 from pathlib import Path
 
-from jobs import app
+from sluice import app
 
 RETRIES, PER_S = 100, 1.0
 FAILS = 20

@@ -3,10 +3,10 @@
 import random
 from collections.abc import Sequence
 
-from jobs import Fatal, Rerun, Retry, Step, Wait, saga
-from jobs.retry import fixed
-from jobs.sagas.answers import Answer
-from jobs.sagas.flight import Flight
+from sluice import Fatal, Rerun, Retry, Step, Wait, saga
+from sluice.jobs.retry import fixed
+from sluice.jobs.sagas.answers import Answer
+from sluice.jobs.sagas.flight import Flight
 from tests.scripted import Place, call_of
 
 #: Of a journey.

@@ -5,13 +5,13 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.states import State
-from jobs.submission import Submission
-from ledger import scratch
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger import scratch
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.network import carry, ledger_on_it
 from tests.private_servers import SERVERS

@@ -7,8 +7,8 @@ import os
 import time
 from pathlib import Path
 
-from jobs import app
-from jobs.job import Job
+from sluice import app
+from sluice.jobs.job import Job
 
 _WORDS = {"job_id": "{x}", "identifiers": {"x": "int"}, "max_losses": 1000}
 

@@ -10,9 +10,9 @@ import time
 
 import msgspec
 
-from broker.messages import Submit
-from jobs.catalogue import load
-from ledger.connection import Ledger
+from sluice.broker.messages import Submit
+from sluice.jobs.catalogue import load
+from sluice.ledger.connection import Ledger
 from tests.world import taken_in
 
 

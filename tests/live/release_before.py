@@ -8,11 +8,11 @@ from zipfile import ZipFile
 
 import pytest
 
-from ledger import migrate
+from sluice.ledger import migrate
 from tests.live.fleet import ROOT
 
 _MIGRATIONS = "ledger/migrations/versions"
-_WHICH = "from ledger import migrate; print(migrate.REVISION, migrate.__file__)"
+_WHICH = "from sluice.ledger import migrate; print(migrate.REVISION, migrate.__file__)"
 
 
 def export(folder: Path) -> Path:

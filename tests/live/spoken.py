@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from jobs import app
+from sluice import app
 
 
 @app(job_id="{n}", identifiers={"n": "int"}, max_fails=1)

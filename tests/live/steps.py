@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from jobs import app
+from sluice import app
 
 EVENTS = [{"table": "events", "start_offset": 1}]
 

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from jobs import app
-from jobs.job import Job
+from sluice import app
+from sluice.jobs.job import Job
 from tests.live.marked import marking, processes
 
 EFFECTS = Path(os.environ["EFFECTS"])

@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.states import State
-from jobs.submission import Submission
-from ledger.connection import Ledger
-from ledger.reads import fleet
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads import fleet
+from sluice.ledger.reads.check import breaches
 from tests.live.fleet import ROOT, wait_until
 
 APPS = {
@@ -89,7 +89,7 @@ def _scaled(ledger: Ledger, folder: Path, broker_url: str, **words: str) -> Iter
         "SLUICE_TICK": "200ms",
         "SLUICE_GRACE": "30s",
     }
-    command = [sys.executable, "-m", "ops.cli.main", "autoscale", *QUEUES, "--threads", "1"]
+    command = [sys.executable, "-m", "sluice.ops.cli.main", "autoscale", *QUEUES, "--threads", "1"]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
             [*command, "--cool-down", "2s", "--every", "500ms"],

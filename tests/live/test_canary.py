@@ -15,9 +15,9 @@ from urllib.parse import quote, urlsplit
 import psutil
 import pytest
 
-from broker.keyring import SECRET_LENGTH_MIN
-from jobs.states import State
-from ledger.connection import Ledger
+from sluice.broker.keyring import SECRET_LENGTH_MIN
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger
 from tests.live.collector import Collector, collecting
 from tests.live.fleet import ROOT, Fleet, fleet, wait_until
 from tests.ops.caller import Caller, console
@@ -255,7 +255,13 @@ def test_no_error_tells_a_password_that_was_typed(
     secret = SECRETS["typed"]
     outer = {name: text for name, text in os.environ.items() if not name.startswith("SLUICE_")}
     done = subprocess.run(
-        [sys.executable, "-m", "ops.cli.main", *(word.format(typed=secret) for word in words), "--debug"],
+        [
+            sys.executable,
+            "-m",
+            "sluice.ops.cli.main",
+            *(word.format(typed=secret) for word in words),
+            "--debug",
+        ],
         cwd=folder,
         env=outer | {"PYTHONPATH": str(ROOT), "SLUICE_LEDGER_URL": live_ledger_url},
         capture_output=True,

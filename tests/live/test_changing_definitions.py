@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.queues import ALL_APPS, CONTROL
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
-from ledger.reads.fleet import servers
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.queues import ALL_APPS, CONTROL
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.fleet import servers
 from tests.live.fleet import fleet, wait_until
 
 WORKERS = 2

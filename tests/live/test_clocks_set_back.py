@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from actors.client import Client
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
+from sluice.actors.client import Client
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
 from tests import clocks
 from tests.clocks import Clock
 from tests.live.fleet import fleet, wait_until

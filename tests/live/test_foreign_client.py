@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.states import State
-from ledger.connection import Ledger
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger
 from tests.live.fleet import ROOT, fleet, wait_until
 
 KEY = "node:" + "k" * 32

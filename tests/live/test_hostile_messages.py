@@ -5,14 +5,14 @@ from pathlib import Path
 import pika
 import pytest
 
-from actors.client import Client
-from broker import codec
-from broker.connect import connect
-from broker.messages import PLANNER, Message, Submit, SubmitMany
-from jobs.errors import BadMessage
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker import codec
+from sluice.broker.connect import connect
+from sluice.broker.messages import PLANNER, Message, Submit, SubmitMany
+from sluice.jobs.errors import BadMessage
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.broker.hostile import Hostile, hostile_messages
 from tests.live.fleet import fleet, wait_until
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.ref import JobName
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
 from tests.live.fleet import Fleet, fleet, wait_until
 
 APPS = str(Path(__file__).parent / "spoken.py")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.report import Report
-from jobs.states import State
-from jobs.submission import Submission
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.report import Report
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
 
 

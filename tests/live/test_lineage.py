@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from actors.client import Client
-from actors.definitions import Definitions
-from actors.settings import Settings
-from broker.connect import connect
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
+from sluice.actors.client import Client
+from sluice.actors.definitions import Definitions
+from sluice.actors.settings import Settings
+from sluice.broker.connect import connect
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
 from tests.live import openlineage
 from tests.live.fleet import ROOT, wait_until
 from tests.live.receiver import Post, receiving
@@ -101,6 +101,9 @@ def crew(folder: Path, ledger: str, broker: str, **words: str) -> Iterator[Crew]
         made.kill()
 
 
+LANDS = ("partitions", "land", "events", "2024-04-01..2024-04-03")
+
+
 def told(events: list[dict[str, Any]]) -> list[str]:
     return [event["eventType"] for event in events]
 
@@ -121,7 +124,7 @@ def test_each_run_is_told_of_with_what_it_reads_and_makes(
     with crew(folder, live_ledger_url, redis, HEARD=str(heard), **words) as workers:
         client.submit(Submission(app="trends", start="2024-04-02", end="2024-04-03", id="good"))
         subprocess.run(
-            [sys.executable, "-m", "ops.cli.main", "partitions", "land", "events", "2024-04-01..2024-04-03"],
+            [sys.executable, "-m", "sluice.ops.cli.main", *LANDS],
             cwd=ROOT,
             env=os.environ
             | {"SLUICE_LEDGER_URL": live_ledger_url, "SLUICE_BROKER_URL": redis, "SLUICE_APPS": APPS},

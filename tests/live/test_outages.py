@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from actors.client import Client
-from broker.connect import connect
-from broker.messages import CONTROL
-from jobs.errors import Unreachable
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
-from ledger.embedded import start
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.broker.messages import CONTROL
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
+from sluice.ledger.embedded import start
+from sluice.ledger.reads.check import breaches
 from tests.homes import started_ledger
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.private_servers import SERVERS, PrivateServer

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.client import Client
-from broker.connect import connect
-from broker.messages import Execute, Turn
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.broker.messages import Execute, Turn
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
 from tests.live.fleet import fleet, wait_until
 
 #: ``SLUICE_TEST_PILE=100000`` takes minutes.

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.states import State
-from jobs.submission import Submission
-from ledger.connection import Ledger
-from ledger.repairing import repair
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger.connection import Ledger
+from sluice.ledger.repairing import repair
 from tests.live.fleet import fleet, wait_until
 
 KEYS = [str(number) for number in range(60)]

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.submission import Submission
-from ledger import migrate
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
-from ops.cli.main import main
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.submission import Submission
+from sluice.ledger import migrate
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
+from sluice.ops.cli.main import main
 from tests.ledger.generations import database
 from tests.live.fleet import fleet, wait_until
 from tests.ops.backups import commands, typed

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.live.fleet import fleet, wait_until
 
 SCRIPTED = Path(__file__).parents[1] / "scripted.py"

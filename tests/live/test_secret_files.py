@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from actors.client import Client
-from broker.connect import connect
-from broker.keyring import SECRET_LENGTH_MIN, parse_keys
-from jobs.states import State
-from jobs.submission import Submission
-from ledger.connection import Ledger
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.broker.keyring import SECRET_LENGTH_MIN, parse_keys
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger.connection import Ledger
 from tests.live.fleet import ROOT, wait_until
 
 BROKER = "canarybroker7b3f9d"
@@ -25,7 +25,7 @@ SIGNING = "canarysigning7b3f9d".ljust(SECRET_LENGTH_MIN, "5")
 COMMANDS = {
     "worker": ["actors.worker", "--threads", "2"],
     "autoscaler": [
-        *("ops.cli.main", "autoscale", "--threads", "2", "--every", "500ms"),
+        *("sluice.ops.cli.main", "autoscale", "--threads", "2", "--every", "500ms"),
         *("--queue", "planner,groomer,scheduler=1..1", "--queue", "command,function=1..1"),
     ],
 }

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.states import State
-from jobs.submission import Submission
-from ledger.connection import Ledger
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger.connection import Ledger
 from tests.broker.proxy import Proxy
 from tests.live.fleet import fleet, wait_until
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.submission import SubmissionState
-from ledger.connection import Ledger
-from ledger.reads import progress
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads import progress
 from tests.live.collector import Collector, Seen, collecting
 from tests.live.fleet import ROOT, wait_until
 
@@ -56,7 +56,7 @@ class House:
                 self.hire(queues)
 
     def types(self, *words: str, **environment: str) -> str:
-        command = [sys.executable, "-m", "ops.cli.main", *words]
+        command = [sys.executable, "-m", "sluice.ops.cli.main", *words]
         environment = self._environment | environment
         return subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=60

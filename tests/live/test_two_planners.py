@@ -16,16 +16,16 @@ from uuid import uuid4
 
 import pytest
 
-from actors import executor, planner
-from broker.messages import Execute, Executed, Turn
-from jobs.calendar import Calendar
-from jobs.catalogue import Catalogue, load
-from jobs.outcome import Ending, Outcome
-from jobs.partition_key import read_span, without_version
-from jobs.states import State
-from ledger import workers
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors import executor, planner
+from sluice.broker.messages import Execute, Executed, Turn
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.partition_key import read_span, without_version
+from sluice.jobs.states import State
+from sluice.ledger import workers
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.live.fleet import ROOT
 
 _LOG = logging.getLogger("sluice.tests")

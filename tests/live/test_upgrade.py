@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.submission import Submission
-from ledger import migrate
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.submission import Submission
+from sluice.ledger import migrate
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.ledger.generations import database
 from tests.live import release_before
 from tests.live.fleet import Fleet, fleet, wait_until

@@ -6,7 +6,7 @@ import sys
 
 from opentelemetry import trace
 
-from jobs import app
+from sluice import app
 
 DATE = {"date": "date"}
 

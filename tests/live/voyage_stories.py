@@ -6,9 +6,9 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from jobs.states import State
-from jobs.submission import Submission, SubmissionState
-from ledger.connection import Ledger
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.connection import Ledger
 from tests.live.voyages import APART, FIRST_DAY, IRREVERSIBLE, RANKS, UNDOES, fails, undone_by
 
 _SUBMISSIONS = "SELECT id, state, reason FROM submission"

@@ -10,8 +10,8 @@ import random
 from datetime import date
 from pathlib import Path
 
-from jobs import app
-from jobs.job import Job
+from sluice import app
+from sluice.jobs.job import Job
 from tests.appending import append
 
 DAYS = 6

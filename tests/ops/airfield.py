@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from actors.client import Client
-from jobs.states import State
-from jobs.submission import Submission
-from ledger import migrate
-from ledger.connection import Ledger
-from ledger.embedded import start
-from ledger.reads.check import breaches
-from ops.cli.main import main
+from sluice.actors.client import Client
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger import migrate
+from sluice.ledger.connection import Ledger
+from sluice.ledger.embedded import start
+from sluice.ledger.reads.check import breaches
+from sluice.ops.cli.main import main
 from tests.ops.typist import ROOT, Said, Typist
 
 SCRIPTED = ROOT / "tests" / "scripted.py"

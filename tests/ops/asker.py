@@ -6,17 +6,17 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
-from actors.client import Client
-from actors.settings import Settings
-from ops.console.answering import Answering
-from ops.console.calls.routes import ROUTES
-from ops.console.exchange import Answer, Request
-from ops.console.files import Files
-from ops.console.gate import Gate
-from ops.console.office import Office
-from ops.console.server import Place, Server
-from ops.desk.desk import Desk
-from ops.desk.installation import Installation
+from sluice.actors.client import Client
+from sluice.actors.settings import Settings
+from sluice.ops.console.answering import Answering
+from sluice.ops.console.calls.routes import ROUTES
+from sluice.ops.console.exchange import Answer, Request
+from sluice.ops.console.files import Files
+from sluice.ops.console.gate import Gate
+from sluice.ops.console.office import Office
+from sluice.ops.console.server import Place, Server
+from sluice.ops.desk.desk import Desk
+from sluice.ops.desk.installation import Installation
 from tests.world import World
 
 TOKEN = "the token of these tests"

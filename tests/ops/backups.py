@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from ledger.embedded.binaries import INSTALLATION
+from sluice.ledger.embedded.binaries import INSTALLATION
 from tests.ops.typist import ROOT
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from unittest.mock import patch
 
-from ops.cli.main import main
+from sluice.ops.cli.main import main
 
 
 class Said(NamedTuple):

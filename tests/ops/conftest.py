@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.connection import Ledger
+from sluice.ledger.connection import Ledger
 from tests.homes import started_ledger
 from tests.ops.orders import ORDERS
 from tests.ops.site import Site
@@ -53,7 +53,7 @@ NOISY = """
 print("this module prints while it is loaded")
 
 import os
-from jobs import app
+from sluice import app
 
 @app(job_id="{n}", identifiers={"n": "int"})
 def noisy(n):

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from actors import checkup, worker
-from ops.cli.commands import COMMANDS
-from ops.cli.parsing import parse
+from sluice.actors import checkup, worker
+from sluice.ops.cli.commands import COMMANDS
+from sluice.ops.cli.parsing import parse
 
 _ROOT = Path(__file__).parents[2]
 #: Each variable that the settings read is named there in the call that takes it.
@@ -26,7 +26,7 @@ def understood(command: Sequence[str]) -> None:
             parse(words, COMMANDS)
         case ["python", "-m", "actors.worker", *words]:
             worker._parser().parse_args(words)
-        case ["python", "-m", "actors.checkup", *words]:
+        case ["python", "-m", "sluice.actors.checkup", *words]:
             checkup._parser().parse_args(words)
         case _:
             raise AssertionError(f"{command} is not ours")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.airfield import Script
 
 _FOO = {"abc": "foo"}

@@ -1,8 +1,8 @@
 """Jobs that have gone through much more than a test has time for."""
 
-from jobs.ref import JobName
-from jobs.states import CLAIM, RECORD, RELEASE, RETRY
-from ledger.connection import Tx
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import CLAIM, RECORD, RELEASE, RETRY
+from sluice.ledger.connection import Tx
 
 _ROUNDS = """
 INSERT INTO round (job, claim, round, worker, running_at, executed_at, ending, took_s, exit_code, output, stderr)

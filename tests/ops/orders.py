@@ -11,7 +11,7 @@ ORDERS = """
 import time
 from pathlib import Path
 
-from jobs import Fatal, Step, Wait, saga
+from sluice import Fatal, Step, Wait, saga
 
 class Reserve(Step):
     def do(self, flight):

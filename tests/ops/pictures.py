@@ -7,9 +7,9 @@ from itertools import chain, pairwise
 
 from hypothesis import strategies as st
 
-from jobs.states import State
-from ops.graph.graph import Edge, Graph, Node
-from ops.graph.sheet import Box
+from sluice.jobs.states import State
+from sluice.ops.graph.graph import Edge, Graph, Node
+from sluice.ops.graph.sheet import Box
 
 Point = tuple[float, float]
 STEPS = 6

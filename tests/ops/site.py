@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from ledger import workers
-from ops.cli.main import main
+from sluice.ledger import workers
+from sluice.ops.cli.main import main
 from tests.world import World
 
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}

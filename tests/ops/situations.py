@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from jobs.outcome import Ending, Outcome
-from jobs.ref import JobName
-from jobs.submission import Submission
-from ledger import recording, submissions
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import Submission
+from sluice.ledger import recording, submissions
 from tests.ops.site import WORDS, Site
 
 AN_HOUR = timedelta(hours=1)

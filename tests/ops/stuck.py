@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops import situations
 from tests.ops.site import Site
 

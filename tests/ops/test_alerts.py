@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from broker.messages import CONTROL, SCHEDULER
-from jobs.outcome import Ending
-from ledger import app_pauses, workers
-from ops.metrics.exposition import text
-from ops.metrics.numbers import numbers
+from sluice.broker.messages import CONTROL, SCHEDULER
+from sluice.jobs.outcome import Ending
+from sluice.ledger import app_pauses, workers
+from sluice.ops.metrics.exposition import text
+from sluice.ops.metrics.numbers import numbers
 from tests.ops.promql import instant, value_of
 from tests.world import World
 

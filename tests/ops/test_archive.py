@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.outcome import Ending
-from ops.cli.main import main
+from sluice.jobs.outcome import Ending
+from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 
 

@@ -3,15 +3,15 @@
 import subprocess
 import sys
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.typist import Typist
 
 #: As if it never looked.
 SELDOM = "10h"
 #: A program that knows the folder alone, as a user's would.
 PROGRAM = """
-from actors.connect import connect
-from jobs.submission import Submission
+from sluice.actors.connect import connect
+from sluice.jobs.submission import Submission
 
 with connect() as client:
     client.submit(Submission(app="nap", key="0"))

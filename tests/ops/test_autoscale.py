@@ -12,15 +12,15 @@ from threading import Event
 
 import pytest
 
-from jobs.errors import BadRequest, BadSetting
-from ledger.connection import Ledger, Tx
-from ops.autoscale.crew import Crew
-from ops.autoscale.deciding import Bounds, Terms
-from ops.autoscale.guard import Guard, watch
-from ops.autoscale.keeper import Keeper, Post
-from ops.autoscale.watch import Watch, read_watches
-from ops.cli.main import main
-from ops.cli.stopping import Stop
+from sluice.jobs.errors import BadRequest, BadSetting
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ops.autoscale.crew import Crew
+from sluice.ops.autoscale.deciding import Bounds, Terms
+from sluice.ops.autoscale.guard import Guard, watch
+from sluice.ops.autoscale.keeper import Keeper, Post
+from sluice.ops.autoscale.watch import Watch, read_watches
+from sluice.ops.cli.main import main
+from sluice.ops.cli.stopping import Stop
 from tests.ops.site import Site
 from tests.ops.typist import NO_LEDGER
 from tests.world import World, catalogue_of
@@ -140,7 +140,7 @@ def test_who_is_left_behind_is_told_once_to_go_and_nobody_else_is(crew: Crew) ->
 def test_while_the_ledger_does_not_answer_all_stay_and_are_replaced(
     crew: Crew, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ledger.connection.PATIENCE_S", 0.1)
+    monkeypatch.setattr("sluice.ledger.connection.PATIENCE_S", 0.1)
     said: list[str] = []
     world.apps("a, b")
     world.submit("a", None, keys=["1", "2", "3", "4", "5"])

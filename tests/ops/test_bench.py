@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from jobs.errors import SluiceError
-from jobs.states import State
-from ledger import scratch
-from ops.bench import courses, pipelines, workloads
-from ops.bench.pipelines import Apps, deep, grid, layers, many_apps
-from ops.bench.sample import summaries
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.states import State
+from sluice.ledger import scratch
+from sluice.ops.bench import courses, pipelines, workloads
+from sluice.ops.bench.pipelines import Apps, deep, grid, layers, many_apps
+from sluice.ops.bench.sample import summaries
 from tests.ops.typist import Typist
 from tests.planner.definitions import catalogue_of
 from tests.world import World

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from actors.arrival import wait_for_servers
-from actors.settings import read_settings
-from jobs.errors import ForeignBroker
+from sluice.actors.arrival import wait_for_servers
+from sluice.actors.settings import read_settings
+from sluice.jobs.errors import ForeignBroker
 from tests.ops.typist import Typist
 from tests.servers import redis_url
 

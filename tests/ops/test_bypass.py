@@ -31,7 +31,7 @@ APPS = {
     "week": {"partition": "day", "bash_cmd": "echo {start} to {end}"},
 }
 FUNCTIONS = """
-from jobs import app
+from sluice import app
 
 @app(job_id="{n}", identifiers={"n": "int"})
 def add(job, n, more=0):

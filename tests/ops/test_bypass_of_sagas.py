@@ -10,7 +10,7 @@ from tests.ops.typist import NO_LEDGER, Typist, ended
 
 SAGAS = """
 import pathlib, time
-from jobs import Fatal, Rerun, Retry, Step, Stop, Wait, retry, saga
+from sluice import Fatal, Rerun, Retry, Step, Stop, Wait, retry, saga
 
 class Says(Step):
     def __init__(self, name, do=None, undo=None):

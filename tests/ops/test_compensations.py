@@ -1,8 +1,8 @@
 """A saga across apps, through the command line: asked for, failed, undone, parked, and gone on with."""
 
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger.reads import progress
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger.reads import progress
 from tests.ops.site import WORDS, Site
 
 APPS = {

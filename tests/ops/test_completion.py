@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from jobs.catalogue import load
-from jobs.states import State
-from ops.cli.commands import COMMANDS
-from ops.completion import names
-from ops.completion.scripts import SHELLS, script
-from ops.completion.tree import read_tree
-from ops.starter import files
+from sluice.jobs.catalogue import load
+from sluice.jobs.states import State
+from sluice.ops.cli.commands import COMMANDS
+from sluice.ops.completion import names
+from sluice.ops.completion.scripts import SHELLS, script
+from sluice.ops.completion.tree import read_tree
+from sluice.ops.starter import files
 from tests.ops.typist import ROOT
 
-SHOPS = "jobs.examples.shops"
+SHOPS = "sluice.jobs.examples.shops"
 #: A command line, and what its last word can become: all there is, or some of it.
 CASES = [
     ("sluice subm", ["submissions", "submit"]),

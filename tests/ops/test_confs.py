@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.cli.main import main
+from sluice.ops.cli.main import main
 from tests.ops.site import Site
 
 APPS = {
@@ -12,7 +12,7 @@ APPS = {
     "days": {"bash_cmd": "true", "partition": "day"},
     "sums": {"bash_cmd": "true", "table_dependencies": [{"table": "days", "start_offset": 1}]},
     "stream": {
-        "job_type": "jobs.managers:LocalProcess",
+        "job_type": "sluice.jobs.managers:LocalProcess",
         "is_long_running": True,
         "table_dependencies": [{"table": "sums"}],
     },

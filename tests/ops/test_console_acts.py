@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
-from jobs.states import State
-from ledger.reads.audits import Act, acts
+from sluice.jobs.states import State
+from sluice.ledger.reads.audits import Act, acts
 from tests.ops.caller import Caller, console
 from tests.ops.orders import drained, fatal, waiting
 from tests.ops.typist import Typist

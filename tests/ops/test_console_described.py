@@ -11,7 +11,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode, checks
 from schemathesis.specs.openapi import checks as of_openapi
 
-from ops.console.calls.routes import ROUTES
+from sluice.ops.console.calls.routes import ROUTES
 from tests.ops.caller import Caller, console
 from tests.ops.orders import drained, fatal, waiting
 from tests.ops.typist import Typist

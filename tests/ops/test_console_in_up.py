@@ -4,7 +4,7 @@ import json
 import signal
 import socket
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.caller import Caller, printed
 from tests.ops.typist import Typist, ended
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ops.console.exchange import Request
-from ops.console.gate import Gate
-from ops.console.refusals import (
+from sluice.ops.console.exchange import Request
+from sluice.ops.console.gate import Gate
+from sluice.ops.console.refusals import (
     FORGOTTEN_AFTER,
     LINES_MAX,
     PAUSE_S,

@@ -8,11 +8,11 @@ from threading import Thread
 
 import pytest
 
-from jobs.errors import BadSetting
-from ops.console.exchange import Request
-from ops.console.gate import Gate, Role
-from ops.console.own_token import FILE, kept_token, own_token
-from ops.console.session import COOKIE, LASTS
+from sluice.jobs.errors import BadSetting
+from sluice.ops.console.exchange import Request
+from sluice.ops.console.gate import Gate, Role
+from sluice.ops.console.own_token import FILE, kept_token, own_token
+from sluice.ops.console.session import COOKIE, LASTS
 from tests.ops.caller import Caller, console, printed
 from tests.ops.typist import Typist, ended
 

@@ -10,12 +10,12 @@ from threading import Event
 
 import pytest
 
-from jobs.errors import BadSetting
-from jobs.request_limits import BYTES_MAX
-from ops.console import server as server_module
-from ops.console.exchange import Answer, Request, problem
-from ops.console.gate import Gate
-from ops.console.server import Place, Server, read_place
+from sluice.jobs.errors import BadSetting
+from sluice.jobs.request_limits import BYTES_MAX
+from sluice.ops.console import server as server_module
+from sluice.ops.console.exchange import Answer, Request, problem
+from sluice.ops.console.gate import Gate
+from sluice.ops.console.server import Place, Server, read_place
 from tests.ops.asker import TOKEN, console_of, serving
 from tests.world import World
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ops.console.server import SEATS
+from sluice.ops.console.server import SEATS
 from tests.ops.caller import TIMEOUT_S, Caller, console
 from tests.ops.typist import Typist
 

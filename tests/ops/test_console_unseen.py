@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from ledger import connection
-from ledger.connection import Ledger, Tx
-from ops.console import streams as streams_module
-from ops.console.streams import Streams, Watch
-from ops.overview.page import overview
+from sluice.ledger import connection
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ops.console import streams as streams_module
+from sluice.ops.console.streams import Streams, Watch
+from sluice.ops.overview.page import overview
 from tests.broker.proxy import Proxy
 from tests.ops.typist import NO_LEDGER
 from tests.world import World

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from jobs.errors import SluiceError
-from ops.bench import courses
-from ops.bench.contest import CONTENDERS, OURS
-from ops.bench.courses import COURSES
-from ops.bench.marks import Marks
-from ops.bench.sample import ratio, summaries
-from ops.bench.sitting import Entry, Servers, entries, sit
+from sluice.jobs.errors import SluiceError
+from sluice.ops.bench import courses
+from sluice.ops.bench.contest import CONTENDERS, OURS
+from sluice.ops.bench.courses import COURSES
+from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.sample import ratio, summaries
+from sluice.ops.bench.sitting import Entry, Servers, entries, sit
 from tests.ops.typist import Typist
 from tests.servers import rabbitmq_url, redis_url
 

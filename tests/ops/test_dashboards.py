@@ -10,11 +10,11 @@ import promql_parser
 import pytest
 import yaml
 
-from broker.messages import CONTROL
-from jobs.states import State
-from ledger.reads.metrics import REPAIRS
-from ops.metrics.families import FAMILIES, Family, Kind
-from ops.overview.alarms import Severity
+from sluice.broker.messages import CONTROL
+from sluice.jobs.states import State
+from sluice.ledger.reads.metrics import REPAIRS
+from sluice.ops.metrics.families import FAMILIES, Family, Kind
+from sluice.ops.overview.alarms import Severity
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "ops" / "deploy"

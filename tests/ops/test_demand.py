@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from jobs.errors import Unreachable
-from ledger.connection import Tx
-from ledger.reads.demand import Demand
-from ops.cli.main import main
-from ops.demand import Recent
+from sluice.jobs.errors import Unreachable
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.demand import Demand
+from sluice.ops.cli.main import main
+from sluice.ops.demand import Recent
 from tests.ops.asker import Asker
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist
@@ -92,7 +92,7 @@ def test_many_who_ask_at_once_cost_the_ledger_one_look(world: World, monkeypatch
         found = [*askers.map(lambda app: recent.wanted([app]).demand, ["a", "b"] * 20)]
     assert found == [1, 0] * 20
     assert len(looks) == 1
-    monkeypatch.setattr("ops.demand.RECENT_S", 0.0)
+    monkeypatch.setattr("sluice.ops.demand.RECENT_S", 0.0)
     world.finish("a")
     assert recent.wanted(["a"]).demand == 0
     assert len(looks) == 2

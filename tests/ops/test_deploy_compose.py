@@ -13,9 +13,9 @@ import compose_spec
 import pytest
 import yaml
 
-from actors.settings import read_settings
-from broker.connect import connect
-from jobs.durations import parse_duration_s
+from sluice.actors.settings import read_settings
+from sluice.broker.connect import connect
+from sluice.jobs.durations import parse_duration_s
 from tests.ops.composed import CHOICES, GIVEN, filled, read_services, text
 from tests.ops.deployed import settings, understood
 from tests.ops.typist import ROOT
@@ -70,7 +70,7 @@ def test_what_it_starts_is_understood_and_what_it_sets_has_a_meaning(services: d
         given = services[name]["environment"].keys() - OF_TRACES
         assert {each.removesuffix("_FILE") for each in given} <= settings(), name
         check = services[name].get("healthcheck", {}).get("test")
-        if check and check[1:4] == ["python", "-m", "actors.checkup"]:
+        if check and check[1:4] == ["python", "-m", "sluice.actors.checkup"]:
             understood(check[1:])
             assert check[4:] == services[name]["command"][3:], name
     named = set(re.findall(r"\bSLUICE_[A-Z_]+", text())) - CHOICES

@@ -13,11 +13,11 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from broker import roles as users
-from broker.connect import connect
-from broker.messages import Plan
-from jobs.errors import SluiceError
-from ledger import roles
+from sluice.broker import roles as users
+from sluice.broker.connect import connect
+from sluice.broker.messages import Plan
+from sluice.jobs.errors import SluiceError
+from sluice.ledger import roles
 from tests import private_servers
 from tests.homes import started_ledger
 from tests.ops.composed import read_secrets, read_services, text

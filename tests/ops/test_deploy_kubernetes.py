@@ -14,9 +14,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.durations import parse_duration_s
-from ops.cli.main import main
-from ops.deploy.names import is_name, name_of
+from sluice.jobs.durations import parse_duration_s
+from sluice.ops.cli.main import main
+from sluice.ops.deploy.names import is_name, name_of
 from tests.ops import keda
 from tests.ops.deployed import settings, understood
 from tests.ops.manifests import (
@@ -41,7 +41,7 @@ OTHERS = {"RABBITMQ_MANAGEMENT_URL"}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SLUICE_APPS", "jobs.examples.shops")
+    monkeypatch.setenv("SLUICE_APPS", "sluice.jobs.examples.shops")
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path / "home"))
     return tmp_path / "made"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ops.cli.command import Command, Group
-from ops.cli.commands import COMMANDS
-from ops.cli.examples import EXAMPLES, examples
-from ops.cli.main import main
-from ops.cli.parsing import parse
-from ops.starter import files
+from sluice.ops.cli.command import Command, Group
+from sluice.ops.cli.commands import COMMANDS
+from sluice.ops.cli.examples import EXAMPLES, examples
+from sluice.ops.cli.main import main
+from sluice.ops.cli.parsing import parse
+from sluice.ops.starter import files
 from tests.ops.conftest import desk_in
 from tests.ops.orders import ORDERS, approved
 from tests.ops.typist import ROOT, Typist
@@ -103,7 +103,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
         typist.write("orders.py", ORDERS)
         typist.write("pipeline.py", files()["pipeline.py"])
         typist.write("tables.json", json.dumps(TABLES))
-        apps = ["jobs.examples.shops", str(ROOT / "jobs/examples/trips.py"), str(ROOT / "jobs/examples/stau")]
+        apps = [
+            "sluice.jobs.examples.shops",
+            str(ROOT / "jobs/examples/trips.py"),
+            str(ROOT / "jobs/examples/stau"),
+        ]
         typist.environment |= {"SLUICE_APPS": ",".join([*apps, "orders.py", "tables.json"])}
         typist.environment |= {"SLUICE_TICK": "200ms", "SLUICE_CONSOLE_TOKEN": "a word that nobody guesses"}
         _prepare(typist)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from jobs.managers.process import FOLDER
-from ledger.embedded import start
+from sluice.jobs.managers.process import FOLDER
+from sluice.ledger.embedded import start
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from jobs.states import State
-from ledger.reads.kinship import kinship
-from ops.graph.apps import app_graph
-from ops.graph.folding import folded
-from ops.graph.graph import Edge, Graph, Node
-from ops.graph.jobs import job_graph
-from ops.graph.palette import colour
-from ops.graph.svg import draw
-from ops.graph.written import as_document, as_dot, as_mermaid
+from sluice.jobs.states import State
+from sluice.ledger.reads.kinship import kinship
+from sluice.ops.graph.apps import app_graph
+from sluice.ops.graph.folding import folded
+from sluice.ops.graph.graph import Edge, Graph, Node
+from sluice.ops.graph.jobs import job_graph
+from sluice.ops.graph.palette import colour
+from sluice.ops.graph.svg import draw
+from sluice.ops.graph.written import as_document, as_dot, as_mermaid
 from tests.ops.pictures import arrows, graphs
 from tests.world import World, catalogue_of
 
@@ -158,7 +158,7 @@ def test_a_live_graph_has_everything_above_and_below_a_job(world: World) -> None
 
 
 def test_a_live_graph_of_many_is_cut_and_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.reads.kinship.JOBS_MAX", 2)
+    monkeypatch.setattr("sluice.ledger.reads.kinship.JOBS_MAX", 2)
     world.apps(", ".join(f"a{number} -> c" for number in range(5)))
     world.submit("c")
     name = world.known("c").name

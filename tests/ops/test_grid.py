@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from jobs.calendar import Calendar, Span, Unit
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger.reads.partitions import Place
-from ops.cli.main import main
-from ops.grid import MARKS, NOTHING, PARTLY, THERE, Row, axis, mark, strip
+from sluice.jobs.calendar import Calendar, Span, Unit
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger.reads.partitions import Place
+from sluice.ops.cli.main import main
+from sluice.ops.grid import MARKS, NOTHING, PARTLY, THERE, Row, axis, mark, strip
 from tests.ops.site import Site
 from tests.ops.weeks import APPS, WEEK, asked_for, finish, land
 

@@ -23,7 +23,7 @@ def _in_project(typist: Typist) -> Typist:
     programs = typist.folder / "bin"
     programs.mkdir()
     sluice = programs / "sluice"
-    sluice.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ops.cli.main "$@"\n')
+    sluice.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sluice.ops.cli.main "$@"\n')
     sluice.chmod(0o755)
     return Typist(typist.folder / "shop", PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.embedded import start
+from sluice.ledger.embedded import start
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 from tests.world import World

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ops.cli.main import main
+from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 
 APPS = {

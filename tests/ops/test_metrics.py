@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.executor import record
-from actors.meter import Meter
-from broker.messages import CONTROL
-from jobs.catalogue.known import KnownDefinitions
-from jobs.outcome import Ending, Outcome
-from jobs.ref import Claim
-from jobs.states import State
-from ledger import app_pauses, workers
-from ledger.happenings import What
-from ops.metrics import families
-from ops.metrics.exposition import Spread, text
-from ops.metrics.families import FAMILIES, Family, Kind
-from ops.metrics.numbers import numbers
+from sluice.actors.executor import record
+from sluice.actors.meter import Meter
+from sluice.broker.messages import CONTROL
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import State
+from sluice.ledger import app_pauses, workers
+from sluice.ledger.happenings import What
+from sluice.ops.metrics import families
+from sluice.ops.metrics.exposition import Spread, text
+from sluice.ops.metrics.families import FAMILIES, Family, Kind
+from sluice.ops.metrics.numbers import numbers
 from tests.ledger.test_tallies import counts_all
 from tests.ops.caller import printed
 from tests.ops.typist import Typist, ended

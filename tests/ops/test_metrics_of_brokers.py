@@ -9,12 +9,12 @@ import pika
 import pytest
 import redis as redis_client
 
-from broker.carrier import Broker
-from broker.connect import connect
-from broker.messages import Execute
-from jobs.errors import Unreachable
-from ops.metrics import carried
-from ops.metrics.carried import Carried
+from sluice.broker.carrier import Broker
+from sluice.broker.connect import connect
+from sluice.broker.messages import Execute
+from sluice.jobs.errors import Unreachable
+from sluice.ops.metrics import carried
+from sluice.ops.metrics.carried import Carried
 from tests.ops.test_metrics import read
 from tests.ops.typist import Typist
 from tests.servers import rabbitmq_url, redis_url

@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from actors.lineage import post
-from actors.settings import read_settings
-from jobs.subject import Subject
-from ledger.reads.metrics import REPAIRS
-from ledger.reads.origins import PARENTS_MAX
-from ops.metrics.table import table
+from sluice.actors.lineage import post
+from sluice.actors.settings import read_settings
+from sluice.jobs.subject import Subject
+from sluice.ledger.reads.metrics import REPAIRS
+from sluice.ledger.reads.origins import PARENTS_MAX
+from sluice.ops.metrics.table import table
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "observe.md").read_text()

@@ -1,12 +1,12 @@
 """A command that outlives the worker, as an operator sees it: nothing is lost or begun again by a killed worker."""
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.jobs.runners.runner_bench import alive, eventually
 from tests.ops.typist import Typist
 
 SOURCE = """
-from jobs import app
-from jobs.managers import LocalProcess
+from sluice import app
+from sluice.jobs.managers import LocalProcess
 
 @app(job_id="{n}")
 class outlives(LocalProcess):

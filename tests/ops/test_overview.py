@@ -6,13 +6,13 @@ from uuid import uuid4
 
 import pytest
 
-from broker.messages import CONTROL, SCHEDULER
-from jobs.catalogue.known import KnownDefinitions
-from jobs.outcome import Ending
-from jobs.states import State
-from ledger import workers
-from ops.overview.alarms import OwnDefinitions, Severity
-from ops.overview.page import MINUTES, Overview, overview
+from sluice.broker.messages import CONTROL, SCHEDULER
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.ledger import workers
+from sluice.ops.overview.alarms import OwnDefinitions, Severity
+from sluice.ops.overview.page import MINUTES, Overview, overview
 from tests.world import LEASE_S, World
 
 

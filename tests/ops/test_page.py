@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobs.durations import instant, past
-from jobs.states import State
-from ops.cli.page import Block, Line, Table
-from ops.times import moment, precise, span
-from ops.words import legible
+from sluice.jobs.durations import instant, past
+from sluice.jobs.states import State
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.times import moment, precise, span
+from sluice.ops.words import legible
 
 KEY = "20261120_a_rather_long_client_name_number_03"
 

@@ -4,12 +4,12 @@ from threading import Event
 
 import pytest
 
-from actors.acknowledging import Acknowledging
-from jobs.calendar import Calendar
-from jobs.outcome import Ending
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ops.cli.main import main
+from sluice.actors.acknowledging import Acknowledging
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ops.cli.main import main
 from tests.ops.site import Site
 from tests.ops.weeks import APPS, WEEK, asked_for, finish, job, land, stage
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jobs.submission import Submission
-from ledger import submissions
-from ops.cli.main import main
+from sluice.jobs.submission import Submission
+from sluice.ledger import submissions
+from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 
 

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from jobs.states import State
-from ledger.reads import lines
-from ledger.reads.lines import POOLS_MAX
-from ops.cli.main import main
+from sluice.jobs.states import State
+from sluice.ledger.reads import lines
+from sluice.ledger.reads.lines import POOLS_MAX
+from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 from tests.world import World
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.outcome import Ending
-from ops.cli.main import main
+from sluice.jobs.outcome import Ending
+from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 
 LONG_AGO = timedelta(days=100)

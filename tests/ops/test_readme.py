@@ -37,7 +37,7 @@ def _in_a_shell(folder: Path, commands: str) -> subprocess.CompletedProcess[str]
     programs = folder / "bin"
     programs.mkdir()
     sluice = programs / "sluice"
-    sluice.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ops.cli.main "$@"\n')
+    sluice.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sluice.ops.cli.main "$@"\n')
     sluice.chmod(0o755)
     typist = Typist(folder)
     return subprocess.run(

@@ -1,6 +1,6 @@
 """What `sluice db check` and `sluice db repair` say of a ledger that somebody has written to by hand."""
 
-from ops.cli.main import main
+from sluice.ops.cli.main import main
 from tests.ops.site import Site
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from ledger import app_pauses
-from ops.metrics import families
-from ops.metrics.numbers import numbers
+from sluice.ledger import app_pauses
+from sluice.ops.metrics import families
+from sluice.ops.metrics.numbers import numbers
 from tests.world import World
 
 #: Longer than the groomer's patience with an announcement, shorter than a lease.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.typist import Typist, ended
 
 #: So long a command may take to begin a job, on a machine that has other things to do.

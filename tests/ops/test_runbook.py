@@ -13,14 +13,14 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from actors import executor, groomer
-from broker.connect import connect
-from broker.messages import Execute, Plan, Tick, Turn
-from jobs.catalogue import Catalogue
-from jobs.states import State
-from ledger import workers
-from ledger.connection import Ledger
-from ops.cli.main import main
+from sluice.actors import executor, groomer
+from sluice.broker.connect import connect
+from sluice.broker.messages import Execute, Plan, Tick, Turn
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.states import State
+from sluice.ledger import workers
+from sluice.ledger.connection import Ledger
+from sluice.ops.cli.main import main
 from tests.ledger.generations import database
 from tests.ledger.roled import SERVERS, Roled
 from tests.ops.backups import commands, typed

@@ -3,7 +3,7 @@
 import re
 import time
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.orders import BEGINS_WITHIN_S, approved, course, drained, refused, saga_of, waiting, why
 from tests.ops.typist import Typist
 

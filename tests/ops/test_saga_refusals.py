@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from jobs import Step
-from jobs.outcome import Ending
-from jobs.states import State
+from sluice import Step
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import State
 from tests.ledger.flights import Sagas, did, switched, undid
 from tests.ops.site import WORDS, Site
 

@@ -2,7 +2,7 @@
 
 import time
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.orders import (
     ORDERS,
     approved,

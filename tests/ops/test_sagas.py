@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from jobs.errors import BadRequest
-from ops.cli.asking import submission_of, submission_options
-from ops.cli.command import Options
-from ops.cli.parsing import Parser
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.asking import submission_of, submission_options
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.parsing import Parser
 from tests.ops.typist import Typist
 
 TRIPS = """
-from jobs import Step, saga
+from sluice import Step, saga
 
 def desk(): ...
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ledger.embedded import start
+from sluice.ledger.embedded import start
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 
@@ -19,7 +19,7 @@ def test_the_pages_commands_answer_what_it_says(tmp_path: Path) -> None:
     for step, told in steps:
         assert list(map(said, told)) == list(map(said, step.answer)), step.command
     _checked(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "test_orders.py")
-    _checked(tmp_path, "ops.cli.main", "--apps", "watched.py", "run", "--bypass", "trip", "1")
+    _checked(tmp_path, "sluice.ops.cli.main", "--apps", "watched.py", "run", "--bypass", "trip", "1")
 
 
 def _checked(folder: Path, *words: str) -> None:

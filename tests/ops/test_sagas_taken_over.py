@@ -8,7 +8,7 @@ from subprocess import Popen
 
 import pytest
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.airfield import Airfield, Script
 from tests.ops.typist import ended
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from actors import by_hand
-from ledger.reads.idle import idle
-from ops.cli.main import main
+from sluice.actors import by_hand
+from sluice.ledger.reads.idle import idle
+from sluice.ops.cli.main import main
 from tests.timed import Timed
 
 DST = {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "key": "{due-1d:%Y%m%d}"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.airfield import Airfield
 from tests.ops.flight_scripts import ASKED, IN_PEACE, KILLED, LEFT, UNBEGUN, WAITING
 from tests.ops.typist import ended

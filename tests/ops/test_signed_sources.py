@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from ops.console.exchange import Request
-from ops.console.gate import Gate
+from sluice.ops.console.exchange import Request
+from sluice.ops.console.gate import Gate
 from tests.ops.asker import HERE, console_of, told
 from tests.world import World
 

@@ -11,16 +11,16 @@ from urllib.parse import unquote, urldefrag
 import msgspec
 import pytest
 
-from broker import codec
-from broker.messages import MESSAGES, Message, Submit, SubmitMany
-from jobs.submission import Submission
-from ledger.embedded import start
-from ops.reference.__main__ import PAGES
-from ops.reference.settings_page import WORDS, known
-from ops.site import links
-from ops.site.build import Broken, build
-from ops.site.order import pages, strangers
-from ops.site.page import read_page
+from sluice.broker import codec
+from sluice.broker.messages import MESSAGES, Message, Submit, SubmitMany
+from sluice.jobs.submission import Submission
+from sluice.ledger.embedded import start
+from sluice.ops.reference.__main__ import PAGES
+from sluice.ops.reference.settings_page import WORDS, known
+from sluice.ops.site import links
+from sluice.ops.site.build import Broken, build
+from sluice.ops.site.order import pages, strangers
+from sluice.ops.site.page import read_page
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 
@@ -142,7 +142,11 @@ def test_html_of_a_page_is_shown_and_not_obeyed() -> None:
 def test_it_is_made_by_one_command(tmp_path: Path) -> None:
     to = tmp_path / "site"
     done = subprocess.run(
-        [sys.executable, "-m", "ops.site", str(to)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "sluice.ops.site", str(to)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert (to / "index.html").exists()
@@ -151,7 +155,7 @@ def test_it_is_made_by_one_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_reference_is_what_the_code_says(name: str) -> None:
-    assert (DOCS / name).read_text() == PAGES[name](), "python -m ops.reference"
+    assert (DOCS / name).read_text() == PAGES[name](), "python -m sluice.ops.reference"
 
 
 def test_every_setting_is_explained() -> None:

@@ -1,14 +1,14 @@
 """What is shown of a chunk that was split: its halves, and no trouble of its own."""
 
-from jobs.gate import DEAD_FOR, MET
-from jobs.outcome import Ending
-from jobs.states import DEAD, LIVE, REVIVE, STOPPABLE, TERMINAL, State
-from jobs.submission import SubmissionState
-from ledger.reads.course import course
-from ops.cli.bars import draw
-from ops.cli.page import colour
-from ops.cli.result import as_document, summary
-from ops.graph.palette import COLOURS
+from sluice.jobs.gate import DEAD_FOR, MET
+from sluice.jobs.outcome import Ending
+from sluice.jobs.states import DEAD, LIVE, REVIVE, STOPPABLE, TERMINAL, State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.reads.course import course
+from sluice.ops.cli.bars import draw
+from sluice.ops.cli.page import colour
+from sluice.ops.cli.result import as_document, summary
+from sluice.ops.graph.palette import COLOURS
 from tests.ops import situations
 from tests.ops.site import Site
 from tests.world import World

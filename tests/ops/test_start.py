@@ -23,7 +23,7 @@ SLOW = {
 }
 PROBE = """
 import json, sys
-from ops.cli.main import main
+from sluice.ops.cli.main import main
 try:
     main(sys.argv[1:])
 except SystemExit:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from ops.cli import stopping
-from ops.cli.stopping import Stop, told_to_stop
+from sluice.ops.cli import stopping
+from sluice.ops.cli.stopping import Stop, told_to_stop
 
 #: The files whose lines are counted.
 TRACED = {"stopping.py", "threading.py"}

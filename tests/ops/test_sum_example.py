@@ -8,15 +8,15 @@ import time
 
 import pytest
 
-from actors.tasks import Tasks
-from jobs.examples.sum.__main__ import _add_up
-from jobs.states import State
-from ledger import collecting
-from ledger.reads.check import breaches
+from sluice.actors.tasks import Tasks
+from sluice.jobs.examples.sum.__main__ import _add_up
+from sluice.jobs.states import State
+from sluice.ledger import collecting
+from sluice.ledger.reads.check import breaches
 from tests.ops.typist import ROOT, Typist
 from tests.world import World
 
-MANAGER = "jobs.examples.sum"
+MANAGER = "sluice.jobs.examples.sum"
 APPS = str(ROOT / "jobs/examples/sum/apps.yaml")
 
 
@@ -90,4 +90,4 @@ def test_what_would_never_end_is_refused(desk_apart: Typist) -> None:
 def test_what_it_is_to_be_given(desk: Typist, words: tuple[str, ...]) -> None:
     out, err = (sum_ := _started(desk, *words)).communicate(timeout=30)
     assert (sum_.returncode, out) == (1, "")
-    assert err == "Give three whole numbers, m, n and p, like: python -m jobs.examples.sum 10 100 3\n"
+    assert err == "Give three whole numbers, m, n and p, like: python -m sluice.jobs.examples.sum 10 100 3\n"

@@ -12,7 +12,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.cli.harmless import harmless, harmless_pieces
+from sluice.ops.cli.harmless import harmless, harmless_pieces
 from tests.ops.typist import Typist
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -65,7 +65,7 @@ def _on_a_terminal(typist: Typist, *words: str, seen: Callable[[str], None] = la
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, 80))
     process = subprocess.Popen(
-        [sys.executable, "-m", "ops.cli.main", *words],
+        [sys.executable, "-m", "sluice.ops.cli.main", *words],
         cwd=typist.folder,
         env=typist.environment | {"TERM": "xterm-256color", "COLUMNS": "80", "LANG": "C.UTF-8"},
         stdin=theirs,

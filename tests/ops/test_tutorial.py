@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ledger.embedded import start
+from sluice.ledger.embedded import start
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 

@@ -6,19 +6,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker.messages import CONTROL
-from jobs.outcome import Ending
-from jobs.ref import JobName
-from jobs.states import State
-from ledger import submissions
-from ledger.reads.askers import Unplanned
-from ledger.reads.dossier import Job
-from ledger.reads.fleet import Crew
-from ledger.reads.obstacles import Lease, Obstacles, obstacles
-from ledger.reads.pieces import Pieces
-from ledger.reads.upstream import Alternative, Unsettled
-from ops.why.answer import Answer
-from ops.why.explain import explain
+from sluice.broker.messages import CONTROL
+from sluice.jobs.outcome import Ending
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger import submissions
+from sluice.ledger.reads.askers import Unplanned
+from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.fleet import Crew
+from sluice.ledger.reads.obstacles import Lease, Obstacles, obstacles
+from sluice.ledger.reads.pieces import Pieces
+from sluice.ledger.reads.upstream import Alternative, Unsettled
+from sluice.ops.why.answer import Answer
+from sluice.ops.why.explain import explain
 from tests.world import World
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -2,14 +2,14 @@
 
 from datetime import timedelta
 
-from jobs.outcome import Ending
-from jobs.ref import JobName
-from jobs.states import State
-from ledger import handles
-from ledger.reads.fleet import Crew
-from ledger.reads.obstacles import obstacles
-from ops.why.answer import Answer
-from ops.why.explain import explain
+from sluice.jobs.outcome import Ending
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger import handles
+from sluice.ledger.reads.fleet import Crew
+from sluice.ledger.reads.obstacles import obstacles
+from sluice.ops.why.answer import Answer
+from sluice.ops.why.explain import explain
 from tests.ops.test_why import NOW, answer
 from tests.world import World
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from jobs.sagas.entry import Direction
-from jobs.states import State
-from ledger.journal import CRASHES_MAX
-from ledger.reads.flights import Flight
-from ops.cli.flight_page import facts
-from ops.saga_document import as_document
+from sluice.jobs.sagas.entry import Direction
+from sluice.jobs.states import State
+from sluice.ledger.journal import CRASHES_MAX
+from sluice.ledger.reads.flights import Flight
+from sluice.ops.cli.flight_page import facts
+from sluice.ops.saga_document import as_document
 from tests.ledger.flights import did
 from tests.ops.test_why import IN_AN_HOUR, answer
 

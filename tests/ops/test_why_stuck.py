@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs.states import State
-from ops.cli.commands import COMMANDS
-from ops.cli.parsing import parse
+from sluice.jobs.states import State
+from sluice.ops.cli.commands import COMMANDS
+from sluice.ops.cli.parsing import parse
 from tests.ops.site import WORDS, Site
 from tests.ops.stuck import CASES, Case, Waits
 

@@ -2,7 +2,7 @@
 
 import signal
 
-from jobs.states import State
+from sluice.jobs.states import State
 from tests.ops.typist import Typist, ended
 
 

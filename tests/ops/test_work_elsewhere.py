@@ -7,7 +7,7 @@ from tests.ops.typist import Typist, ended
 
 SOURCE = """
 from pathlib import Path
-from jobs import app
+from sluice import app
 
 @app(job_id="{n}")
 class far:
@@ -44,7 +44,7 @@ def test_a_handle_is_shown_while_there_is_something_to_find_by_it(desk: Typist) 
 
 UNENDING = """
 from pathlib import Path
-from jobs import Status, app
+from sluice import Status, app
 
 @app(job_id="{n}", is_long_running=True)
 class stream:

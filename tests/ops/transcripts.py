@@ -18,7 +18,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from ledger.embedded import start
+from sluice.ledger.embedded import start
 from tests.ops.typist import ROOT
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -89,7 +89,7 @@ class Document:
         programs = self._folder / "bin"
         programs.mkdir()
         sluice = programs / "sluice"
-        sluice.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ops.cli.main "$@"\n')
+        sluice.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sluice.ops.cli.main "$@"\n')
         sluice.chmod(0o755)
         outer = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
         return outer | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}:{outer['PATH']}"}

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jobs.ref import JobName
-from jobs.states import State
-from ledger.connection import Ledger
-from ledger.planning import find
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger
+from sluice.ledger.planning import find
 from tests.ops.calling import Said, call
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +125,7 @@ def has_fault(err: str) -> bool:
 
 
 def _command(words: tuple[str, ...]) -> list[str]:
-    return [sys.executable, "-m", "ops.cli.main", *words]
+    return [sys.executable, "-m", "sluice.ops.cli.main", *words]
 
 
 def hear_interrupts() -> None:

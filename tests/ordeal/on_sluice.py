@@ -5,12 +5,12 @@ from functools import partial
 
 import msgspec
 
-from broker.carrier import Broker
-from broker.connect import connect
-from broker.messages import Submit
-from jobs import app
-from jobs.errors import Unreachable
-from jobs.job import Job
+from sluice import app
+from sluice.broker.carrier import Broker
+from sluice.broker.connect import connect
+from sluice.broker.messages import Submit
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.job import Job
 from tests.ordeal.effects import work
 from tests.ordeal.publishing import BROKER, publish
 

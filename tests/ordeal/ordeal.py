@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from jobs.states import State
-from ledger.connection import Ledger
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger
 from tests.broker.proxy import Proxy
 from tests.homes import started_ledger
 from tests.ordeal.contenders import Contender

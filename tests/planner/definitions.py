@@ -9,14 +9,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from jobs.catalogue import Catalogue, load
-from jobs.errors import DefinitionError
-from jobs.known import Known
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission
-from planner.preview import Preview, preview
-from planner.template_keys import TemplateKeyspace
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.errors import DefinitionError
+from sluice.jobs.known import Known
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.planner.preview import Preview, preview
+from sluice.planner.template_keys import TemplateKeyspace
 
 DATED = {"job_id": "{date}"}
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from jobs.catalogue import Catalogue
-from jobs.freshness import Age, Busy
-from jobs.submission import Submission
-from jobs.work_ids import WorkId, parse_work_ids
-from planner.chunks import Chunked, chunk
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.freshness import Age, Busy
+from sluice.jobs.submission import Submission
+from sluice.jobs.work_ids import WorkId, parse_work_ids
+from sluice.planner.chunks import Chunked, chunk
 from tests.planner.definitions import catalogue_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

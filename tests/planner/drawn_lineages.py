@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from jobs.calendar import Calendar, Span, Unit
-from jobs.catalogue import Catalogue
-from jobs.coverage import Extent, Held
-from jobs.known import Known
-from jobs.states import State
-from jobs.submission import Submission
+from sluice.jobs.calendar import Calendar, Span, Unit
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.coverage import Extent, Held
+from sluice.jobs.known import Known
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
 from tests.planner.definitions import catalogue_of
 
 #: By unit: the partitions that there may be anything of, around one day in March.

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from jobs.app import App
-from jobs.calendar import Calendar, Span
-from jobs.catalogue import Catalogue
-from jobs.partitioning import Partitioning, TableDependency
-from jobs.ref import JobName
-from planner.partition_keys import asked_for, partitioning_of
-from planner.partitions import Layout
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.partitioning import Partitioning, TableDependency
+from sluice.jobs.ref import JobName
+from sluice.planner.partition_keys import asked_for, partitioning_of
+from sluice.planner.partitions import Layout
 from tests.planner.drawn_lineages import Drawn, Lore, loaded, maker
 
 

@@ -1,8 +1,8 @@
 """How old inputs may be, as a gate says it, and which apps have to mind."""
 
-from jobs.gate import Need
-from jobs.ref import JobName
-from planner.template_keys import TemplateKeyspace
+from sluice.jobs.gate import Need
+from sluice.jobs.ref import JobName
+from sluice.planner.template_keys import TemplateKeyspace
 from tests.planner.definitions import catalogue_of
 
 ROOT = {"job_id": "{n}"}

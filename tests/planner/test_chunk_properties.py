@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.plan import PlannedJob
-from jobs.ref import JobName
-from jobs.work_ids import WorkId, ids_of, parse_work_ids, parts_of
-from planner.cuts import cuts, positions, touching
+from sluice.jobs.plan import PlannedJob
+from sluice.jobs.ref import JobName
+from sluice.jobs.work_ids import WorkId, ids_of, parse_work_ids, parts_of
+from sluice.planner.cuts import cuts, positions, touching
 from tests.planner.drawn_chunks import IDS, NOW, Drawn, drawn_chunks, planned
 
 Ids = frozenset[WorkId]

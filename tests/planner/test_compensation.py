@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from jobs.catalogue import Catalogue
-from jobs.effect import Earlier, Effect
-from jobs.plan import Plan, Wish
-from jobs.ref import JobName
-from jobs.states import State
-from planner.compensation import lay_out, plan_of
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.effect import Earlier, Effect
+from sluice.jobs.plan import Plan, Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.planner.compensation import lay_out, plan_of
 from tests.planner.definitions import catalogue_of
 
 UNDO = {"job_id": "{key}"}

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from jobs.app import App
-from jobs.catalogue.policy import POLICY_WORDS
-from jobs.catalogue.submitters import OPEN
-from jobs.errors import BadRequest
-from jobs.policy import Policy
-from jobs.submission import Submission
-from planner.fitting import require_fit, terms_of
-from planner.walk import Walk
+from sluice.jobs.app import App
+from sluice.jobs.catalogue.policy import POLICY_WORDS
+from sluice.jobs.catalogue.submitters import OPEN
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.policy import Policy
+from sluice.jobs.submission import Submission
+from sluice.planner.fitting import require_fit, terms_of
+from sluice.planner.walk import Walk
 from tests.planner.definitions import catalogue_of
 
 #: A value for each option that an app has to leave to its submitters.

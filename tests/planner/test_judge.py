@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from jobs.backoff import Retry
-from jobs.outcome import Ending
-from jobs.policy import UNENDING
-from jobs.states import FAIL, RETRY
-from jobs.verdict import Case, Verdict
-from planner.judge import judge
+from sluice.jobs.backoff import Retry
+from sluice.jobs.outcome import Ending
+from sluice.jobs.policy import UNENDING
+from sluice.jobs.states import FAIL, RETRY
+from sluice.jobs.verdict import Case, Verdict
+from sluice.planner.judge import judge
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

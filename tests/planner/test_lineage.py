@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.calendar import UNITS, Span
-from jobs.catalogue.tables import table_of
-from planner.lineage import Relatives, children, parents
+from sluice.jobs.calendar import UNITS, Span
+from sluice.jobs.catalogue.tables import table_of
+from sluice.planner.lineage import Relatives, children, parents
 from tests.jobs.catalogue import faults_of_work
 from tests.world import catalogue_of
 

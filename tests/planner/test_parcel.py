@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobs.urgency import Urgency
-from ledger.release import Ready
-from planner.parcel import parcels
+from sluice.jobs.urgency import Urgency
+from sluice.ledger.release import Ready
+from sluice.planner.parcel import parcels
 
 SOON, LATER = datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
 TINY_S = 0.02

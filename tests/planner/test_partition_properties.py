@@ -5,12 +5,12 @@ single partitions, by definition. Nothing here knows of runs, or of an order in 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.calendar import UNITS, Calendar, Span
-from jobs.partitioning import Offset, TableDependency
-from jobs.ref import JobName
-from planner.partition_keys import asked_for, partitioning_of
-from planner.restating import tables_of, touched
-from planner.supply import Supply
+from sluice.jobs.calendar import UNITS, Calendar, Span
+from sluice.jobs.partitioning import Offset, TableDependency
+from sluice.jobs.ref import JobName
+from sluice.planner.partition_keys import asked_for, partitioning_of
+from sluice.planner.restating import tables_of, touched
+from sluice.planner.supply import Supply
 from tests.planner.drawn_lineages import WINDOWS, Drawn, Lore, drawn_lineages, loaded
 from tests.planner.expected_partitions import Expected, moments, overlapping, partitions_of, restated
 

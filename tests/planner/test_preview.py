@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission
-from planner.outlook import Fate
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.planner.outlook import Fate
 from tests.planner.definitions import catalogue_of, previewed
 
 _APPS = {

@@ -6,9 +6,9 @@ from itertools import chain
 
 from hypothesis import given
 
-from jobs.catalogue.links import Alternative, Link
-from planner import relation
-from planner.template_keys import TemplateKeyspace
+from sluice.jobs.catalogue.links import Alternative, Link
+from sluice.planner import relation
+from sluice.planner.template_keys import TemplateKeyspace
 from tests.planner.definitions import children, parents
 from tests.planner.drawn_definitions import Words, drawn_apps, loaded, tried_jobs, tried_keys
 

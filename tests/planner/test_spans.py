@@ -6,8 +6,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.calendar import Span
-from planner.spans import in_both, meeting, places, steps, united, without
+from sluice.jobs.calendar import Span
+from sluice.planner.spans import in_both, meeting, places, steps, united, without
 
 #: Few enough numbers for spans to touch, overlap and hold one another.
 _NUMBERS = st.integers(-12, 12)

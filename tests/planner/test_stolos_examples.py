@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from jobs.catalogue import Catalogue, load
-from jobs.errors import BadKey
-from jobs.ref import JobName
-from jobs.submission import Submission
-from planner.outlook import Fate
-from planner.template_keys import TemplateKeyspace
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.errors import BadKey
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import Submission
+from sluice.planner.outlook import Fate
+from sluice.planner.template_keys import TemplateKeyspace
 from tests.planner.definitions import children, jobs, parents, previewed
 from tests.planner.stolos_jobs import ENUMERATED, FILTERED, JOBS, JOBS_TO_RUN, STOLOS_APPS
 

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from jobs.catalogue import Catalogue
-from jobs.errors import BadKey, BadRequest
-from jobs.ref import JobName
-from jobs.submission import Submission
-from planner.template_keys import TemplateKeyspace
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadKey, BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import Submission
+from sluice.planner.template_keys import TemplateKeyspace
 from tests.planner.definitions import catalogue_of, children, parents
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue import Catalogue
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
 from tests.planner.definitions import catalogue_of, children, jobs, parents, previewed
 from tests.world import World
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jobs.catalogue import Catalogue
-from jobs.errors import BadKey
-from jobs.plan import Standing
-from jobs.ref import JobName
-from jobs.states import State
-from jobs.submission import Submission
-from planner.preview import Preview
-from planner.template_keys import TemplateKeyspace
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadKey
+from sluice.jobs.plan import Standing
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.planner.preview import Preview
+from sluice.planner.template_keys import TemplateKeyspace
 from tests.planner.definitions import children, parents, previewed
 from tests.planner.drawn_definitions import Words, drawn_apps, loaded, tried_jobs
 

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from jobs.firing import Standing
-from jobs.schedule import Schedule
-from scheduler.jitter import fire_at
+from sluice.jobs.firing import Standing
+from sluice.jobs.schedule import Schedule
+from sluice.scheduler.jitter import fire_at
 from tests.planner.definitions import catalogue_of
 
 APPS: dict[str, Any] = {"a": {"job_id": "{x}", "bash_cmd": "true"}}

@@ -14,9 +14,9 @@ from apscheduler.triggers.interval import IntervalTrigger
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jobs.cron import Cron
-from jobs.schedule import Asked, Every, Rule
-from scheduler.due_times import BrokenTrigger, first_due, next_due
+from sluice.jobs.cron import Cron
+from sluice.jobs.schedule import Asked, Every, Rule
+from sluice.scheduler.due_times import BrokenTrigger, first_due, next_due
 from tests.scheduler.calendar import Asks, at, due_times, moments
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"

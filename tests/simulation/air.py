@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from broker.messages import Message, Resume
-from jobs.ref import JobName
-from jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Wait
-from jobs.sagas.course import Leg, next_leg
-from jobs.sagas.entry import Direction, Mark
-from jobs.sagas.flight import Flight
-from jobs.states import RETRY, State
-from ledger import journal
-from ledger.claims import Claimed
-from ledger.connection import Ledger, Tx
-from ops.simulation.agenda import Agenda
-from ops.simulation.fate import Fate
+from sluice.broker.messages import Message, Resume
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Wait
+from sluice.jobs.sagas.course import Leg, next_leg
+from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.states import RETRY, State
+from sluice.ledger import journal
+from sluice.ledger.claims import Claimed
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ops.simulation.agenda import Agenda
+from sluice.ops.simulation.fate import Fate
 from tests.simulation.steps import EVENTS, Drawn
 
 _STANDS = f"SELECT state = '{State.RUNNING}' AND claim = %(claim)s FROM job WHERE id = %(job)s"

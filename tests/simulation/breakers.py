@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from ledger.connection import Tx
+from sluice.ledger.connection import Tx
 
 # Of what a breaker has paused, each app with the trial that may be claimed, and under which claim.
 _OPEN = "SELECT app, coalesce(trial, -1), coalesce(trial_claim, -1) FROM app_pause"

@@ -3,11 +3,11 @@
 import random
 from typing import Any
 
-from jobs.plan import Wish
-from jobs.states import LIVE, REVIVE, SPLIT, State, sql_list
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.parts import divisible
+from sluice.jobs.plan import Wish
+from sluice.jobs.states import LIVE, REVIVE, SPLIT, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.parts import divisible
 
 IDS = range(1, 7)
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from broker.messages import Cancel, Message, Submit
+from sluice.broker.messages import Cancel, Message, Submit
 from tests.simulation.breakers import with_drawn_breakers
 from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
 from tests.simulation.partitions import (

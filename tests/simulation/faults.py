@@ -2,7 +2,7 @@
 
 import random
 
-from jobs.simulated import Faults
+from sluice.jobs.simulated import Faults
 
 
 def drawn(rng: random.Random) -> Faults:

@@ -6,11 +6,11 @@ To prepare and plan them anew takes a world a third of its time.
 from collections.abc import Callable
 from datetime import datetime
 
-from jobs.simulated import NO_FAULTS
-from ledger.connection import Ledger
-from ledger.emptying import empty
-from ops.simulation.crashing import CrashingLedger
-from ops.simulation.fate import Fate
+from sluice.jobs.simulated import NO_FAULTS
+from sluice.ledger.connection import Ledger
+from sluice.ledger.emptying import empty
+from sluice.ops.simulation.crashing import CrashingLedger
+from sluice.ops.simulation.fate import Fate
 
 _NOBODY = Fate(0, NO_FAULTS)
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from actors import executor, planner
-from jobs.simulated import Faults
-from jobs.states import LIVE, sql_list
-from ledger import (
+from sluice.actors import executor, planner
+from sluice.jobs.simulated import Faults
+from sluice.jobs.states import LIVE, sql_list
+from sluice.ledger import (
     breakers,
     claims,
     counts,
@@ -19,7 +19,7 @@ from ledger import (
     splitting,
     workers,
 )
-from planner.partitions import Layout
+from sluice.planner.partitions import Layout
 from tests.simulation import guards_of_sagas
 from tests.simulation.ground import Ground
 from tests.simulation.mutants import Mutant, both, code, sql

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from jobs.sagas import course
-from jobs.sagas.course import Leg
-from jobs.sagas.entry import Direction, Failure, Mark
-from jobs.sagas.landing import Landing
-from jobs.sagas.pilot import Pilot
-from jobs.simulated import NO_FAULTS, Faults
-from jobs.states import State
-from ledger import compensating, events, grooming, journal, recording, submissions, suspending, undoing
-from planner import compensation
+from sluice.jobs.sagas import course
+from sluice.jobs.sagas.course import Leg
+from sluice.jobs.sagas.entry import Direction, Failure, Mark
+from sluice.jobs.sagas.landing import Landing
+from sluice.jobs.sagas.pilot import Pilot
+from sluice.jobs.simulated import NO_FAULTS, Faults
+from sluice.jobs.states import State
+from sluice.ledger import compensating, events, grooming, journal, recording, submissions, suspending, undoing
+from sluice.planner import compensation
 from tests.simulation.mutants import Break, Mutant, code, sql
 
 _FAILED = Pilot._failed

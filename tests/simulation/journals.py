@@ -5,9 +5,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from jobs.sagas.course import Leg, next_leg
-from jobs.sagas.entry import Direction, Entry, Mark
-from ledger.connection import Tx
+from sluice.jobs.sagas.course import Leg, next_leg
+from sluice.jobs.sagas.entry import Direction, Entry, Mark
+from sluice.ledger.connection import Tx
 
 # An entry of one's own, under the claim that stands. What is forced is written after the last has ended.
 _LATE = f"""

@@ -1,10 +1,10 @@
 """What the jobs of a drawn world take and come to."""
 
-from jobs.outcome import Ending, Outcome
-from ledger.claims import Claimed
-from ops.simulation.fate import Fate
-from ops.simulation.fleet import Habits
-from ops.simulation.work import Effort
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.ledger.claims import Claimed
+from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.fleet import Habits
+from sluice.ops.simulation.work import Effort
 
 #: Each worker takes on one job for a hint that names one, or two, or so many.
 AT_ONCE_MAX = 3

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec import Struct
 
-from jobs.simulated import Faults
+from sluice.jobs.simulated import Faults
 from tests.simulation.ground import Ground
 from tests.simulation.run import simulate
 

@@ -3,10 +3,10 @@
 All of them would show as worlds that never come to rest. Here it shows at once.
 """
 
-from jobs.states import State
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 #: A tick comes every second, and what it sends arrives.
 _SOON = "interval '5 s'"

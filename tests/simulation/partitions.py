@@ -4,15 +4,15 @@ import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from broker.messages import Landed
-from jobs.app import App
-from jobs.calendar import Calendar, Span
-from jobs.catalogue import Catalogue
-from jobs.partition_key import read_span, span_text, without_version
-from jobs.partitioning import Partitioning
-from jobs.states import LIVE, State, sql_list
-from jobs.submission import SubmissionState
-from ledger.connection import Tx
+from sluice.broker.messages import Landed
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.partition_key import read_span, span_text, without_version
+from sluice.jobs.partitioning import Partitioning
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.connection import Tx
 
 _DAYS = Calendar("day")
 _FIRST = _DAYS.read("2024-04-01")

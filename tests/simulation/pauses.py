@@ -3,10 +3,10 @@
 import random
 from collections.abc import Iterator, Sequence
 
-from broker.messages import Message, Pause, Resume
-from jobs.states import LIVE, State, sql_list
-from ledger.connection import Tx
-from ledger.wishes import STILL_WANTS
+from sluice.broker.messages import Message, Pause, Resume
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.ledger.connection import Tx
+from sluice.ledger.wishes import STILL_WANTS
 
 _HELD_BACK = f"""
 SELECT job.id FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission

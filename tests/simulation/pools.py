@@ -3,10 +3,10 @@
 import random
 from typing import Any
 
-from jobs.states import DISPATCHED, sql_list
-from ledger.app_pauses import HAS_TO_WAIT
-from ledger.connection import Tx
-from ledger.sql import NOW
+from sluice.jobs.states import DISPATCHED, sql_list
+from sluice.ledger.app_pauses import HAS_TO_WAIT
+from sluice.ledger.connection import Tx
+from sluice.ledger.sql import NOW
 
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
 # Here no limit ever changes, so it is the same for all jobs of a pool.

@@ -3,20 +3,20 @@
 import random
 from collections.abc import Collection, Sequence
 
-from jobs.catalogue import Catalogue
-from jobs.gate import MET
-from jobs.plan import Wish
-from jobs.ref import JobName
-from jobs.simulated import Faults
-from jobs.states import State, sql_list
-from jobs.submission import SubmissionState
-from ledger import planning
-from ledger.connection import Tx
-from ledger.reads.check import breaches
-from ledger.reads.stillness import open_submissions, unfinished
-from ops.simulation.fate import Fate, Fault
-from ops.simulation.telling import words_of
-from planner.keyspaces import keyspace_of
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.gate import MET
+from sluice.jobs.plan import Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.simulated import Faults
+from sluice.jobs.states import State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import planning
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.stillness import open_submissions, unfinished
+from sluice.ops.simulation.fate import Fate, Fault
+from sluice.ops.simulation.telling import words_of
+from sluice.planner.keyspaces import keyspace_of
 from tests.simulation.breakers import begun_in_spite, open_breakers
 from tests.simulation.chunks import twice_at_once, unaccounted
 from tests.simulation.definitions import (

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from actors.client import Client
-from broker.messages import Cancel, Message, Submit
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.states import State
-from ledger.connection import Ledger
+from sluice.actors.client import Client
+from sluice.broker.messages import Cancel, Message, Submit
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger
 from tests.simulation.steps import drawn_function
 
 UNDO = "undo_"

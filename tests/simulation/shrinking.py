@@ -7,8 +7,8 @@ is at most what its plan has, so a fault that does not come about any more is go
 
 from collections.abc import Callable, Collection, Iterator
 
-from jobs.simulated import Faults
-from ops.simulation.fate import Fault
+from sluice.jobs.simulated import Faults
+from sluice.ops.simulation.fate import Fault
 from tests.simulation.ground import Ground
 from tests.simulation.run import Violation, simulate
 

@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from jobs import Fatal, Rerun, Retry, Step, Stop, Success, Wait, retry
-from jobs.retry import Rule
-from jobs.sagas.answers import Answer
+from sluice import Fatal, Rerun, Retry, Step, Stop, Success, Wait, retry
+from sluice.jobs.retry import Rule
+from sluice.jobs.sagas.answers import Answer
 
 _MADE = "steps_"
 EVENTS = ("signed", "paid", None)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.simulated import Faults
-from ops.simulation.fate import Fault, Kind
+from sluice.jobs.simulated import Faults
+from sluice.ops.simulation.fate import Fault, Kind
 from tests.simulation.ground import Ground
 from tests.simulation.guards import NO_REPETITION
 from tests.simulation.mutants import Mutant

@@ -5,8 +5,8 @@
 
 import pytest
 
-from jobs.simulated import NO_FAULTS
-from ledger import grooming
+from sluice.jobs.simulated import NO_FAULTS
+from sluice.ledger import grooming
 from tests.simulation import test_short
 from tests.simulation.ground import Ground
 from tests.simulation.guards import assert_noticed

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler import due_times, policy
-from scheduler.passed import Passed
+from sluice.scheduler import due_times, policy
+from sluice.scheduler.passed import Passed
 from tests.simulation.year import Year
 from tests.simulation.year_check import check
 

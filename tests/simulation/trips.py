@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from jobs.plan import Wish
-from jobs.states import LIVE, State, sql_list
-from jobs.submission import COMPENSATION, SAGA, SubmissionState
-from ledger.connection import Tx
+from sluice.jobs.plan import Wish
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.jobs.submission import COMPENSATION, SAGA, SubmissionState
+from sluice.ledger.connection import Tx
 
 _OVER = sql_list(SubmissionState.FAILED, SubmissionState.CANCELLED)
 _COUNTS = sql_list(SubmissionState.ACTIVE, SubmissionState.SUCCEEDED)

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from actors.client import Client
-from broker.messages import Landed, Message, Resume, Tick
-from jobs.catalogue import Catalogue
-from ledger import pruning
-from ops.simulation.agenda import Agenda
-from ops.simulation.fate import Fate
-from ops.simulation.installation import Installation
+from sluice.actors.client import Client
+from sluice.broker.messages import Landed, Message, Resume, Tick
+from sluice.jobs.catalogue import Catalogue
+from sluice.ledger import pruning
+from sluice.ops.simulation.agenda import Agenda
+from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.installation import Installation
 from tests.simulation.air import Air
 from tests.simulation.definitions import changed_apps, drawn_wish
 from tests.simulation.ground import Ground

@@ -10,18 +10,18 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from actors import by_hand
-from actors.handlers import handle
-from broker.messages import Execute, Look, Message, Plan, Tick
-from jobs.catalogue import Catalogue, load
-from jobs.firing import Busy
-from jobs.simulated import Faults
-from ledger import schedules, submissions
-from ledger.connection import Ledger, Tx
-from ledger.emptying import empty
-from ledger.reads.schedules import Fired, recent
-from ops.simulation.crashing import Crash, CrashingLedger
-from ops.simulation.fate import Fate
+from sluice.actors import by_hand
+from sluice.actors.handlers import handle
+from sluice.broker.messages import Execute, Look, Message, Plan, Tick
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.firing import Busy
+from sluice.jobs.simulated import Faults
+from sluice.ledger import schedules, submissions
+from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.emptying import empty
+from sluice.ledger.reads.schedules import Fired, recent
+from sluice.ops.simulation.crashing import Crash, CrashingLedger
+from sluice.ops.simulation.fate import Fate
 from tests.simulation.year_entries import APPS, ENTRIES
 
 FAULTS = Faults(lose=0.05, double=0.1, crash_before_commit=0.02, crash_after_commit=0.02, repeat_commit=0.02)

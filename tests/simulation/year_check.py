@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 
-from jobs.firing import FiringOutcome
-from jobs.submission import SubmissionState
-from ledger.reads import progress
-from ledger.reads.check import breaches
-from ledger.reads.schedules import Fired
-from scheduler.turns import QUEUED_MAX
+from sluice.jobs.firing import FiringOutcome
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.reads import progress
+from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.schedules import Fired
+from sluice.scheduler.turns import QUEUED_MAX
 from tests.simulation.year import Year
 from tests.simulation.year_entries import ENTRIES
 

@@ -11,11 +11,11 @@ from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from actors.client import Client
-from broker.connect import connect
-from jobs.submission import Submission
-from ledger.connection import Ledger
-from ledger.reads.check import breaches
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.submission import Submission
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads.check import breaches
 from tests.homes import started_ledger
 from tests.leftovers import run_without_leftovers
 from tests.private_servers import SERVERS

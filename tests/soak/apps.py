@@ -1,7 +1,7 @@
 """What soaks: as little work as there can be."""
 
-from jobs import app
-from jobs.job import Job
+from sluice import app
+from sluice.jobs.job import Job
 
 
 @app(job_id="{n}")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from jobs.states import State
-from ledger.connection import Ledger, Tx
+from sluice.jobs.states import State
+from sluice.ledger.connection import Ledger, Tx
 
 _LAST = "SELECT coalesce(max(id), 0) FROM transition"
 # A pair of steps of one job, of which the second is new.

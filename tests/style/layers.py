@@ -4,7 +4,7 @@ import sys
 
 import networkx
 
-from tests.style.sources import ROOMS, Import, Offence, Source, in_rooms
+from tests.style.sources import PACKAGE, ROOMS, Import, Offence, Source, in_rooms
 
 _MIDDLE = {"planner", "ledger", "broker", "scheduler"}
 #: Which rooms each room may import, besides itself.
@@ -15,10 +15,13 @@ BELOW = {
     "ops": _MIDDLE | {"jobs", "actors"},
 }
 #: The operator's desk and those who ask there, each with those whom it does not know. The command starts the console.
-ASKERS = {"ops.desk": ("ops.cli", "ops.console"), "ops.console": ("ops.cli",)}
+ASKERS = {
+    "sluice.ops.desk": ("sluice.ops.cli", "sluice.ops.console"),
+    "sluice.ops.console": ("sluice.ops.cli",),
+}
 #: A program among the examples is a user's own: what it has of a room is the room's way in for such.
 EXAMPLES = "jobs/examples/"
-FOR_PROGRAMS = {"actors.connect", "actors.tasks"}
+FOR_PROGRAMS = {"sluice.actors.connect", "sluice.actors.tasks"}
 #: Which rooms may import each third-party library.
 THIRD_PARTIES = {
     "alembic": {"ledger"},
@@ -43,6 +46,27 @@ THIRD_PARTIES = {
 }
 #: What is measured beside us is there as it is, whatever it is made of.
 CONTENDERS = "ops/bench/contenders/"
+
+
+def rooms_are_imported_from_the_package(sources: list[Source]) -> list[Offence]:
+    """A user's project may have folders of the same names."""
+    return [
+        Offence(source.path, each.line, f"import {PACKAGE}.{each.module}")
+        for source in sources
+        for each in source.imports
+        if each.module.partition(".")[0] in ROOMS
+    ]
+
+
+def public_names_are_for_users(sources: list[Source]) -> list[Offence]:
+    """Rooms import from each other's modules: the package has names of rooms above them."""
+    return [
+        Offence(source.path, each.line, f"import {each.name} from its module")
+        for source in in_rooms(sources)
+        if not source.path.startswith((EXAMPLES, CONTENDERS))
+        for each in source.imports
+        if each.module in {PACKAGE, f"{PACKAGE}.testing"} and each.name not in ROOMS
+    ]
 
 
 def imports_point_down(sources: list[Source]) -> list[Offence]:
@@ -74,12 +98,12 @@ def nobody_needs_an_example(sources: list[Source]) -> list[Offence]:
         for source in in_rooms(sources)
         if not source.path.startswith(EXAMPLES)
         for each in source.imports
-        if f"{each.module}.{each.name}.".startswith(EXAMPLES.replace("/", "."))
+        if f"{each.module}.{each.name}.".startswith(f"{PACKAGE}.{EXAMPLES.replace('/', '.')}")
     ]
 
 
 def third_parties_stay_in_their_rooms(sources: list[Source]) -> list[Offence]:
-    ours = {*ROOMS, "tests"} | sys.stdlib_module_names
+    ours = {*ROOMS, PACKAGE, "tests"} | sys.stdlib_module_names
     return [
         Offence(source.path, each.line, f"{each.room} does not belong into {source.room}")
         for source in in_rooms(sources)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("jobs", "planner", "ledger", "broker", "scheduler", "actors", "ops")
+#: The package that all rooms are imported from. Its folder has a link to each room, and the public names.
+PACKAGE = "sluice"
 
 
 class Offence(NamedTuple):
@@ -29,7 +31,10 @@ class Import(NamedTuple):
 
     @property
     def room(self) -> str:
-        return self.module.partition(".")[0]
+        """The room that it is in, or the package or library."""
+        first, _, rest = self.module.partition(".")
+        second = rest.partition(".")[0] or self.name
+        return second if first == PACKAGE and second in ROOMS else first
 
 
 class Source:
@@ -57,7 +62,8 @@ class Source:
 
     @property
     def module(self) -> str:
-        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        module = self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return f"{PACKAGE}.{module}" if self.room in ROOMS else module
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
@@ -81,8 +87,8 @@ class Source:
 
 
 def read_sources() -> list[Source]:
-    """The rooms' code and the tests'."""
-    paths = sorted(path for folder in (*ROOMS, "tests") for path in (ROOT / folder).rglob("*.py"))
+    """The code of the rooms, of the package and of the tests."""
+    paths = sorted(path for folder in (*ROOMS, PACKAGE, "tests") for path in (ROOT / folder).rglob("*.py"))
     return [Source(path.relative_to(ROOT).as_posix(), path.read_text()) for path in paths]
 
 

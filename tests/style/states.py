@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import get_args
 
-from broker.messages import MESSAGES
-from jobs.gate import When
-from jobs.sagas.debug import Injected
-from jobs.states import State
-from jobs.submission import SubmissionState
+from sluice.broker.messages import MESSAGES
+from sluice.jobs.gate import When
+from sluice.jobs.sagas.debug import Injected
+from sluice.jobs.states import State
+from sluice.jobs.submission import SubmissionState
 from tests.style.sources import Offence, Source, in_rooms
 
 _HOME = "jobs/states.py"

@@ -11,25 +11,33 @@ Rule = Callable[[list[Source]], list[Offence]]
 
 #: Each rule, with a file that breaks it and one that looks alike and does not.
 RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
+    layers.rooms_are_imported_from_the_package: (
+        ("tests/test_gate.py", "from ledger.sql import move\n"),
+        ("tests/test_gate.py", "from tests.jobs import gate\n"),
+    ),
+    layers.public_names_are_for_users: (
+        ("planner/walk.py", "from sluice import app\n"),
+        ("jobs/examples/gate.py", "from sluice import app\n"),
+    ),
     layers.imports_point_down: (
-        ("planner/walk.py", "def f():\n    from ledger.sql import move\n"),
-        ("actors/walk.py", "from ledger.sql import move\n"),
+        ("planner/walk.py", "def f():\n    from sluice.ledger.sql import move\n"),
+        ("actors/walk.py", "from sluice.ledger.sql import move\n"),
     ),
     layers.the_desk_knows_no_asker: (
-        ("ops/desk/again.py", "from ops.cli.output import Output\n"),
-        ("ops/cli/again.py", "from ops.console.server import Server\n"),
+        ("ops/desk/again.py", "from sluice.ops.cli.output import Output\n"),
+        ("ops/cli/again.py", "from sluice.ops.console.server import Server\n"),
     ),
     layers.nobody_needs_an_example: (
-        ("ops/demo.py", "from jobs.examples.sum import add\n"),
-        ("jobs/examples/sum/__main__.py", "from jobs.examples.sum import add\n"),
+        ("ops/demo.py", "from sluice.jobs.examples.sum import add\n"),
+        ("jobs/examples/sum/__main__.py", "from sluice.jobs.examples.sum import add\n"),
     ),
     layers.third_parties_stay_in_their_rooms: (
         ("jobs/gate.py", "if TYPE_CHECKING:\n    from sqlalchemy import text\n"),
         ("ledger/gate.py", "from sqlalchemy import text\n"),
     ),
     layers.modules_form_no_circles: (
-        ("jobs/__init__.py", "from jobs import gate\nimport jobs\n"),
-        ("jobs/__init__.py", "from jobs.gate import Gate\n"),
+        ("jobs/__init__.py", "from sluice.jobs import gate\nimport sluice.jobs\n"),
+        ("jobs/__init__.py", "from sluice.jobs.gate import Gate\n"),
     ),
     sizes.files_are_short: (
         ("jobs/gate.py", "\n" * 601),

@@ -4,7 +4,7 @@ A folder of such files needs nothing besides: ``sluice --apps jobs/examples/stau
 ``goodbye`` on the IDs that ``select_work`` names, and so for ``hello`` on the same IDs: two jobs, then one.
 """
 
-from jobs import schedule
+from sluice import schedule
 
 STAU_CONFIG = {
     "job_type": "goodbye",

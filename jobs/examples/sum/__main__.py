@@ -1,4 +1,4 @@
-"""The sum of all numbers from m to n, p of them a task: ``python -m jobs.examples.sum 10 100 3``.
+"""The sum of all numbers from m to n, p of them a task: ``python -m sluice.jobs.examples.sum 10 100 3``.
 
 What has been added is added again, p results a task, until one is left. Results are archived and the task that is made
 of them is opened in one transaction, so this may be killed at any moment: started again it goes on where it stood.
@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from actors.connect import connect
-from actors.tasks import NewTask, Tasks
-from jobs.states import State
+from sluice.actors.connect import connect
+from sluice.actors.tasks import NewTask, Tasks
+from sluice.jobs.states import State
 
 T = TypeVar("T")
 APPS = Path(__file__).with_name("apps.yaml")
@@ -63,7 +63,7 @@ def _numbers(words: Sequence[str]) -> tuple[int, int, int]:
     try:
         m, n, p = map(int, words)
     except ValueError:
-        sys.exit("Give three whole numbers, m, n and p, like: python -m jobs.examples.sum 10 100 3")
+        sys.exit("Give three whole numbers, m, n and p, like: python -m sluice.jobs.examples.sum 10 100 3")
     return m, n, p
 
 

@@ -9,13 +9,13 @@ from types import ModuleType
 
 import pika
 
-from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
-from ops.bench.crew import PROCESSES, THREADS, Crew
-from ops.bench.ground import Contender, Ground, measured, timed
-from ops.bench.marks import Marks
-from ops.bench.sample import Figures
+from sluice.ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
+from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
+from sluice.ops.bench.ground import Contender, Ground, measured, timed
+from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.sample import Figures
 
-_TASKS = "ops.bench.contenders.celery_tasks"
+_TASKS = "sluice.ops.bench.contenders.celery_tasks"
 _QUEUE = "bench_celery"
 Ask = Callable[[ModuleType], None]
 
@@ -66,7 +66,7 @@ def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, ModuleT
     with pika.BlockingConnection(pika.URLParameters(ground.broker_url)) as connection:
         connection.channel().queue_delete(_QUEUE)
     with ground.crew(commands, environment) as (crew, marks):
-        from ops.bench.contenders import celery_tasks as tasks  # noqa: PLC0415 - importing it connects it
+        from sluice.ops.bench.contenders import celery_tasks as tasks  # noqa: PLC0415 - importing it connects it
 
         try:
             timed(marks, WARM_UP, lambda: [tasks.flat.delay(FLAT + n) for n in range(WARM_UP)])

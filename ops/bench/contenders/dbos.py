@@ -11,13 +11,13 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Engine, create_engine, make_url
 
-from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, bulks, hops
-from ops.bench.crew import Crew
-from ops.bench.ground import Contender, Ground, at_desks, begun, timed
-from ops.bench.marks import Marks
-from ops.bench.sample import Figures
+from sluice.ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, bulks, hops
+from sluice.ops.bench.crew import Crew
+from sluice.ops.bench.ground import Contender, Ground, at_desks, begun, timed
+from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.sample import Figures
 
-_WORKFLOWS = "ops.bench.contenders.dbos_workflows"
+_WORKFLOWS = "sluice.ops.bench.contenders.dbos_workflows"
 APPLICATION = "bench"
 QUEUE = "bench"
 #: Its queues, and what waits for a workflow; by itself it looks each second.

@@ -1,5 +1,5 @@
-"""Workflows on DBOS, and ``python -m ops.bench.contenders.dbos_workflows NAME``: a process that runs them until it is
-told to end. When it has begun to look for them it leaves a mark with its own number.
+"""Workflows on DBOS, and ``python -m sluice.ops.bench.contenders.dbos_workflows NAME``: a process that runs them until
+it is told to end. When it has begun to look for them it leaves a mark with its own number.
 
 A chain is one workflow whose steps are its jobs. A fan is a workflow that enqueues its children and waits for all of
 them, and so are the layers, one after the other: DBOS has no edges between workflows, so a layer waits for the whole
@@ -12,9 +12,9 @@ import sys
 
 from dbos import DBOS, DBOSConfig
 
-from ops.bench.contenders.dbos import APPLICATION, POLL_EVERY_S, QUEUE
-from ops.bench.courses import CHAIN, CHILDREN, LAYERS, WIDTH
-from ops.bench.marks import marker
+from sluice.ops.bench.contenders.dbos import APPLICATION, POLL_EVERY_S, QUEUE
+from sluice.ops.bench.courses import CHAIN, CHILDREN, LAYERS, WIDTH
+from sluice.ops.bench.marks import marker
 
 mark = marker()
 OF_A_FAN = CHILDREN + 2

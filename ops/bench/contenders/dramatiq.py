@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 
-from ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
-from ops.bench.crew import PROCESSES, THREADS, Crew
-from ops.bench.ground import Contender, Ground, measured, timed
-from ops.bench.marks import Marks
-from ops.bench.sample import Figures
-from ops.bench.starting import started
+from sluice.ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
+from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
+from sluice.ops.bench.ground import Contender, Ground, measured, timed
+from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.starting import started
 
-_ACTORS = "ops.bench.contenders.dramatiq_actors"
+_ACTORS = "sluice.ops.bench.contenders.dramatiq_actors"
 Ask = Callable[[ModuleType], None]
 
 
@@ -75,7 +75,7 @@ def _start(ground: Ground, *, confirmed: bool) -> Figures:
 @contextmanager
 def _actors(environment: Mapping[str, str]) -> Iterator[ModuleType]:
     os.environ.update(environment)
-    from ops.bench.contenders import dramatiq_actors as actors  # noqa: PLC0415 - importing it connects it
+    from sluice.ops.bench.contenders import dramatiq_actors as actors  # noqa: PLC0415 - importing it connects it
 
     try:
         yield actors

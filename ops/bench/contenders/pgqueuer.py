@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops
-from ops.bench.crew import Crew
-from ops.bench.ground import Contender, Ground, at_desks, begun, timed
-from ops.bench.marks import Marks
-from ops.bench.sample import Figures
+from sluice.ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops
+from sluice.ops.bench.crew import Crew
+from sluice.ops.bench.ground import Contender, Ground, at_desks, begun, timed
+from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.sample import Figures
 
-_JOBS = "ops.bench.contenders.pgqueuer_jobs"
+_JOBS = "sluice.ops.bench.contenders.pgqueuer_jobs"
 #: Jobs that a worker takes at once; by itself it takes 10, and is slower at jobs that do nothing.
 BATCH = 200
 

@@ -1,5 +1,5 @@
-"""Jobs on PgQueuer, and ``python -m ops.bench.contenders.pgqueuer_jobs BATCH``: a process that takes so many at once.
-A chain is a job that enqueues the next.
+"""Jobs on PgQueuer, and ``python -m sluice.ops.bench.contenders.pgqueuer_jobs BATCH``: a process that takes so many at
+once. A chain is a job that enqueues the next.
 
 This does what PgQueuer's own worker command does, which does not start with all versions of what parses its words.
 """
@@ -13,8 +13,8 @@ import asyncpg
 import uvloop
 from pgqueuer import Job, PgQueuer, Queries, run
 
-from ops.bench.courses import CHAIN
-from ops.bench.marks import marker
+from sluice.ops.bench.courses import CHAIN
+from sluice.ops.bench.marks import marker
 
 mark = marker()
 

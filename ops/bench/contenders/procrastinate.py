@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops, whole
-from ops.bench.crew import PROCESSES, THREADS, Crew
-from ops.bench.ground import Contender, Ground, begun, measured, timed
-from ops.bench.marks import Marks
-from ops.bench.sample import Figures
+from sluice.ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops, whole
+from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
+from sluice.ops.bench.ground import Contender, Ground, begun, measured, timed
+from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.sample import Figures
 
-_APP = "ops.bench.contenders.procrastinate_tasks.app"
+_APP = "sluice.ops.bench.contenders.procrastinate_tasks.app"
 #: How long a worker with nothing to do waits to be told before it looks.
 POLL_EVERY_S = 0.1
 #: By the name of a task, what defers it: who asks does not load the tasks.

@@ -7,8 +7,8 @@ import os
 
 from procrastinate import App, PsycopgConnector
 
-from ops.bench.courses import CHAIN
-from ops.bench.marks import marker
+from sluice.ops.bench.courses import CHAIN
+from sluice.ops.bench.marks import marker
 
 mark = marker()
 app = App(connector=PsycopgConnector(conninfo=os.environ["BENCH_LEDGER_URL"]))

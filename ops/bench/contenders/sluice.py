@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from jobs.submission import Submission
-from ops.bench.contenders import sluice_alone
-from ops.bench.contenders.sluice_desk import desk_of
-from ops.bench.courses import CHILDREN, DIAMONDS, FANS, FLAT, LAYERS, WIDTH
-from ops.bench.crew import PROCESSES
-from ops.bench.ground import Contender, Ground
-from ops.bench.sample import Figures
+from sluice.jobs.submission import Submission
+from sluice.ops.bench.contenders import sluice_alone
+from sluice.ops.bench.contenders.sluice_desk import desk_of
+from sluice.ops.bench.courses import CHILDREN, DIAMONDS, FANS, FLAT, LAYERS, WIDTH
+from sluice.ops.bench.crew import PROCESSES
+from sluice.ops.bench.ground import Contender, Ground
+from sluice.ops.bench.sample import Figures
 
 
 def _run(ground: Ground, wanted: Sequence[Submission], jobs: int, *, one_by_one: bool = False) -> Figures:

@@ -4,19 +4,19 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
 
-from actors import planner
-from broker.connect import connect
-from broker.messages import Plan
-from jobs.catalogue import load
-from jobs.states import State
-from jobs.submission import Submission
-from ledger import scratch, submissions
-from ledger.connection import Ledger
-from ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
-from ops.bench.courses import BLOCKED, FLAT, LIMIT_PROCESSES, LIMITED, PAST, WARM_UP, beside
-from ops.bench.ground import Ground
-from ops.bench.sample import Figures
-from ops.bench.starting import started
+from sluice.actors import planner
+from sluice.broker.connect import connect
+from sluice.broker.messages import Plan
+from sluice.jobs.catalogue import load
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.ledger import scratch, submissions
+from sluice.ledger.connection import Ledger
+from sluice.ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
+from sluice.ops.bench.courses import BLOCKED, FLAT, LIMIT_PROCESSES, LIMITED, PAST, WARM_UP, beside
+from sluice.ops.bench.ground import Ground
+from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.starting import started
 
 #: No job before has such a number, nor a higher one.
 _AFTER_FLAT = FLAT + WARM_UP

@@ -2,9 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from jobs import app
-from ops.bench.courses import BLOCKED, CHAIN, CHILDREN, LAYERS, LIMIT, LIMITED, WAITING, WIDTH, needs_of
-from ops.bench.marks import marker
+from sluice import app
+from sluice.ops.bench.courses import (
+    BLOCKED,
+    CHAIN,
+    CHILDREN,
+    LAYERS,
+    LIMIT,
+    LIMITED,
+    WAITING,
+    WIDTH,
+    needs_of,
+)
+from sluice.ops.bench.marks import marker
 
 mark = marker()
 #: Of a fan: its root, its children, the one that needs them all.

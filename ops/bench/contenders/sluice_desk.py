@@ -9,20 +9,20 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from actors.client import Client
-from actors.teller import Teller
-from broker.connect import connect
-from jobs.errors import SluiceError
-from jobs.submission import Submission, SubmissionState
-from ledger import scratch
-from ledger.connection import Ledger
-from ops.bench.courses import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, Given, hops, whole
-from ops.bench.crew import PROCESSES, THREADS, Crew
-from ops.bench.ground import Ground, timed
-from ops.bench.marks import Marks
-from ops.bench.sample import Figures
+from sluice.actors.client import Client
+from sluice.actors.teller import Teller
+from sluice.broker.connect import connect
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger import scratch
+from sluice.ledger.connection import Ledger
+from sluice.ops.bench.courses import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, Given, hops, whole
+from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
+from sluice.ops.bench.ground import Ground, timed
+from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.sample import Figures
 
-APPS = "ops.bench.contenders.sluice_apps"
+APPS = "sluice.ops.bench.contenders.sluice_apps"
 #: What is told of a run.
 Told: TypeAlias = Callable[[Given], Figures]
 _FLAT = "bench_flat"

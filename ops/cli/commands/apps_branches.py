@@ -2,15 +2,15 @@
 
 import argparse
 
-from actors.branches import MAIN
-from jobs.errors import BadRequest
-from ledger import versions
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Table
-from ops.desk.installation import Installation
-from ops.times import moment
+from sluice.actors.branches import MAIN
+from sluice.jobs.errors import BadRequest
+from sluice.ledger import versions
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Table
+from sluice.ops.desk.installation import Installation
+from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:

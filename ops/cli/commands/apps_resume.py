@@ -2,11 +2,11 @@
 
 import argparse
 
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.desk.installation import Installation
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -5,17 +5,17 @@ from collections.abc import Iterable
 
 from msgspec.json import encode
 
-from jobs.app import App
-from jobs.breaker import Breaker
-from jobs.catalogue.functions import path_of
-from jobs.chunking import Chunking, Dependency
-from jobs.masking import masked_kwargs
-from jobs.partition_key import UNBOUNDED
-from jobs.policy import Policy
-from jobs.retry_budget import RetryBudget
-from jobs.sagas.saga import Saga
-from jobs.values import Values
-from ops.app_document import (
+from sluice.jobs.app import App
+from sluice.jobs.breaker import Breaker
+from sluice.jobs.catalogue.functions import path_of
+from sluice.jobs.chunking import Chunking, Dependency
+from sluice.jobs.masking import masked_kwargs
+from sluice.jobs.partition_key import UNBOUNDED
+from sluice.jobs.policy import Policy
+from sluice.jobs.retry_budget import RetryBudget
+from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.values import Values
+from sluice.ops.app_document import (
     as_document,
     children_of,
     parents_of,
@@ -24,12 +24,12 @@ from ops.app_document import (
     runs_of,
     values_of,
 )
-from ops.cli import partitioned
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Table
-from ops.times import span
+from sluice.ops.cli import partitioned
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.times import span
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from actors.branches import Difference, Moved, sync
-from actors.definitions import Definitions
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Table
-from ops.desk.installation import Installation
+from sluice.actors.branches import Difference, Moved, sync
+from sluice.actors.definitions import Definitions
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

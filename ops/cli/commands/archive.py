@@ -6,16 +6,16 @@ It is for apps with ``archive: manual``. Whoever archives by hand collects whate
 
 import argparse
 
-from jobs.errors import BadRequest
-from jobs.states import State
-from ledger import collecting
-from ledger.collecting import COLLECTED
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.desk.archiving import archive_named
-from ops.desk.installation import Installation
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.ledger import collecting
+from sluice.ledger.collecting import COLLECTED
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.desk.archiving import archive_named
+from sluice.ops.desk.installation import Installation
 
 #: So many are archived in one transaction.
 BATCH = 10_000

@@ -5,14 +5,14 @@ import argparse
 import msgspec
 from msgspec.structs import asdict
 
-from ledger.reads.audits import Act, acts
-from ops.cli.asking import past_option
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Table
-from ops.desk.installation import Installation
-from ops.times import moment
+from sluice.ledger.reads.audits import Act, acts
+from sluice.ops.cli.asking import past_option
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Table
+from sluice.ops.desk.installation import Installation
+from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:

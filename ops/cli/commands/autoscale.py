@@ -5,20 +5,20 @@ import os
 from contextlib import suppress
 from functools import partial
 
-from actors.settings import hand_on
-from jobs.durations import duration_s
-from jobs.errors import BadSetting
-from ops.autoscale.crew import Crew
-from ops.autoscale.deciding import Terms
-from ops.autoscale.guard import Guard
-from ops.autoscale.keeper import Keeper, Post, command
-from ops.autoscale.watch import Watch, read_watches
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE, INTERRUPTED
-from ops.cli.page import Line
-from ops.cli.stopping import told_to_stop
-from ops.desk.installation import Installation
+from sluice.actors.settings import hand_on
+from sluice.jobs.durations import duration_s
+from sluice.jobs.errors import BadSetting
+from sluice.ops.autoscale.crew import Crew
+from sluice.ops.autoscale.deciding import Terms
+from sluice.ops.autoscale.guard import Guard
+from sluice.ops.autoscale.keeper import Keeper, Post, command
+from sluice.ops.autoscale.watch import Watch, read_watches
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE, INTERRUPTED
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.stopping import told_to_stop
+from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from jobs.errors import BadRequest, SluiceError
-from ops.bench.contest import CONTENDERS, OURS, check
-from ops.bench.courses import COURSES, SCALE
-from ops.bench.sample import Summary, ratio
-from ops.bench.sitting import Entry, Servers, entries, sit
-from ops.bench.workloads import WORKLOADS
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE, FAILED
-from ops.cli.page import Line, Table
-from ops.desk.installation import Installation
+from sluice.jobs.errors import BadRequest, SluiceError
+from sluice.ops.bench.contest import CONTENDERS, OURS, check
+from sluice.ops.bench.courses import COURSES, SCALE
+from sluice.ops.bench.sample import Summary, ratio
+from sluice.ops.bench.sitting import Entry, Servers, entries, sit
+from sluice.ops.bench.workloads import WORKLOADS
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE, FAILED
+from sluice.ops.cli.page import Line, Table
+from sluice.ops.desk.installation import Installation
 
 #: How wide the lists in the help are, and the names in them.
 _COLUMNS, _NAME_COLUMNS = 100, 22

@@ -3,12 +3,12 @@
 import argparse
 import re
 
-from broker import roles
-from jobs.errors import BadRequest
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Verbatim
+from sluice.broker import roles
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Verbatim
 
 _PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAMESPACE = re.compile(r"[A-Za-z0-9._:-]{0,100}")

@@ -6,13 +6,13 @@ they connect again.
 
 import argparse
 
-from broker.owner import Owner
-from jobs.errors import BadRequest
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.desk.installation import Installation
+from sluice.broker.owner import Owner
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:

@@ -2,13 +2,13 @@
 
 import argparse
 
-from ledger.reads import flights
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.desk.cancelling import cancel_job
-from ops.desk.installation import Installation
+from sluice.ledger.reads import flights
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.desk.cancelling import cancel_job
+from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

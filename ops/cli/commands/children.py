@@ -2,16 +2,16 @@
 
 import argparse
 
-from jobs.ref import JobName
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.excerpt import all_option, excerpt
-from ops.cli.exits import DONE
-from ops.cli.page import Table
-from ops.cli.parsing import job_options
-from ops.cli.partition_relatives import is_of_partitions, partition_children
-from ops.desk.naming import related
-from planner.keyspaces import keyspace_of
+from sluice.jobs.ref import JobName
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.excerpt import all_option, excerpt
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Table
+from sluice.ops.cli.parsing import job_options
+from sluice.ops.cli.partition_relatives import is_of_partitions, partition_children
+from sluice.ops.desk.naming import related
+from sluice.planner.keyspaces import keyspace_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:

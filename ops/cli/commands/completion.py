@@ -5,12 +5,12 @@ It holds what the commands of this very version take, and is to be made again wi
 
 import argparse
 
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Verbatim
-from ops.completion.scripts import SHELLS, script
-from ops.completion.tree import read_tree
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Verbatim
+from sluice.ops.completion.scripts import SHELLS, script
+from sluice.ops.completion.tree import read_tree
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: CommandDesk, options: Options) -> int:
     # The table of commands has this one in it.
-    from ops.cli.commands import COMMANDS  # noqa: PLC0415 - it names this module, though it imports none
+    from sluice.ops.cli.commands import COMMANDS  # noqa: PLC0415 - it names this module, though it imports none
 
     text = script(options.shell, read_tree(COMMANDS))
     desk.output.answer({"shell": options.shell, "script": text}, Verbatim(text.rstrip("\n")))

@@ -2,15 +2,15 @@
 
 import argparse
 
-from actors.lookout import Lookout
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.cli.stopping import told_to_stop
-from ops.console.server import LISTEN, read_place
-from ops.console.serving import console, keys_for
-from ops.desk.installation import Installation
+from sluice.actors.lookout import Lookout
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.stopping import told_to_stop
+from sluice.ops.console.server import LISTEN, read_place
+from sluice.ops.console.serving import console, keys_for
+from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

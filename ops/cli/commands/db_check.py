@@ -2,12 +2,12 @@
 
 import argparse
 
-from ledger.reads.check import breaches
-from ops.cli.broken import AGREES, blocks, document
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE, FAILED
-from ops.desk.installation import Installation
+from sluice.ledger.reads.check import breaches
+from sluice.ops.cli.broken import AGREES, blocks, document
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE, FAILED
+from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:

@@ -4,17 +4,17 @@ by; SLUICE_KEEP_HISTORY has the groomer do the same by itself, a little at a tim
 
 import argparse
 
-from actors.assembly import blobs
-from actors.retention import Swept, preview, prune
-from actors.settings import keep_s
-from jobs.blobs import BlobsUnavailable
-from jobs.errors import BadRequest
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line, Table
-from ops.desk.installation import Installation
-from ops.times import span
+from sluice.actors.assembly import blobs
+from sluice.actors.retention import Swept, preview, prune
+from sluice.actors.settings import keep_s
+from sluice.jobs.blobs import BlobsUnavailable
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line, Table
+from sluice.ops.desk.installation import Installation
+from sluice.ops.times import span
 
 
 def options(parser: argparse.ArgumentParser) -> None:

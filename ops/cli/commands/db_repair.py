@@ -5,13 +5,13 @@ Workers may work meanwhile. What is still broken afterwards is exit code 1.
 
 import argparse
 
-from ledger.repairing import repair
-from ops.cli.broken import AGREES, blocks, document
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE, FAILED
-from ops.cli.page import Table
-from ops.desk.installation import Installation
+from sluice.ledger.repairing import repair
+from sluice.ops.cli.broken import AGREES, blocks, document
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE, FAILED
+from sluice.ops.cli.page import Table
+from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:

@@ -6,15 +6,15 @@ ready is announced, where a broker is named.
 
 import argparse
 
-from actors import upkeep
-from jobs.errors import LedgerBusy
-from ledger import installation as identity
-from ledger import restoring
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.desk.installation import Installation
+from sluice.actors import upkeep
+from sluice.jobs.errors import LedgerBusy
+from sluice.ledger import installation as identity
+from sluice.ledger import restoring
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -2,12 +2,12 @@
 
 import argparse
 
-from jobs.errors import BadRequest
-from ledger import roles
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Verbatim
+from sluice.jobs.errors import BadRequest
+from sluice.ledger import roles
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Verbatim
 
 
 def options(parser: argparse.ArgumentParser) -> None:

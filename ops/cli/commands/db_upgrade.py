@@ -2,12 +2,12 @@
 
 import argparse
 
-from ledger import migrate
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.desk.installation import Installation
+from sluice.ledger import migrate
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:

@@ -2,16 +2,16 @@
 
 import argparse
 
-from jobs.durations import duration_s
-from jobs.errors import BadRequest
-from jobs.states import State
-from ledger.reads.demand import HORIZON_S, Demand
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Table
-from ops.demand import Wanted, wanted
-from ops.desk.installation import Installation
+from sluice.jobs.durations import duration_s
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.ledger.reads.demand import HORIZON_S, Demand
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Table
+from sluice.ops.demand import Wanted, wanted
+from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

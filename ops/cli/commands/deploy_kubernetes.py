@@ -4,15 +4,15 @@ import argparse
 import re
 from pathlib import Path
 
-from broker.rabbitmq.queues import Names
-from jobs.durations import duration_s
-from jobs.errors import BadRequest
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line, Table
-from ops.deploy.bundle import Terms, bundle
-from ops.deploy.groups import Group, group, read_groups
+from sluice.broker.rabbitmq.queues import Names
+from sluice.jobs.durations import duration_s
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line, Table
+from sluice.ops.deploy.bundle import Terms, bundle
+from sluice.ops.deploy.groups import Group, group, read_groups
 
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?")

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 
-from actors.settings import process_found
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE, FAILED, OUT_OF_REACH
-from ops.cli.page import PROSE_CHARS_MIN, Block, Line, Spread
-from ops.console.server import read_place
-from ops.doctor.examination import Examination
-from ops.doctor.finding import Finding, Level
+from sluice.actors.settings import process_found
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE, FAILED, OUT_OF_REACH
+from sluice.ops.cli.page import PROSE_CHARS_MIN, Block, Line, Spread
+from sluice.ops.console.server import read_place
+from sluice.ops.doctor.examination import Examination
+from sluice.ops.doctor.finding import Finding, Level
 
 _COLOURS = {Level.OK: "green", Level.WARN: "yellow", Level.BAD: "red"}
 #: How far in it is told what was found.

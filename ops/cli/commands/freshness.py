@@ -4,23 +4,23 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from jobs.app import App
-from jobs.chunking import Chunking
-from jobs.errors import BadRequest
-from jobs.work_ids import WorkId, parse_work_ids, short_text_of
-from ledger.connection import Tx
-from ledger.freshness import Past
-from ledger.reads import successes
-from ledger.reads.successes import Success
-from ops.cli.asking import past_option
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Table
-from ops.desk.installation import Installation
-from ops.desk.naming import canonical
-from ops.freshness import Alike, Told, alike, as_document, in_words, is_kept, never
-from ops.times import ago, moment, span
+from sluice.jobs.app import App
+from sluice.jobs.chunking import Chunking
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.work_ids import WorkId, parse_work_ids, short_text_of
+from sluice.ledger.connection import Tx
+from sluice.ledger.freshness import Past
+from sluice.ledger.reads import successes
+from sluice.ledger.reads.successes import Success
+from sluice.ops.cli.asking import past_option
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.naming import canonical
+from sluice.ops.freshness import Alike, Told, alike, as_document, in_words, is_kept, never
+from sluice.ops.times import ago, moment, span
 
 Ask = Callable[[Tx], Told]
 

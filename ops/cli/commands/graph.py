@@ -6,16 +6,16 @@ from pathlib import Path
 
 import msgspec
 
-from jobs.errors import BadRequest
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line, Verbatim
-from ops.graph.apps import app_graph
-from ops.graph.folding import folded
-from ops.graph.graph import Graph
-from ops.graph.svg import as_svg
-from ops.graph.written import as_document, as_dot, as_mermaid
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line, Verbatim
+from sluice.ops.graph.apps import app_graph
+from sluice.ops.graph.folding import folded
+from sluice.ops.graph.graph import Graph
+from sluice.ops.graph.svg import as_svg
+from sluice.ops.graph.written import as_document, as_dot, as_mermaid
 
 
 def _as_json(graph: Graph) -> str:
@@ -72,7 +72,7 @@ def _write(desk: CommandDesk, graph: Graph, path: Path, kind: str) -> None:
 
 
 def _live(desk: CommandDesk, options: Options) -> Graph:
-    from ops.desk.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
-    from ops.desk.live_graph import live_graph  # noqa: PLC0415 - likewise takes longer than that
+    from sluice.ops.desk.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
+    from sluice.ops.desk.live_graph import live_graph  # noqa: PLC0415 - likewise takes longer than that
 
     return live_graph(desk, Installation(desk), options.app, options.key)

@@ -8,23 +8,23 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from jobs.calendar import Span
-from jobs.catalogue.tables import table_of
-from jobs.errors import BadRequest
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.reads import grid as reading
-from ledger.reads import progress
-from ledger.reads.partitions import Place
-from ledger.reads.progress import Status
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Spread, Table, colour
-from ops.cli.result import in_words
-from ops.desk.installation import Installation
-from ops.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total
-from planner.partition_keys import partitioning_of
+from sluice.jobs.calendar import Span
+from sluice.jobs.catalogue.tables import table_of
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import grid as reading
+from sluice.ledger.reads import progress
+from sluice.ledger.reads.partitions import Place
+from sluice.ledger.reads.progress import Status
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Spread, Table, colour
+from sluice.ops.cli.result import in_words
+from sluice.ops.desk.installation import Installation
+from sluice.ops.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total
+from sluice.planner.partition_keys import partitioning_of
 
 #: So many columns where nothing limits a line; programs, which need not look at them, get more.
 COLUMNS, COLUMNS_OF_DOCUMENT = 100, 1000

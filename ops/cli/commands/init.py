@@ -6,12 +6,12 @@ Two apps of which one needs the other, a schedule, their tests, and the settings
 import argparse
 from pathlib import Path
 
-from jobs.errors import BadRequest
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line, Table
-from ops.starter import files
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line, Table
+from sluice.ops.starter import files
 
 #: Of what is in the way so many are named.
 _NAMED_MAX = 5

@@ -9,23 +9,23 @@ import time
 from functools import partial
 from itertools import chain
 
-from actors.assembly import blobs
-from jobs.blobs import BlobsUnavailable
-from jobs.errors import BadRequest
-from jobs.history import Round
-from jobs.round_record import log_of
-from jobs.states import TERMINAL
-from ledger.reads.dossier import Dossier
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line, Verbatim
-from ops.cli.parsing import job_options
-from ops.desk.installation import Installation
-from ops.desk.records import dossier_of
-from ops.dossier import round_document
-from ops.pruned import removed
-from ops.times import moment
+from sluice.actors.assembly import blobs
+from sluice.jobs.blobs import BlobsUnavailable
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.history import Round
+from sluice.jobs.round_record import log_of
+from sluice.jobs.states import TERMINAL
+from sluice.ledger.reads.dossier import Dossier
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line, Verbatim
+from sluice.ops.cli.parsing import job_options
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.records import dossier_of
+from sluice.ops.dossier import round_document
+from sluice.ops.pruned import removed
+from sluice.ops.times import moment
 
 FOLLOW_EVERY_S = 0.3
 

@@ -6,21 +6,21 @@ from datetime import UTC, datetime
 
 from msgspec.structs import asdict
 
-from jobs.condition import Condition, needs_definitions
-from jobs.condition_text import parse_condition
-from jobs.errors import BadRequest
-from jobs.key_reading import KeyReadings, key_readings
-from jobs.paging import Order, OrderBy
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.reads import listing, progress
-from ops.cli.asking import past_option
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line, Table
-from ops.desk.installation import Installation
-from ops.times import moment
+from sluice.jobs.condition import Condition, needs_definitions
+from sluice.jobs.condition_text import parse_condition
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.key_reading import KeyReadings, key_readings
+from sluice.jobs.paging import Order, OrderBy
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import listing, progress
+from sluice.ops.cli.asking import past_option
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line, Table
+from sluice.ops.desk.installation import Installation
+from sluice.ops.times import moment
 
 #: In place of a token.
 FIRST = "first"

@@ -2,12 +2,12 @@
 
 import argparse
 
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Verbatim
-from ops.desk.installation import Installation
-from ops.metrics.desk import Metrics
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Verbatim
+from sluice.ops.desk.installation import Installation
+from sluice.ops.metrics.desk import Metrics
 
 
 def options(_: argparse.ArgumentParser) -> None:

@@ -4,19 +4,19 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from jobs.gate import Gate, Need
-from jobs.ref import JobName
-from jobs.values import Values
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.excerpt import all_option, excerpt
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Table
-from ops.cli.parsing import job_options
-from ops.cli.partition_relatives import is_of_partitions, partition_parents
-from ops.desk.naming import related
-from ops.times import span
-from planner.keyspaces import keyspace_of
+from sluice.jobs.gate import Gate, Need
+from sluice.jobs.ref import JobName
+from sluice.jobs.values import Values
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.excerpt import all_option, excerpt
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.parsing import job_options
+from sluice.ops.cli.partition_relatives import is_of_partitions, partition_parents
+from sluice.ops.desk.naming import related
+from sluice.ops.times import span
+from sluice.planner.keyspaces import keyspace_of
 
 #: Of what a group is for, so many values are told.
 VALUES_MAX = 12

@@ -5,21 +5,21 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jobs.calendar import Calendar, Span
-from jobs.catalogue.tables import TableOf, table_of, tables_of
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.states import LIVE
-from ledger.reads import partitions
-from ledger.reads.partitions import Holding, Place, Run
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.excerpt import all_option, excerpt
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Table
-from ops.desk.installation import Installation
-from ops.times import moment
-from planner.supply import ALL
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.catalogue.tables import TableOf, table_of, tables_of
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE
+from sluice.ledger.reads import partitions
+from sluice.ledger.reads.partitions import Holding, Place, Run
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.excerpt import all_option, excerpt
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.desk.installation import Installation
+from sluice.ops.times import moment
+from sluice.planner.supply import ALL
 
 #: So many runs of a table are read at once.
 RUNS_MAX = 10_000

@@ -8,28 +8,28 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from jobs.catalogue import Catalogue
-from jobs.pooling import spoken
-from jobs.selecting import select
-from jobs.states import State
-from jobs.submission import Submission
-from jobs.work_ids import short_text_of
-from ops.chunk_preview import as_chunk_document, nothing_to_do
-from ops.cli.asking import check, moment_option, submission_of, submission_options
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.excerpt import all_option, excerpt
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Table
-from ops.facts import Given, GivenPast, read_facts
-from ops.partition_preview import as_partition_document
-from ops.preview import as_document
-from ops.times import span
-from planner.chunk_keys import is_by_chunk
-from planner.chunks import chunk
-from planner.confs import meant
-from planner.partitions import Layout
-from planner.preview import preview
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.pooling import spoken
+from sluice.jobs.selecting import select
+from sluice.jobs.states import State
+from sluice.jobs.submission import Submission
+from sluice.jobs.work_ids import short_text_of
+from sluice.ops.chunk_preview import as_chunk_document, nothing_to_do
+from sluice.ops.cli.asking import check, moment_option, submission_of, submission_options
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.excerpt import all_option, excerpt
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.facts import Given, GivenPast, read_facts
+from sluice.ops.partition_preview import as_partition_document
+from sluice.ops.preview import as_document
+from sluice.ops.times import span
+from sluice.planner.chunk_keys import is_by_chunk
+from sluice.planner.chunks import chunk
+from sluice.planner.confs import meant
+from sluice.planner.partitions import Layout
+from sluice.planner.preview import preview
 
 #: Of those that nobody would ask for, so many of one kind are named one by one.
 NAMED_MAX = 3
@@ -66,7 +66,7 @@ def _catalogue(desk: CommandDesk, submission: Submission) -> Catalogue:
     if submission.branch is None:
         check(desk.catalogue, submission)
         return desk.catalogue
-    from ops.cli.known import known_branch  # noqa: PLC0415 - it takes longer than to plan on given facts
+    from sluice.ops.cli.known import known_branch  # noqa: PLC0415 - it takes longer than to plan on given facts
 
     return known_branch(desk, submission.branch)
 
@@ -77,7 +77,7 @@ def _of_keys(
     if given:
         at = now or datetime.now(UTC)
         return as_document(preview(desk.catalogue, submission, given.look_up, at), {}, now=at)
-    from ops.cli.known import known_preview  # noqa: PLC0415 - it takes longer than to plan on given facts
+    from sluice.ops.cli.known import known_preview  # noqa: PLC0415 - it takes longer than to plan on given facts
 
     found, paces_s, at = known_preview(desk, submission, now)
     return as_document(found, paces_s, now=at)
@@ -93,7 +93,7 @@ def _of_chunks(
         past = GivenPast(now or datetime.now(UTC), given)
         found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
         return as_chunk_document(found, {}, now=past.now)
-    from ops.cli.known import known_chunks  # noqa: PLC0415 - it takes longer than to plan on given facts
+    from sluice.ops.cli.known import known_chunks  # noqa: PLC0415 - it takes longer than to plan on given facts
 
     found, paces_s, at = known_chunks(desk, submission, selected, now)
     return as_chunk_document(found, paces_s, now=at)
@@ -105,7 +105,7 @@ def _of_partitions(
     if given:
         layout = Layout(catalogue, submission, given.tables)
         return as_partition_document(layout, {}, now=now or datetime.now(UTC))
-    from ops.cli.known import known_partitions  # noqa: PLC0415 - it takes longer than to plan on given facts
+    from sluice.ops.cli.known import known_partitions  # noqa: PLC0415 - it takes longer than to plan on given facts
 
     found, paces_s, at = known_partitions(desk, catalogue, submission, now)
     return as_partition_document(found, paces_s, now=at)

@@ -4,21 +4,21 @@ import argparse
 
 import msgspec
 
-from jobs.errors import BadRequest
-from jobs.ref import JobName
-from jobs.request_limits import NUL, unfit
-from jobs.sagas.answers import check_event
-from jobs.submission import JSON
-from ledger.events import Became
-from ledger.reads import dossier, progress
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.desk.installation import Installation
-from ops.desk.meant import meant_job
-from ops.whoami import whoami
-from ops.words import command
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.request_limits import NUL, unfit
+from sluice.jobs.sagas.answers import check_event
+from sluice.jobs.submission import JSON
+from sluice.ledger.events import Became
+from sluice.ledger.reads import dossier, progress
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.meant import meant_job
+from sluice.ops.whoami import whoami
+from sluice.ops.words import command
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -6,19 +6,19 @@ do. Of a submission about partitions the missing ones are planned again, and may
 
 import argparse
 
-from jobs.errors import BadRequest
-from jobs.states import State
-from jobs.submission import Rerun, SubmissionState
-from ledger.reads import reruns
-from ops.cli.command import Options
-from ops.cli.commands.submit import ask
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.cli.same_code import require_same_code
-from ops.cli.watching import watch
-from ops.desk.again import again, ended_job
-from ops.desk.installation import Installation
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.jobs.submission import Rerun, SubmissionState
+from sluice.ledger.reads import reruns
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.commands.submit import ask
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.same_code import require_same_code
+from sluice.ops.cli.watching import watch
+from sluice.ops.desk.again import again, ended_job
+from sluice.ops.desk.installation import Installation
 
 _GOES_ON = (
     "{} could not be undone: that is tried again, as by `sluice saga retry-undo`, and no step is done anew."

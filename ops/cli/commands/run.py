@@ -7,13 +7,13 @@ import argparse
 
 from msgspec.structs import replace
 
-from ops.cli.asking import check, submission_of, submission_options
-from ops.cli.bypass import bypass
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.watching import watch
-from ops.cli.working import threads_option, working
-from ops.desk.installation import Installation
+from sluice.ops.cli.asking import check, submission_of, submission_options
+from sluice.ops.cli.bypass import bypass
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.watching import watch
+from sluice.ops.cli.working import threads_option, working
+from sluice.ops.desk.installation import Installation
 
 #: Somebody sits before it: what runs when it is to end gets this long, and is handed back.
 GRACE_S = 5.0

@@ -2,15 +2,15 @@
 
 import argparse
 
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.cli.parsing import job_options
-from ops.desk.installation import Installation
-from ops.desk.sagas import failed_undo
-from ops.flight_words import counted
-from ops.whoami import whoami
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.parsing import job_options
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.sagas import failed_undo
+from sluice.ops.flight_words import counted
+from sluice.ops.whoami import whoami
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -2,14 +2,14 @@
 
 import argparse
 
-from jobs.submission import Submission
-from ops.cli.command import Options
-from ops.cli.commands.submit import ask
-from ops.cli.desk import CommandDesk
-from ops.cli.parsing import job_options
-from ops.desk.installation import Installation
-from ops.desk.sagas import fatal_saga
-from ops.whoami import whoami
+from sluice.jobs.submission import Submission
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.commands.submit import ask
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.parsing import job_options
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.sagas import fatal_saga
+from sluice.ops.whoami import whoami
 
 
 def options(parser: argparse.ArgumentParser) -> None:

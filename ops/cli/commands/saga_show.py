@@ -3,19 +3,19 @@
 import argparse
 from collections.abc import Iterator
 
-from jobs.states import State
-from ledger.reads.dossier import Dossier
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.flight_page import page, way_out
-from ops.cli.page import Block, Line, colour
-from ops.cli.parsing import job_options
-from ops.desk.installation import Installation
-from ops.desk.sagas import saga_of
-from ops.pruned import removed
-from ops.saga_document import whole_document
-from ops.times import moment
+from sluice.jobs.states import State
+from sluice.ledger.reads.dossier import Dossier
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.flight_page import page, way_out
+from sluice.ops.cli.page import Block, Line, colour
+from sluice.ops.cli.parsing import job_options
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.sagas import saga_of
+from sluice.ops.pruned import removed
+from sluice.ops.saga_document import whole_document
+from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:

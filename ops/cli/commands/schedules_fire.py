@@ -3,17 +3,17 @@
 import argparse
 from datetime import datetime
 
-from actors.by_hand import fire
-from jobs.firing import iso
-from jobs.submission import SubmissionState
-from ops.cli.asking import moment_option
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.cli.watching import watch
-from ops.desk.installation import Installation
-from ops.desk.timetable import defined, require_due
+from sluice.actors.by_hand import fire
+from sluice.jobs.firing import iso
+from sluice.jobs.submission import SubmissionState
+from sluice.ops.cli.asking import moment_option
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.watching import watch
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.timetable import defined, require_due
 
 
 def options(parser: argparse.ArgumentParser) -> None:

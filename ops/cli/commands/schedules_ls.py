@@ -5,16 +5,16 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from ledger.reads import schedules as reads
-from ledger.reads.schedules import Fired, Scheduled
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Table
-from ops.desk.installation import Installation
-from ops.desk.standing import all_schedules, as_document
-from ops.desk.timetable import unknown
-from ops.times import moment
+from sluice.ledger.reads import schedules as reads
+from sluice.ledger.reads.schedules import Fired, Scheduled
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Table
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.standing import all_schedules, as_document
+from sluice.ops.desk.timetable import unknown
+from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from jobs.firing import iso
-from jobs.schedule import Schedule
-from ops.cli.asking import moment_option
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Table
-from ops.desk.timetable import coming_of, defined
-from ops.times import moment
-from scheduler.jitter import fire_at
+from sluice.jobs.firing import iso
+from sluice.jobs.schedule import Schedule
+from sluice.ops.cli.asking import moment_option
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Table
+from sluice.ops.desk.timetable import coming_of, defined
+from sluice.ops.times import moment
+from sluice.scheduler.jitter import fire_at
 
 
 def options(parser: argparse.ArgumentParser) -> None:

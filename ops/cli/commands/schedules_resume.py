@@ -2,14 +2,14 @@
 
 import argparse
 
-from actors.by_hand import resume
-from ledger.reads import schedules as reads
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.desk.installation import Installation
-from ops.desk.standing import known_ids
+from sluice.actors.by_hand import resume
+from sluice.ledger.reads import schedules as reads
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.standing import known_ids
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -5,29 +5,29 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from jobs.calendar import Calendar
-from jobs.history import Round
-from jobs.masking import masked_kwargs, masked_value
-from jobs.outcome import Ending
-from jobs.pooling import spoken
-from jobs.states import State
-from jobs.work_ids import ids_of, short_text_of
-from ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.excerpt import all_option, excerpt
-from ops.cli.exits import DONE
-from ops.cli.flight_page import facts, steps
-from ops.cli.page import Block, Line, Table, colour
-from ops.cli.parsing import job_options
-from ops.desk.installation import Installation
-from ops.desk.records import dossier_of
-from ops.desk.sagas import is_saga
-from ops.desk.told import calendar_of, document_of
-from ops.dossier import done
-from ops.pruned import removed
-from ops.times import moment, precise, span
-from ops.words import command, first_line
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.history import Round
+from sluice.jobs.masking import masked_kwargs, masked_value
+from sluice.jobs.outcome import Ending
+from sluice.jobs.pooling import spoken
+from sluice.jobs.states import State
+from sluice.jobs.work_ids import ids_of, short_text_of
+from sluice.ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.excerpt import all_option, excerpt
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.flight_page import facts, steps
+from sluice.ops.cli.page import Block, Line, Table, colour
+from sluice.ops.cli.parsing import job_options
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.records import dossier_of
+from sluice.ops.desk.sagas import is_saga
+from sluice.ops.desk.told import calendar_of, document_of
+from sluice.ops.dossier import done
+from sluice.ops.pruned import removed
+from sluice.ops.times import moment, precise, span
+from sluice.ops.words import command, first_line
 
 #: Of those that want it, so many are named, the last of all.
 SUBMISSIONS_MAX = 5

@@ -3,17 +3,17 @@
 import argparse
 from collections.abc import Iterator
 
-from broker.messages import PLANNER
-from jobs.errors import BadRequest
-from ledger.reads import progress
-from ledger.reads.course import course, work
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Table
-from ops.cli.result import as_document, summary
-from ops.desk.installation import Installation
-from ops.times import moment
+from sluice.broker.messages import PLANNER
+from sluice.jobs.errors import BadRequest
+from sluice.ledger.reads import progress
+from sluice.ledger.reads.course import course, work
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Table
+from sluice.ops.cli.result import as_document, summary
+from sluice.ops.desk.installation import Installation
+from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -2,14 +2,14 @@
 
 import argparse
 
-from jobs.submission import Submission, SubmissionState
-from ops.cli.asking import check, submission_of, submission_options
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.cli.watching import watch
-from ops.desk.installation import Installation
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ops.cli.asking import check, submission_of, submission_options
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.watching import watch
+from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

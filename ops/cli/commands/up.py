@@ -6,19 +6,19 @@ import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from jobs.address import without_password
-from jobs.errors import Unreachable
-from ledger.reads.idle import idle
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Line
-from ops.cli.stopping import told_to_stop
-from ops.cli.working import threads_option, working
-from ops.console.server import LISTEN, Place, PlaceTaken, read_place
-from ops.console.serving import Keys, console, keys_for
-from ops.desk.installation import Installation
-from ops.times import span
+from sluice.jobs.address import without_password
+from sluice.jobs.errors import Unreachable
+from sluice.ledger.reads.idle import idle
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.stopping import told_to_stop
+from sluice.ops.cli.working import threads_option, working
+from sluice.ops.console.server import LISTEN, Place, PlaceTaken, read_place
+from sluice.ops.console.serving import Keys, console, keys_for
+from sluice.ops.desk.installation import Installation
+from sluice.ops.times import span
 
 _LOG = logging.getLogger("sluice.up")
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Table, colour
-from ops.cli.parsing import job_options
-from ops.desk.installation import Installation
-from ops.desk.reasons import reasons
-from ops.times import ago
-from ops.why.answer import Answer
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Table, colour
+from sluice.ops.cli.parsing import job_options
+from sluice.ops.desk.installation import Installation
+from sluice.ops.desk.reasons import reasons
+from sluice.ops.times import ago
+from sluice.ops.why.answer import Answer
 
 #: What stands before each kind of thing; before all else, that it is waited for.
 _LEADS = {"cause": "because of", "lost": "lost:", "refusal": "but", "root": "in the end, for"}

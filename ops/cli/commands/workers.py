@@ -3,17 +3,17 @@
 import argparse
 from collections.abc import Iterator, Sequence
 
-from jobs.pooling import spoken
-from jobs.states import State
-from ledger.reads import fleet
-from ledger.reads.lines import COUNTED_MAX, Pool, Pools, Slot
-from ops.cli.command import Options
-from ops.cli.desk import CommandDesk
-from ops.cli.exits import DONE
-from ops.cli.page import Block, Line, Table
-from ops.desk.installation import Installation
-from ops.times import moment
-from ops.worker_document import as_document, host_of, slots_of, workers_and_pools
+from sluice.jobs.pooling import spoken
+from sluice.jobs.states import State
+from sluice.ledger.reads import fleet
+from sluice.ledger.reads.lines import COUNTED_MAX, Pool, Pools, Slot
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.exits import DONE
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.desk.installation import Installation
+from sluice.ops.times import moment
+from sluice.ops.worker_document import as_document, host_of, slots_of, workers_and_pools
 
 
 def options(_: argparse.ArgumentParser) -> None:

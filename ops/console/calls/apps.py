@@ -6,19 +6,19 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from jobs.app import App
-from jobs.catalogue import Catalogue
-from ledger.reads.standing import standing
-from ops.app_document import as_document
-from ops.console import deeds
-from ops.console.documents import AllApps, CountedApp
-from ops.console.exchange import Answer
-from ops.console.files import is_known, tag_of
-from ops.console.gate import Role
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
-from ops.graph.apps import app_graph
-from ops.graph.laid import Frame, Placed, Way, laid
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.ledger.reads.standing import standing
+from sluice.ops.app_document import as_document
+from sluice.ops.console import deeds
+from sluice.ops.console.documents import AllApps, CountedApp
+from sluice.ops.console.exchange import Answer
+from sluice.ops.console.files import is_known, tag_of
+from sluice.ops.console.gate import Role
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.graph.apps import app_graph
+from sluice.ops.graph.laid import Frame, Placed, Way, laid
 
 KeyedBy = Literal["template", "chunk", "partition"]
 

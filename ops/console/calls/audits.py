@@ -5,11 +5,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.submission import JSON
-from ledger.reads.audits import acts
-from ops.console.office import Office
-from ops.console.paging import Paging, write_token
-from ops.console.route import Asked, Nothing, Route
+from sluice.jobs.submission import JSON
+from sluice.ledger.reads.audits import acts
+from sluice.ops.console.office import Office
+from sluice.ops.console.paging import Paging, write_token
+from sluice.ops.console.route import Asked, Nothing, Route
 
 
 class Act(Struct, frozen=True, kw_only=True):

@@ -1,9 +1,9 @@
 """What the calls are, for programs that read it."""
 
-from ops.console.exchange import Answer
-from ops.console.office import Office
-from ops.console.openapi import Description, described
-from ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.exchange import Answer
+from sluice.ops.console.office import Office
+from sluice.ops.console.openapi import Description, described
+from sluice.ops.console.route import Asked, Nothing, Route
 
 
 def table(others: tuple[Route, ...]) -> tuple[Route, ...]:

@@ -4,12 +4,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from jobs.ref import JobName
-from ops.console.exchange import EVENTS_TYPE, Answer
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
-from ops.console.streams import WATCHES_MAX, Watch, read_watch
-from ops.desk.naming import recorded_job
+from sluice.jobs.ref import JobName
+from sluice.ops.console.exchange import EVENTS_TYPE, Answer
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.streams import WATCHES_MAX, Watch, read_watch
+from sluice.ops.desk.naming import recorded_job
 
 
 class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

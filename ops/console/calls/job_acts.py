@@ -2,17 +2,17 @@
 
 from msgspec import Struct
 
-from jobs.ref import JobName
-from jobs.submission import JSON, Rerun, SubmissionState
-from ledger.events import Became
-from ops.console import deeds
-from ops.console.gate import Role
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
-from ops.desk.again import again, ended_job
-from ops.desk.archiving import archive_named
-from ops.desk.cancelling import cancel_job
-from ops.desk.meant import meant_job
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import JSON, Rerun, SubmissionState
+from sluice.ledger.events import Became
+from sluice.ops.console import deeds
+from sluice.ops.console.gate import Role
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.desk.again import again, ended_job
+from sluice.ops.desk.archiving import archive_named
+from sluice.ops.desk.cancelling import cancel_job
+from sluice.ops.desk.meant import meant_job
 
 #: Who says so, in a saga's record.
 BY = "the console"

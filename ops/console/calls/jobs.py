@@ -8,25 +8,25 @@ from typing import Any
 
 from msgspec import Struct
 
-from actors.assembly import blobs
-from jobs.errors import BadRequest
-from jobs.history import Round
-from jobs.states import State
-from ledger.reads.dossier import Bounds
-from ops.console.calls.apps import DrawnNeed, need_of
-from ops.console.documents import JobDocument, SagaDocument
-from ops.console.exchange import TEXT_TYPE, Answer
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
-from ops.desk.live_graph import live_graph
-from ops.desk.reasons import reasons
-from ops.desk.records import dossier_of, round_of
-from ops.desk.sagas import saga_of
-from ops.desk.told import document_of
-from ops.graph.folding import folded
-from ops.graph.laid import Frame, Placed, laid
-from ops.saga_document import whole_document
-from ops.why.answer import Answer as Why
+from sluice.actors.assembly import blobs
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.history import Round
+from sluice.jobs.states import State
+from sluice.ledger.reads.dossier import Bounds
+from sluice.ops.console.calls.apps import DrawnNeed, need_of
+from sluice.ops.console.documents import JobDocument, SagaDocument
+from sluice.ops.console.exchange import TEXT_TYPE, Answer
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.desk.live_graph import live_graph
+from sluice.ops.desk.reasons import reasons
+from sluice.ops.desk.records import dossier_of, round_of
+from sluice.ops.desk.sagas import saga_of
+from sluice.ops.desk.told import document_of
+from sluice.ops.graph.folding import folded
+from sluice.ops.graph.laid import Frame, Placed, laid
+from sluice.ops.saga_document import whole_document
+from sluice.ops.why.answer import Answer as Why
 
 #: A page asks for all there is of a job once a second, so of one that has gone through very much it gets the last.
 BOUNDS = Bounds(rounds=50, texts=1, history=200, submissions=100)

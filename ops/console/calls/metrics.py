@@ -1,9 +1,9 @@
 """All numbers, for Prometheus. It is no part of the API: whoever reads it knows where it is and how it is written."""
 
-from ops.console.exchange import Answer
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
-from ops.metrics.exposition import CONTENT_TYPE
+from sluice.ops.console.exchange import Answer
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.metrics.exposition import CONTENT_TYPE
 
 
 def metrics(office: Office, _: Asked[Nothing, Nothing]) -> Answer:

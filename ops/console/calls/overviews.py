@@ -5,15 +5,15 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from jobs.errors import BadRequest
-from jobs.states import State
-from ledger.reads import finding
-from ledger.reads.listing import Listed
-from ops.console.exchange import Unreadable
-from ops.console.office import Office
-from ops.console.paging import Limit
-from ops.console.route import Asked, Nothing, Route
-from ops.overview.page import Overview
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.ledger.reads import finding
+from sluice.ledger.reads.listing import Listed
+from sluice.ops.console.exchange import Unreadable
+from sluice.ops.console.office import Office
+from sluice.ops.console.paging import Limit
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.overview.page import Overview
 
 
 class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,21 +6,21 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from actors.branches import branch_of
-from jobs.calendar import Unit
-from jobs.catalogue import Catalogue
-from jobs.catalogue.tables import TableOf, table_of, tables_of
-from jobs.states import State
-from ledger.connection import Tx
-from ledger.reads import coverage
-from ledger.reads.coverage import Extent
-from ledger.reads.partitions import Place
-from ops.console import deeds
-from ops.console.exchange import Unreadable
-from ops.console.gate import Role
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
-from ops.partition_grid import BadWindow, Grid, grid
+from sluice.actors.branches import branch_of
+from sluice.jobs.calendar import Unit
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.tables import TableOf, table_of, tables_of
+from sluice.jobs.states import State
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import coverage
+from sluice.ledger.reads.coverage import Extent
+from sluice.ledger.reads.partitions import Place
+from sluice.ops.console import deeds
+from sluice.ops.console.exchange import Unreadable
+from sluice.ops.console.gate import Role
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.partition_grid import BadWindow, Grid, grid
 
 #: Of partitions that were said to be there the audit names so many.
 TOLD_MAX = 20

@@ -1,6 +1,6 @@
 """All calls there are."""
 
-from ops.console.calls import (
+from sluice.ops.console.calls import (
     apps,
     audits,
     demands,
@@ -17,7 +17,7 @@ from ops.console.calls import (
     submissions,
     workers,
 )
-from ops.console.route import Route
+from sluice.ops.console.route import Route
 
 _ROUTES: tuple[Route, ...] = (
     *sessions.ROUTES,

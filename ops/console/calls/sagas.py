@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from msgspec import Struct, convert
 
-from jobs.submission import Submission, SubmissionState
-from ledger.reads.aloft import Saga, aloft
-from ops.console import deeds
-from ops.console.calls.job_acts import BY, Retried
-from ops.console.gate import Role
-from ops.console.office import Office
-from ops.console.paging import Paging, write_token
-from ops.console.route import Asked, Nothing, Route
-from ops.desk.sagas import failed_undo, fatal_saga
+from sluice.jobs.submission import Submission, SubmissionState
+from sluice.ledger.reads.aloft import Saga, aloft
+from sluice.ops.console import deeds
+from sluice.ops.console.calls.job_acts import BY, Retried
+from sluice.ops.console.gate import Role
+from sluice.ops.console.office import Office
+from sluice.ops.console.paging import Paging, write_token
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.desk.sagas import failed_undo, fatal_saga
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,16 +8,16 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from actors import by_hand
-from ledger.reads import schedules as reads
-from ledger.reads.schedules import Fired, Scheduled
-from ops.console import deeds
-from ops.console.gate import Role
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
-from ops.desk.standing import all_schedules, known_ids
-from ops.desk.timetable import coming_of, defined, require_due
-from scheduler.due_times import BrokenTrigger
+from sluice.actors import by_hand
+from sluice.ledger.reads import schedules as reads
+from sluice.ledger.reads.schedules import Fired, Scheduled
+from sluice.ops.console import deeds
+from sluice.ops.console.gate import Role
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.desk.standing import all_schedules, known_ids
+from sluice.ops.desk.timetable import coming_of, defined, require_due
+from sluice.scheduler.due_times import BrokenTrigger
 
 #: So many due times are told.
 COMING = 3

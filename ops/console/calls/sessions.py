@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from jobs.errors import BadRequest
-from ops.console.exchange import Answer
-from ops.console.gate import Role
-from ops.console.office import Office
-from ops.console.route import Asked, Nothing, Route
+from sluice.jobs.errors import BadRequest
+from sluice.ops.console.exchange import Answer
+from sluice.ops.console.gate import Role
+from sluice.ops.console.office import Office
+from sluice.ops.console.route import Asked, Nothing, Route
 
 
 class Session(Struct, frozen=True, kw_only=True):

@@ -7,21 +7,21 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
-from jobs.errors import BadRequest
-from jobs.masking import masked, masked_kwargs, masked_policy, masked_value
-from jobs.states import State
-from jobs.submission import JSON, Submission, SubmissionState
-from ledger.connection import Tx
-from ledger.reads import submitted
-from ledger.reads.shares import EXACT_MAX, EXACT_OF_MANY, PROBES, PROBES_OF_MANY, Share, shares
-from ledger.reads.stirrings import Progress, progress_of
-from ledger.reads.submitted import Submitted
-from ops.console import deeds
-from ops.console.gate import Role
-from ops.console.office import Office
-from ops.console.paging import Paging, write_token
-from ops.console.route import Asked, Nothing, Route
-from planner.fitting import mode_of, require_fit
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.masking import masked, masked_kwargs, masked_policy, masked_value
+from sluice.jobs.states import State
+from sluice.jobs.submission import JSON, Submission, SubmissionState
+from sluice.ledger.connection import Tx
+from sluice.ledger.reads import submitted
+from sluice.ledger.reads.shares import EXACT_MAX, EXACT_OF_MANY, PROBES, PROBES_OF_MANY, Share, shares
+from sluice.ledger.reads.stirrings import Progress, progress_of
+from sluice.ledger.reads.submitted import Submitted
+from sluice.ops.console import deeds
+from sluice.ops.console.gate import Role
+from sluice.ops.console.office import Office
+from sluice.ops.console.paging import Paging, write_token
+from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.planner.fitting import mode_of, require_fit
 
 #: Words of a submission that the audit keeps as they are.
 _NAMING = ("id", "app", "key", "start", "end", "mode", "branch", "rerun")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from jobs.states import CLAIM, RECORD, SUCCEED, SUSPEND, State
+from sluice.jobs.states import CLAIM, RECORD, SUCCEED, SUSPEND, State
 from tests.chaos.history import Effect, History
 from tests.chaos.rows import Job, Transition
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from jobs.states import CLAIM, TERMINAL, VERBS, State
+from sluice.jobs.states import CLAIM, TERMINAL, VERBS, State
 from tests.chaos.history import History
 from tests.chaos.rows import Job, Transition
 

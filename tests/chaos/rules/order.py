@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from jobs.gate import MET, When
-from jobs.states import CLAIM, REVIVE, SUCCEED, WANT
+from sluice.jobs.gate import MET, When
+from sluice.jobs.states import CLAIM, REVIVE, SUCCEED, WANT
 from tests.chaos.history import Effect, History
 from tests.chaos.rows import Need, Transition
 

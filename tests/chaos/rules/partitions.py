@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from jobs.states import SUCCEED, State
+from sluice.jobs.states import SUCCEED, State
 from tests.chaos.history import History
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from jobs.sagas.entry import Direction, Mark
-from jobs.states import State
+from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.states import State
 from tests.chaos.history import Effect, History
 
 #: What may have become of a saga of which nothing is left.

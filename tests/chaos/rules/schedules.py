@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from jobs.firing import FiringOutcome, submission_id
-from jobs.schedule import Every, read_rule
+from sluice.jobs.firing import FiringOutcome, submission_id
+from sluice.jobs.schedule import Every, read_rule
 from tests.chaos.history import History
 from tests.chaos.rows import Firing
 

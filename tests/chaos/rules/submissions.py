@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from jobs.plan import Wish
-from jobs.states import CLAIM, LAND, SKIP, SUCCEED, State
-from jobs.submission import UNFORTUNATE, SubmissionState
+from sluice.jobs.plan import Wish
+from sluice.jobs.states import CLAIM, LAND, SKIP, SUCCEED, State
+from sluice.jobs.submission import UNFORTUNATE, SubmissionState
 from tests.chaos.history import History
 from tests.chaos.rows import Submission
 

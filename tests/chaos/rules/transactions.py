@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from jobs.states import SUCCEED
+from sluice.jobs.states import SUCCEED
 from tests.chaos.history import History
 
 

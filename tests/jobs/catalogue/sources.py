@@ -5,8 +5,8 @@ from textwrap import dedent
 
 import pytest
 
-from jobs.catalogue import load
-from jobs.errors import DefinitionError
+from sluice.jobs.catalogue import load
+from sluice.jobs.errors import DefinitionError
 
 JSON = """
     {"default_job_id": "{day}_{n}",
@@ -31,7 +31,7 @@ YAML = """
       max_fails: 2
 """
 DECORATED = """
-    from jobs import app
+    from sluice import app
 
     @app(job_id="{day}_{n}", identifiers={"day": "date", "n": "int"})
     def first(day, n):

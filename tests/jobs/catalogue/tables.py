@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from jobs.app import App
-from jobs.calendar import Calendar, Unit
-from jobs.partitioning import Partitioning, TableDependency
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Unit
+from sluice.jobs.partitioning import Partitioning, TableDependency
 from tests.planner.definitions import catalogue_of
 
 

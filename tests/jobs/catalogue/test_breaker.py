@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from jobs.breaker import Breaker
-from jobs.catalogue.policy import parse_policy
-from jobs.errors import BadRequest, DefinitionError
+from sluice.jobs.breaker import Breaker
+from sluice.jobs.catalogue.policy import parse_policy
+from sluice.jobs.errors import BadRequest, DefinitionError
 from tests.world import catalogue_of
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue import Catalogue, load
-from jobs.chunking import Chunking, Dependency
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.chunking import Chunking, Dependency
 from tests.jobs.catalogue.sources import faults, write
 from tests.planner.definitions import catalogue_of
 
@@ -48,7 +48,7 @@ YAML = """
 """
 DECORATED = """
     from acme import everybody, select
-    from jobs import app
+    from sluice import app
 
     default_job_id = "{date}"
     default_work_ids = everybody
@@ -164,7 +164,7 @@ def test_the_default_of_a_source_is_of_no_use_to_templates() -> None:
 def test_a_function_without_a_name_may_select() -> None:
     text = """
         from functools import partial
-        from jobs import app
+        from sluice import app
 
         class Chosen:
             def __call__(self, **kwargs): return [2]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue import load
-from jobs.submission import Submission
-from planner.confs import meant
+from sluice.jobs.catalogue import load
+from sluice.jobs.submission import Submission
+from sluice.planner.confs import meant
 from tests.jobs.catalogue.sources import write
 from tests.planner.definitions import catalogue_of, faults_of
 

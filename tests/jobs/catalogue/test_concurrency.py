@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue import parse_policy
-from jobs.concurrency import Concurrency
-from jobs.errors import BadRequest, DefinitionError
-from jobs.pooling import pool_of, spoken
+from sluice.jobs.catalogue import parse_policy
+from sluice.jobs.concurrency import Concurrency
+from sluice.jobs.errors import BadRequest, DefinitionError
+from sluice.jobs.pooling import pool_of, spoken
 from tests.world import catalogue_of
 
 APP = {"job_id": "{x}_{y}", "bash_cmd": "true"}

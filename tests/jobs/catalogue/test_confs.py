@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue import Catalogue, load
-from jobs.errors import DefinitionError
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.errors import DefinitionError
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")

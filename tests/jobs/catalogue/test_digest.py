@@ -5,14 +5,14 @@ from textwrap import dedent
 
 import pytest
 
-from jobs.catalogue import load
+from sluice.jobs.catalogue import load
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")
 
 
 def _digest(text: str, app: str = "a") -> str:
-    return load([write("a.py", "from jobs import app\n" + dedent(text))]).app(app).digest
+    return load([write("a.py", "from sluice import app\n" + dedent(text))]).app(app).digest
 
 
 def test_it_follows_what_the_app_does() -> None:

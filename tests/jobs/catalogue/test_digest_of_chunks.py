@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue import load
+from sluice.jobs.catalogue import load
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -83,7 +83,7 @@ def test_the_words_of_such_a_file_count_like_those_of_any_app(words: str) -> Non
 
 
 def test_when_a_file_has_itself_submitted_does_not_count() -> None:
-    schedule = "from jobs import schedule\nat = [schedule(id='a', app='a', cron='{} 2 * * *')]"
+    schedule = "from sluice import schedule\nat = [schedule(id='a', app='a', cron='{} 2 * * *')]"
     assert _file(above=schedule.format(0)) == _file(above=schedule.format(30))
 
 
@@ -111,7 +111,7 @@ def test_a_file_edited_within_the_same_second_has_another() -> None:
 def _decorated(select: str) -> str:
     text = f"""
         from functools import partial
-        from jobs import app
+        from sluice import app
 
         class Chosen:
             def __call__(self, **kwargs): return [2]

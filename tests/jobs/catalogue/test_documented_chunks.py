@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.catalogue import Catalogue, load
-from jobs.catalogue.chunks import CHUNK_WORDS
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.catalogue.chunks import CHUNK_WORDS
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.catalogue import load
-from jobs.catalogue.partitions import PARTITION_WORDS
+from sluice.jobs.catalogue import load
+from sluice.jobs.catalogue.partitions import PARTITION_WORDS
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.catalogue import load
+from sluice.jobs.catalogue import load
 from tests.jobs.catalogue.sources import write
 
 PAGE = (Path(__file__).parents[3] / "docs" / "schedules.md").read_text()

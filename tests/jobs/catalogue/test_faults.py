@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.catalogue import load
-from jobs.errors import DefinitionError
+from sluice.jobs.catalogue import load
+from sluice.jobs.errors import DefinitionError
 from tests.jobs.catalogue.faults_of_chunks import FAULTS_OF_CHUNKS
 from tests.jobs.catalogue.faults_of_compensation import FAULTS_OF_COMPENSATION
 from tests.jobs.catalogue.faults_of_dependencies import FAULTS_OF_DEPENDENCIES

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.catalogue import load
+from sluice.jobs.catalogue import load
 from tests.jobs.catalogue.sources import JSON, TOML, YAML, faults, write
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
-from jobs.allowance import Allowance
-from jobs.catalogue import load
-from jobs.program import Program
-from jobs.spark import Spark
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.catalogue import load
+from sluice.jobs.program import Program
+from sluice.jobs.spark import Spark
 from tests.jobs.catalogue.sources import faults, write
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -50,7 +50,7 @@ def test_a_job_manager_is_found_by_module_and_by_file(place: str) -> None:
 
 
 def test_a_decorated_class_is_a_job_manager(here: Path) -> None:
-    head = 'from jobs import app\n@app(job_id="{n}", timeout="6h")'
+    head = 'from sluice import app\n@app(job_id="{n}", timeout="6h")'
     app = load([write("grid.py", f"{head}{dedent(GRID)}")]).app("Grid")
     assert app.manager is not None
     assert app.manager().check("1") == "succeeded"
@@ -60,7 +60,7 @@ def test_a_decorated_class_is_a_job_manager(here: Path) -> None:
 
 
 def test_a_decorated_class_that_is_no_job_manager_is_told_what_it_lacks() -> None:
-    text = 'from jobs import app\n@app(job_id="{n}")\nclass Grid:\n    def run(self, job): ...\n'
+    text = 'from sluice import app\n@app(job_id="{n}")\nclass Grid:\n    def run(self, job): ...\n'
     ((_, app, what),) = faults(write("grid.py", text))
     assert app == "Grid"
     assert what.endswith("grid.py:Grid is no job manager: it has no check, cancel")
@@ -74,7 +74,7 @@ def test_a_job_manager_whose_module_breaks_is_told_with_its_line() -> None:
 
 def test_a_function_has_no_job_manager() -> None:
     write("grid.py", GRID)
-    text = 'from jobs import app\n@app(job_id="{n}", job_type="grid:Grid")\ndef a(n): ...\n'
+    text = 'from sluice import app\n@app(job_id="{n}", job_type="grid:Grid")\ndef a(n): ...\n'
     assert [what for *_, what in faults(write("a.py", text))] == [
         "an app of job_type grid:Grid has no function"
     ]
@@ -116,7 +116,8 @@ def test_a_job_of_spark_has_its_words_and_its_module_is_not_run() -> None:
 
 
 def test_a_decorated_function_may_be_a_job_of_spark(here: Path) -> None:
-    text = 'from jobs import app\n@app(job_id="{n}", job_type="pyspark", read_fp="in")\ndef totals(textFile, n): ...\n'
+    head = 'from sluice import app\n@app(job_id="{n}", job_type="pyspark", read_fp="in")'
+    text = f"{head}\ndef totals(textFile, n): ...\n"
     app = load([write("a.py", text)]).app("totals")
     assert (app.job_type, app.function_path) == ("pyspark", f"{here}/a.py:totals")
     assert app.spark == Spark(read_fp="in")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobs.errors import BadKey
-from jobs.ref import JobName
+from sluice.jobs.errors import BadKey
+from sluice.jobs.ref import JobName
 from tests.planner.definitions import catalogue_of, children, parents
 
 

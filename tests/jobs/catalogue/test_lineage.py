@@ -2,9 +2,9 @@
 
 import pytest
 
-from jobs.calendar import Calendar
-from jobs.catalogue import Catalogue, load
-from jobs.partitioning import Offset
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.partitioning import Offset
 from tests.jobs.catalogue.sources import faults, write
 from tests.jobs.catalogue.tables import partitioning_of, read, reading
 from tests.planner.definitions import catalogue_of

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from jobs.app import App
-from jobs.backoff import Retry
-from jobs.catalogue import Catalogue
-from jobs.policy import Policy
+from sluice.jobs.app import App
+from sluice.jobs.backoff import Retry
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.policy import Policy
 from tests.jobs.catalogue import faults_of_work
 from tests.planner.definitions import faults_of
 from tests.world import catalogue_of

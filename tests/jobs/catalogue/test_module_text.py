@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue.functions import find_object
-from jobs.catalogue.module_text import text_behind
+from sluice.jobs.catalogue.functions import find_object
+from sluice.jobs.catalogue.module_text import text_behind
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from jobs.catalogue import load
-from jobs.errors import DefinitionError
+from sluice.jobs.catalogue import load
+from sluice.jobs.errors import DefinitionError
 from tests.jobs.catalogue.test_nonsense import NEAR, VALUES
 from tests.planner.drawn_definitions import Words, drawn_apps
 

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.catalogue import parse_policy
-from jobs.catalogue.words import WORDS
-from jobs.errors import BadRequest, DefinitionError
+from sluice.jobs.catalogue import parse_policy
+from sluice.jobs.catalogue.words import WORDS
+from sluice.jobs.errors import BadRequest, DefinitionError
 from tests.planner.definitions import catalogue_of
 
 #: Texts and words that come near to meaning something.

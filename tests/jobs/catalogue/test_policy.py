@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from jobs.allowance import Allowance
-from jobs.backoff import Retry
-from jobs.catalogue import Catalogue, parse_policy
-from jobs.errors import BadRequest, DefinitionError
-from jobs.policy import Policy
-from jobs.request_limits import POLICY_BYTES_MAX
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.backoff import Retry
+from sluice.jobs.catalogue import Catalogue, parse_policy
+from sluice.jobs.errors import BadRequest, DefinitionError
+from sluice.jobs.policy import Policy
+from sluice.jobs.request_limits import POLICY_BYTES_MAX
 from tests.world import catalogue_of
 
 

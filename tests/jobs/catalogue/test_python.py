@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import jobs
-from jobs.catalogue import Catalogue, load, resolve_function
-from jobs.errors import DefinitionError
+import sluice
+from sluice.jobs.catalogue import Catalogue, load, resolve_function
+from sluice.jobs.errors import DefinitionError
 from tests.jobs.catalogue.sources import DECORATED, faults, write
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -44,8 +44,8 @@ def test_a_file(here: Path) -> None:
 
 def test_another_process_finds_the_function_of_a_file() -> None:
     app = load([write("some/pipelines.py", DECORATED)]).app("first")
-    code = "import sys; from jobs.catalogue import resolve_function as r; print(r(sys.argv[1])(1, 2))"
-    rooms = str(Path(jobs.__file__).parent.parent)
+    code = "import sys; from sluice.jobs.catalogue import resolve_function as r; print(r(sys.argv[1])(1, 2))"
+    rooms = str(Path(sluice.__file__).parent.parent)
     done = subprocess.run(
         [sys.executable, "-c", code, str(app.function_path)],
         env={"PYTHONPATH": rooms},
@@ -58,8 +58,8 @@ def test_another_process_finds_the_function_of_a_file() -> None:
 
 
 def test_a_folder_one_job_a_file(here: Path) -> None:
-    write("jobs_here/one.py", "from jobs import app\n@app(job_id='{n}')\ndef one(n): ...")
-    write("jobs_here/two.py", "from jobs import app\nimport both\n@app(job_id='{n}')\ndef two(n): ...")
+    write("jobs_here/one.py", "from sluice import app\n@app(job_id='{n}')\ndef one(n): ...")
+    write("jobs_here/two.py", "from sluice import app\nimport both\n@app(job_id='{n}')\ndef two(n): ...")
     write("jobs_here/both.py", "N = 1")
     catalogue = load(["jobs_here"])
     assert {app.name: app.function_path for app in catalogue.values()} == {
@@ -70,8 +70,8 @@ def test_a_folder_one_job_a_file(here: Path) -> None:
 
 
 def test_the_default_template_of_a_source_outranks_that_of_the_caller() -> None:
-    write("a.py", "from jobs import app\ndefault_job_id = '{own}'\n@app()\ndef a(): ...")
-    write("b.py", "from jobs import app\n@app()\ndef b(): ...")
+    write("a.py", "from sluice import app\ndefault_job_id = '{own}'\n@app()\ndef a(): ...")
+    write("b.py", "from sluice import app\n@app()\ndef b(): ...")
     catalogue = load(["a.py", "b.py"], default_job_id="{given}")
     assert [app.template.names for app in catalogue.values()] == [("own",), ("given",)]
 
@@ -84,15 +84,15 @@ def test_a_definition_is_still_the_function() -> None:
 
 
 def test_a_file_is_read_anew_by_each_load() -> None:
-    write("a.py", "from jobs import app\n@app(job_id='{n}')\ndef a(n): ...")
+    write("a.py", "from sluice import app\n@app(job_id='{n}')\ndef a(n): ...")
     load(["a.py"])
-    write("a.py", "from jobs import app\n@app(job_id='{longer_than_before}')\ndef a(n): ...")
+    write("a.py", "from sluice import app\n@app(job_id='{longer_than_before}')\ndef a(n): ...")
     assert load(["a.py"]).app("a").template.names == ("longer_than_before",)
 
 
 def test_an_edit_that_leaves_size_and_time_as_they_were_is_read_too(here: Path) -> None:
     """Python's cache of compiled files would not notice."""
-    text = "from jobs import app\n@app(job_id='{n}')\ndef a(n): return %d"
+    text = "from sluice import app\n@app(job_id='{n}')\ndef a(n): return %d"
     write("a.py", text % 1)
     load(["a.py"])
     before = (here / "a.py").stat()
@@ -107,7 +107,7 @@ def test_an_edit_that_leaves_size_and_time_as_they_were_is_read_too(here: Path) 
 def test_a_file_that_is_at_fault_now_leaves_the_module_it_was() -> None:
     write(
         "a.py",
-        "import sys\nfrom jobs import app\n@app(job_id='{n}')\ndef a(n): return sys.modules[__name__].a.name",
+        "import sys\nfrom sluice.jobs import app\n@app(job_id='{n}')\ndef a(n): return sys.modules[__name__].a.name",
     )
     function = load(["a.py"]).app("a").function
     assert function is not None
@@ -118,9 +118,9 @@ def test_a_file_that_is_at_fault_now_leaves_the_module_it_was() -> None:
 
 def test_a_module_keeps_its_digest_while_its_file_is_edited(here: Path) -> None:
     """What was imported stays what it is, so it must not look like what the file says now."""
-    write("acme.py", "from jobs import app\n@app(job_id='{n}')\ndef a(n): return 1")
+    write("acme.py", "from sluice import app\n@app(job_id='{n}')\ndef a(n): return 1")
     before = load(["acme"]).app("a").digest
-    write("acme.py", "from jobs import app\n@app(job_id='{n}')\ndef a(n): return 2_000")
+    write("acme.py", "from sluice import app\n@app(job_id='{n}')\ndef a(n): return 2_000")
     assert load(["acme"]).app("a").digest == before
 
 
@@ -152,9 +152,9 @@ def test_one_bad_file_does_not_hide_the_others() -> None:
     write("here/a.py", "1 / 0")
     write(
         "here/b.py",
-        "from jobs import app\n@app(job_id='{n}', depends_on={'app_name': ['a']})\ndef b(): ...",
+        "from sluice import app\n@app(job_id='{n}', depends_on={'app_name': ['a']})\ndef b(): ...",
     )
-    write("here/c.py", "from jobs import app\n@app(job_id='x')\ndef c(): ...")
+    write("here/c.py", "from sluice import app\n@app(job_id='x')\ndef c(): ...")
     found = faults("here")
     assert [(source, app) for source, app, _ in found] == [
         ("here/a.py", ""),

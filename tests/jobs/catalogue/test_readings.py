@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue import load
-from jobs.partitioning import Offset
+from sluice.jobs.catalogue import load
+from sluice.jobs.partitioning import Offset
 from tests.jobs.catalogue.sources import write
 from tests.jobs.catalogue.tables import begin_s, partitioning_of, read
 

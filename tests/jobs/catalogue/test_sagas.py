@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from jobs import Step, saga
-from jobs.app import App
-from jobs.backoff import Retry
-from jobs.catalogue import load, parse_policy
-from jobs.errors import BadRequest
-from jobs.policy import Policy
-from jobs.sagas.debug import Debug
-from jobs.submission import Submission
-from planner.fitting import require_fit
-from planner.walk import Walk
+from sluice import Step, saga
+from sluice.jobs.app import App
+from sluice.jobs.backoff import Retry
+from sluice.jobs.catalogue import load, parse_policy
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.policy import Policy
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.submission import Submission
+from sluice.planner.fitting import require_fit
+from sluice.planner.walk import Walk
 from tests.jobs.catalogue.sources import faults, write
 from tests.planner.definitions import catalogue_of, faults_of
 
 pytestmark = pytest.mark.usefixtures("here")
 
 TRIPS = """
-    from jobs import Step, saga, retry
+    from sluice import Step, saga, retry
 
     class Reserve(Step):
         retry = retry.fixed(seconds=2, times=4)
@@ -104,7 +104,7 @@ def test_a_saga_that_no_path_leads_to_is_one_all_the_same() -> None:
     """Its steps run in the worker, which has the function itself."""
     write(
         "made.py",
-        "from jobs import saga\ntrips = [saga(name='x', job_id='{n}')(lambda f: [])]\nx = trips[0]\n",
+        "from sluice import saga\ntrips = [saga(name='x', job_id='{n}')(lambda f: [])]\nx = trips[0]\n",
     )
     app = load(["made.py"]).app("x")
     assert app.saga is not None
@@ -127,7 +127,7 @@ def test_what_is_a_saga_is_nothing_else() -> None:
 
 def test_a_rule_of_steps_is_no_rule_of_rounds() -> None:
     text = """
-        from jobs import saga, retry
+        from sluice import saga, retry
 
         @saga(job_id="{n}", retry=retry.fixed(seconds=2, times=4))
         def trip(flight): return []
@@ -204,7 +204,7 @@ def test_a_schedule_may_fire_a_saga_and_debug_it() -> None:
 
 MODULE = """
     import json
-    from jobs import Step, saga, app
+    from sluice import Step, saga, app
 
     FARE = {fare}
 

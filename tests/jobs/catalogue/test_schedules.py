@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.catalogue import load
-from jobs.catalogue.schedules import WORDS
-from jobs.catalogue.snapshot import snapshot
-from jobs.schedule import Asked, Every, Schedule
-from jobs.submission import Submission
+from sluice.jobs.catalogue import load
+from sluice.jobs.catalogue.schedules import WORDS
+from sluice.jobs.catalogue.snapshot import snapshot
+from sluice.jobs.schedule import Asked, Every, Schedule
+from sluice.jobs.submission import Submission
 from tests.jobs.catalogue.faults_of_schedules import APPS, FAULTS_OF_SCHEDULES, SOUND, timed
 from tests.jobs.catalogue.sources import faults, write
 from tests.jobs.catalogue.test_nonsense import VALUES
@@ -34,7 +34,7 @@ TOML = """
 """
 PYTHON = """
     from datetime import UTC, datetime
-    from jobs import app, schedule
+    from sluice import app, schedule
 
     class Once:
         def get_next_fire_time(self, previous, now):
@@ -228,7 +228,9 @@ class TestSources:
 
     def test_a_file_of_schedules_alone(self) -> None:
         write("acme/flow.py", PYTHON)
-        write("acme/times.py", "from jobs import schedule\nx = schedule(id='x', app='daily', cron='@daily')")
+        write(
+            "acme/times.py", "from sluice import schedule\nx = schedule(id='x', app='daily', cron='@daily')"
+        )
         assert "x" in load(["acme"]).schedules
         write("apps.json", '{"daily": {"job_id": "{date}"}}')
         alone = write("times.json", '{"schedules": [{"id": "y", "app": "daily", "every": 60}]}')
@@ -267,6 +269,6 @@ class TestSources:
         assert snapshot([path], lambda address: address) != before
 
     def test_the_call_tells_what_it_is(self) -> None:
-        from jobs import schedule  # noqa: PLC0415 - where users take it from
+        from sluice import schedule  # noqa: PLC0415 - where users take it from
 
         assert repr(schedule(id="x", app="a", cron="@daily")) == "<schedule x>"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.catalogue import load
-from jobs.errors import UnknownApp
+from sluice.jobs.catalogue import load
+from sluice.jobs.errors import UnknownApp
 from tests.jobs.catalogue.sources import DECORATED, JSON, faults, write
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.app import App
-from jobs.catalogue import Catalogue, load, resolve_function
-from jobs.chunking import Chunking
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue, load, resolve_function
+from sluice.jobs.chunking import Chunking
 from tests.jobs.catalogue.sources import faults, write
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -72,7 +72,7 @@ def test_a_module() -> None:
 
 
 def test_decorated_functions_may_stand_beside_it() -> None:
-    text = "from jobs import app\nSTAU_CONFIG = {'chunk_size': 1}\ndef main(): ...\n@app(job_id='{n}')\ndef b(): ..."
+    text = "from sluice import app\nSTAU_CONFIG = {'chunk_size': 1}\ndef main(): ...\n@app(job_id='{n}')\ndef b(): ..."
     assert {*load([write("a.py", text)])} == {"a", "b"}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobs.catalogue import load
+from sluice.jobs.catalogue import load
 from tests.jobs.catalogue.sources import write
 from tests.jobs.catalogue.tables import reading
 
@@ -174,7 +174,7 @@ def test_another_table_makes_another_version() -> None:
 @pytest.mark.parametrize(("body", "same"), [("return 1", True), ("return 2", False)])
 def test_it_follows_the_text_of_the_function(body: str, *, same: bool) -> None:
     def version(body: str, words: str) -> str:
-        text = f"from jobs import app\n@app(output_table='t', {words})\ndef a(job):\n    {body}\n"
+        text = f"from sluice import app\n@app(output_table='t', {words})\ndef a(job):\n    {body}\n"
         return load([write("a.py", text)]).app("a").version
 
     assert (version("return 1", "step_size=1") == version(body, "step_size=9, max_fails=3")) is same

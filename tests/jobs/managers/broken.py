@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
-from jobs.job import Claimed, Job
-from jobs.managed import Status
-from jobs.managers.conformance import Conformance, sample
+from sluice.jobs.job import Claimed, Job
+from sluice.jobs.managed import Status
+from sluice.jobs.managers.conformance import Conformance, sample
 
 #: Where the place is, for other processes too.
 PLACE = "TEST_PLACE"

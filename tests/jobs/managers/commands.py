@@ -9,12 +9,12 @@ from typing import Any
 import psutil
 from msgspec.structs import replace
 
-from jobs.job import Claimed
-from jobs.managed import Stage, Status
-from jobs.managers import LocalProcess
-from jobs.managers.apart import job_of
-from jobs.managers.conformance import sample
-from jobs.managers.record import Record
+from sluice.jobs.job import Claimed
+from sluice.jobs.managed import Stage, Status
+from sluice.jobs.managers import LocalProcess
+from sluice.jobs.managers.apart import job_of
+from sluice.jobs.managers.conformance import sample
+from sluice.jobs.managers.record import Record
 from tests.jobs.runners.runner_bench import eventually
 
 #: Under which runs are kept is told by the environment, which other processes share.

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.managed import ManagesJobs
-from jobs.managers.conformance import Conformance, sample
+from sluice.jobs.managed import ManagesJobs
+from sluice.jobs.managers.conformance import Conformance, sample
 from tests.jobs.managers import broken
 from tests.jobs.managers.broken import PLACE, Promises
 

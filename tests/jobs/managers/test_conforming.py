@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.job import Claimed
-from jobs.managers.conformance import Conformance
+from sluice.jobs.job import Claimed
+from sluice.jobs.managers.conformance import Conformance
 from tests.jobs.managers.commands import BRIEF, ENDLESS, FAILING, Command, doing, leaders_under
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.catalogue import load
-from jobs.outcome import Ending
+from sluice.jobs.catalogue import load
+from sluice.jobs.outcome import Ending
 from tests.jobs.managers.commands import folder_of
 from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from jobs.catalogue import load
-from jobs.managed import Stage
-from jobs.managers import LocalProcess
-from jobs.managers.apart import ask_apart
-from jobs.managers.conformance import sample
-from jobs.managers.record import Mark, Record
-from jobs.outcome import Ending
-from jobs.runners import managed
+from sluice.jobs.catalogue import load
+from sluice.jobs.managed import Stage
+from sluice.jobs.managers import LocalProcess
+from sluice.jobs.managers.apart import ask_apart
+from sluice.jobs.managers.conformance import sample
+from sluice.jobs.managers.record import Mark, Record
+from sluice.jobs.outcome import Ending
+from sluice.jobs.runners import managed
 from tests.jobs.managers.commands import (
     BRIEF,
     ENDLESS,
@@ -240,7 +240,7 @@ def test_a_worker_that_leaves_leaves_it_running_and_the_next_ends_it(bench: Benc
 
 def test_users_name_theirs_in_a_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.py").write_text(
-        "from jobs.managers import LocalProcess\n"
+        "from sluice.jobs.managers import LocalProcess\n"
         "class Import(LocalProcess):\n    command = ['./import.sh', '{date}']\n"
     )
     (tmp_path / "apps.json").write_text('{"load": {"job_id": "{date}", "job_type": "mine.py:Import"}}')

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.managed import Stage
-from jobs.managers.birth import birth_of, read_birth
+from sluice.jobs.managed import Stage
+from sluice.jobs.managers.birth import birth_of, read_birth
 from tests.jobs.managers.commands import (
     ENDLESS,
     cancel,

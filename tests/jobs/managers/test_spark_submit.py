@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from jobs.errors import DefinitionError
-from jobs.job import Claimed
-from jobs.managed import Stage
-from jobs.managers.apart import job_of
-from jobs.managers.conformance import Conformance, sample
-from jobs.managers.record import Record
-from jobs.managers.spark import SparkSubmit
+from sluice.jobs.errors import DefinitionError
+from sluice.jobs.job import Claimed
+from sluice.jobs.managed import Stage
+from sluice.jobs.managers.apart import job_of
+from sluice.jobs.managers.conformance import Conformance, sample
+from sluice.jobs.managers.record import Record
+from sluice.jobs.managers.spark import SparkSubmit
 from tests.jobs.managers import fake_spark
 from tests.jobs.managers.commands import cancel, check, folder_of, run
 from tests.jobs.managers.spark_apps import Client, OnKubernetes, OnYarn

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jobs.programs import ProgramStore, Rules, Unfit
+from sluice.jobs.programs import ProgramStore, Rules, Unfit
 
 NOT_PUBLIC = (
     "the address of the host {} is not an address of the public internet; "

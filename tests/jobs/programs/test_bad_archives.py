@@ -210,7 +210,7 @@ def test_the_zip_that_is_bad_with_more_is_good_without(shop: Shop) -> None:
 def test_a_bad_archive_is_refused_in_one_line_before_anything_is_written(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr("jobs.programs.store.unpack", lambda *_: pytest.fail("it is unpacked"))
+    monkeypatch.setattr("sluice.jobs.programs.store.unpack", lambda *_: pytest.fail("it is unpacked"))
     form, content, why, limits = BAD[number]
     source = shop.put(f"a.{form}", content)
     assert shop.refusal(source, **limits) == f"program 'prog' from {source} cannot be unpacked: {why}"
@@ -286,7 +286,7 @@ def test_several_compressed_streams_in_a_row_are_one_archive(shop: Shop) -> None
 def test_the_members_of_a_zip_are_counted_before_one_is_read(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.programs.zips._content", lambda *_: pytest.fail("a member is read"))
+    monkeypatch.setattr("sluice.jobs.programs.zips._content", lambda *_: pytest.fail("a member is read"))
     for members, why in [
         ([RUN_SH, *(Member(f"{n}", NOISE[: MIB // 2]) for n in range(3))], "more than the 1048576 bytes"),
         ([RUN_SH, Member("../evil")], OUT),

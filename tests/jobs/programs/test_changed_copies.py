@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.programs import Unfit
-from jobs.programs.contents import Contents, folder_has
-from jobs.programs.lock import shared
-from jobs.programs.patience import Patience
+from sluice.jobs.programs import Unfit
+from sluice.jobs.programs.contents import Contents, folder_has
+from sluice.jobs.programs.lock import shared
+from sluice.jobs.programs.patience import Patience
 from tests.jobs.programs.archives import FORMS, RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop, digest_of
 from tests.jobs.programs.web_server import WebServer
@@ -132,7 +132,7 @@ def test_a_copy_that_is_changed_each_time_is_not_fetched_forever(
 ) -> None:
     source = shop.put("a.tar.gz", GOOD)
     shop.run(source)
-    monkeypatch.setattr("jobs.programs.store.folder_has", lambda *_: False)
+    monkeypatch.setattr("sluice.jobs.programs.store.folder_has", lambda *_: False)
     assert (
         shop.refusal(source)
         == f"the stored copy of program 'prog' from {source} was changed again as soon as it was fetched"
@@ -172,9 +172,11 @@ def test_many_threads_find_a_changed_copy_at_once(shop: Shop) -> None:
 def test_the_first_member_or_byte_too_many_ends_the_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.programs.contents._digest", lambda _: "read")
+    monkeypatch.setattr("sluice.jobs.programs.contents._digest", lambda _: "read")
     (tmp_path / "data").write_bytes(b"12345")
     patience = Patience(threading.Event(), 60)
-    monkeypatch.setattr("jobs.programs.contents._entry", lambda *_: pytest.fail("a member too many is read"))
+    monkeypatch.setattr(
+        "sluice.jobs.programs.contents._entry", lambda *_: pytest.fail("a member too many is read")
+    )
     for members, size in [(1, 9), (2, 4)]:
         assert not folder_has(tmp_path, Contents(members=members, bytes=size, digest="read"), patience)

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from jobs.programs import Rules, Unfit
-from jobs.programs.patience import Patience
-from jobs.programs.removing import remove
-from jobs.programs.source import Form
-from jobs.programs.unpack import unpack
+from sluice.jobs.programs import Rules, Unfit
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.removing import remove
+from sluice.jobs.programs.source import Form
+from sluice.jobs.programs.unpack import unpack
 from tests.jobs.programs.mutations import hostile_archives
 
 COUNT = 2000

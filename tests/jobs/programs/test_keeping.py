@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobs.programs import Stopped
-from jobs.programs.unpack import unpack
+from sluice.jobs.programs import Stopped
+from sluice.jobs.programs.unpack import unpack
 from tests.jobs.programs.archives import Member, archive
 from tests.jobs.programs.shop import Shop, digest_of, run_sh
 from tests.jobs.programs.web_server import Reply, WebServer
@@ -93,10 +93,10 @@ def test_a_changed_file_is_noticed_even_when_it_looks_the_same(shop: Shop) -> No
 
 
 def test_an_old_file_is_not_read_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.programs.local.SETTLED_S", 0.0)
+    monkeypatch.setattr("sluice.jobs.programs.local.SETTLED_S", 0.0)
     source = shop.put("a.zip", V1)
     shop.run(source)
-    monkeypatch.setattr("jobs.programs.local._copy", None)
+    monkeypatch.setattr("sluice.jobs.programs.local._copy", None)
     assert shop.run(source) == "ran\n"
 
 
@@ -194,11 +194,11 @@ def test_of_two_sources_with_the_same_content_at_once_one_makes_the_version(
     met: list[str] = []
 
     def unpack_and_meet(*words: Any) -> bool | None:
-        monkeypatch.setattr("jobs.programs.store.unpack", unpack)
+        monkeypatch.setattr("sluice.jobs.programs.store.unpack", unpack)
         met.append(shop.run(two))
         return unpack(*words)
 
-    monkeypatch.setattr("jobs.programs.store.unpack", unpack_and_meet)
+    monkeypatch.setattr("sluice.jobs.programs.store.unpack", unpack_and_meet)
     assert [shop.run(one), *met] == ["ran\n", "ran\n"]
     assert len(shop.versions()) == 1
     assert shop.leftovers() == []

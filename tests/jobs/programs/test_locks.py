@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.programs.lock import abandoned, shared, sole
-from jobs.programs.patience import Patience
+from sluice.jobs.programs.lock import abandoned, shared, sole
+from sluice.jobs.programs.patience import Patience
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.programs import Unfit
-from jobs.programs.lock import shared
-from jobs.programs.unpack import unpack
+from sluice.jobs.programs import Unfit
+from sluice.jobs.programs.lock import shared
+from sluice.jobs.programs.unpack import unpack
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop
 
@@ -66,7 +66,7 @@ def test_a_version_in_use_makes_no_room(shop: Shop) -> None:
 
 def test_a_program_larger_than_all_room_removes_nothing(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     shop.run(shop.put("small.zip", archive("zip")))
-    monkeypatch.setattr("jobs.programs.store.unpack", lambda *_: pytest.fail("it is unpacked"))
+    monkeypatch.setattr("sluice.jobs.programs.store.unpack", lambda *_: pytest.fail("it is unpacked"))
     assert "which is more than the 1048576 bytes" in shop.refusal(_source(shop, "a"), dir_bytes_max=MIB)
     assert len(shop.versions()) == 1
 
@@ -88,11 +88,11 @@ def test_stores_that_fetch_at_once_do_not_exceed_it_together(
         except Unfit as error:
             return error.what
 
-    monkeypatch.setattr("jobs.programs.store.unpack", unpack_together)
+    monkeypatch.setattr("sluice.jobs.programs.store.unpack", unpack_together)
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(run, sources[:2])) == ["ran\n", "ran\n"]
     assert len(shop.versions()) == 2
-    monkeypatch.setattr("jobs.programs.store.unpack", unpack)
+    monkeypatch.setattr("sluice.jobs.programs.store.unpack", unpack)
     with ThreadPoolExecutor(4) as threads:
         ends = list(threads.map(run, sources))
     assert "ran\n" in ends
@@ -105,13 +105,13 @@ def test_a_fetch_counts_what_others_have_reserved(shop: Shop, monkeypatch: pytes
     first, second, ends = _source(shop, "a"), _source(shop, "b"), []
 
     def unpack_meanwhile(*words: object) -> bool | None:
-        monkeypatch.setattr("jobs.programs.store.unpack", unpack)
+        monkeypatch.setattr("sluice.jobs.programs.store.unpack", unpack)
         with pytest.raises(Unfit, match="with the versions in use is more than") as caught:
             shop.run(second, dir_bytes_max=2 * MIB)
         ends.append(caught.value.what)
         return unpack(*words)  # type: ignore[arg-type] # its own words, passed on
 
-    monkeypatch.setattr("jobs.programs.store.unpack", unpack_meanwhile)
+    monkeypatch.setattr("sluice.jobs.programs.store.unpack", unpack_meanwhile)
     assert shop.run(first, dir_bytes_max=2 * MIB) == "ran\n"
     assert len(ends) == 1
     assert shop.run(second, dir_bytes_max=2 * MIB) == "ran\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.programs import Unfit
+from sluice.jobs.programs import Unfit
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop, digest_of
 from tests.jobs.programs.web_server import Reply, WebServer
@@ -24,7 +24,7 @@ PATIENCE_S = 60.0
 CODE = """
 import subprocess, sys, threading
 from pathlib import Path
-from jobs.programs import ProgramStore, Rules, Unfit
+from sluice.jobs.programs import ProgramStore, Rules, Unfit
 exec(sys.argv[3])
 def say(line): print(line, flush=True)
 store = ProgramStore(Path(sys.argv[1]), Rules(hosts=tuple(sys.argv[4:])))
@@ -182,7 +182,7 @@ def test_a_process_killed_while_it_fetches_is_in_nobodys_way(
 #: Stops for ever before the third file of an archive is made.
 UNPACKS_SLOWLY = """
 import time
-from jobs.programs.tree import Tree
+from sluice.jobs.programs.tree import Tree
 made, made_file = [], Tree.add_file
 def add_file(self, *words):
     made.append(words)
@@ -194,7 +194,7 @@ Tree.add_file = add_file
 """
 PUBLISHES_SLOWLY = """
 import time
-from jobs.programs.store import ProgramStore
+from sluice.jobs.programs.store import ProgramStore
 def publish(*_):
     print("in the middle", flush=True)
     time.sleep(3600)

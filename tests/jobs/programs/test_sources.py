@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.programs import Unfit, parse_source
+from sluice.jobs.programs import Unfit, parse_source
 from tests.jobs.programs.archives import FORMS, archive
 from tests.jobs.programs.shop import Shop
 from tests.jobs.programs.web_server import WebServer

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from jobs.programs import Rules, Stopped
-from jobs.programs.links import Parts, check_link
-from jobs.programs.names import DEPTH_MAX
-from jobs.programs.patience import Patience
-from jobs.programs.source import Form
-from jobs.programs.unpack import unpack
+from sluice.jobs.programs import Rules, Stopped
+from sluice.jobs.programs.links import Parts, check_link
+from sluice.jobs.programs.names import DEPTH_MAX
+from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.source import Form
+from sluice.jobs.programs.unpack import unpack
 from tests.jobs.programs.archives import RUN_SH, Member, compressed, tar_of
 
 
@@ -22,7 +22,7 @@ def test_a_stop_ends_the_look_at_links(tmp_path: Path, monkeypatch: pytest.Monke
         looked_at.append(at)
         stop.set()
 
-    monkeypatch.setattr("jobs.programs.members.check_link", look)
+    monkeypatch.setattr("sluice.jobs.programs.members.check_link", look)
     links = [Member(f"link{number}", b"run.sh", "symlink") for number in range(3)]
     (tmp_path / "a.tar").write_bytes(tar_of([RUN_SH, *links]))
     with pytest.raises(Stopped):

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from jobs.programs.hosts import is_public
+from sluice.jobs.programs.hosts import is_public
 from tests.jobs.programs.archives import archive
 from tests.jobs.programs.shop import NOT_PUBLIC, Shop
 from tests.jobs.programs.web_server import WebServer
@@ -80,7 +80,7 @@ def test_a_name_that_leads_elsewhere_a_moment_later_leads_nobody_astray(
         raise OSError(113, "No route to host")
 
     monkeypatch.setattr("socket.getaddrinfo", resolve)
-    monkeypatch.setattr("jobs.programs.wire._reach", reach)
+    monkeypatch.setattr("sluice.jobs.programs.wire._reach", reach)
     shop.refuses(
         f"http://rebind.example:{web.port}/a.zip",
         "the host rebind.example does not answer: No route to host",
@@ -92,7 +92,7 @@ def test_the_address_that_answered_is_checked_as_well(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.put("/a.zip", ZIP)
-    monkeypatch.setattr("jobs.programs.wire.addresses_of", lambda *_: [(socket.AF_INET, "127.0.0.1")])
+    monkeypatch.setattr("sluice.jobs.programs.wire.addresses_of", lambda *_: [(socket.AF_INET, "127.0.0.1")])
     shop.refuses(
         f"http://rebind.example:{web.port}/a.zip",
         NOT_PUBLIC.format("rebind.example"),
@@ -113,8 +113,8 @@ def test_an_address_that_does_not_answer_is_left_for_the_next(
 ) -> None:
     web.put("/a.zip", ZIP)
     addresses = [(socket.AF_INET, "127.0.0.2"), (socket.AF_INET, "127.0.0.1")]
-    monkeypatch.setattr("jobs.programs.wire.addresses_of", lambda *_: addresses)
-    monkeypatch.setattr("jobs.programs.wire.CONNECT_S", 0.2)
+    monkeypatch.setattr("sluice.jobs.programs.wire.addresses_of", lambda *_: addresses)
+    monkeypatch.setattr("sluice.jobs.programs.wire.CONNECT_S", 0.2)
     with ExitStack() as full:
         try:
             silent = full.enter_context(socket.create_server(("127.0.0.2", web.port), backlog=0))
@@ -131,8 +131,8 @@ def test_an_address_of_a_kind_that_this_machine_has_not_is_left_for_the_next(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, unknown = web.put("/a.zip", ZIP), (9999, "::1")
-    monkeypatch.setattr("jobs.programs.wire.addresses_of", lambda *_: [unknown])
+    monkeypatch.setattr("sluice.jobs.programs.wire.addresses_of", lambda *_: [unknown])
     shop.refuses(source, "the host 127.0.0.1 does not answer: Address family not supported by protocol")
     addresses = [unknown, (socket.AF_INET, "127.0.0.1")]
-    monkeypatch.setattr("jobs.programs.wire.addresses_of", lambda *_: addresses)
+    monkeypatch.setattr("sluice.jobs.programs.wire.addresses_of", lambda *_: addresses)
     assert shop.run(source) == "ran\n"

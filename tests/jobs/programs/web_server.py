@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import NamedTuple
 
-from jobs.programs.patience import LOOK_S
+from sluice.jobs.programs.patience import LOOK_S
 
 
 class Reply(NamedTuple):

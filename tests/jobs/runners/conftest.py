@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jobs.fence import Fence
-from jobs.runners import limits
+from sluice.jobs.fence import Fence
+from sluice.jobs.runners import limits
 from tests.jobs.runners.fences import At
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, Clock

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from jobs.job import Job
-from jobs.managed import Keeper
+from sluice.jobs.job import Job
+from sluice.jobs.managed import Keeper
 
 
 class Place:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from jobs.app import App
-from jobs.outcome import Outcome
-from jobs.policy import Policy
-from jobs.program import Program
+from sluice.jobs.app import App
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.policy import Policy
+from sluice.jobs.program import Program
 from tests.jobs.runners.runner_bench import Bench, program_app
 
 

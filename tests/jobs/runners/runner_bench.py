@@ -9,20 +9,20 @@ from typing import Any
 
 import psutil
 
-from jobs.app import App
-from jobs.blobs import BlobStore
-from jobs.fence import Fence
-from jobs.job import Acknowledge, Assignment, Transaction, idempotency_token
-from jobs.managed import Attachment
-from jobs.outcome import Ending, Outcome
-from jobs.policy import Policy
-from jobs.program import Program
-from jobs.programs import ProgramStore
-from jobs.ref import JobName
-from jobs.runners import runner_for
-from jobs.runners.sandbox import Sandbox
-from jobs.runners.stores import Stores
-from jobs.template import Template
+from sluice.jobs.app import App
+from sluice.jobs.blobs import BlobStore
+from sluice.jobs.fence import Fence
+from sluice.jobs.job import Acknowledge, Assignment, Transaction, idempotency_token
+from sluice.jobs.managed import Attachment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.policy import Policy
+from sluice.jobs.program import Program
+from sluice.jobs.programs import ProgramStore
+from sluice.jobs.ref import JobName
+from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.sandbox import Sandbox
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.template import Template
 
 USUAL = Fence()
 FUNCTIONS = Path(__file__).with_name("user_functions.py")

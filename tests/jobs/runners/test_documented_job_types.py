@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.app import App
-from jobs.catalogue import load
-from jobs.managed import Keeper
-from jobs.outcome import Ending, Outcome
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import load
+from sluice.jobs.managed import Keeper
+from sluice.jobs.outcome import Ending, Outcome
 from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually
 

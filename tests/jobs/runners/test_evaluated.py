@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.runners.command_words import ARITHMETIC, CODE, NAME, SUBSCRIPT
-from jobs.runners.evaluated import evaluated
-from jobs.runners.placeholders import fill
+from sluice.jobs.runners.command_words import ARITHMETIC, CODE, NAME, SUBSCRIPT
+from sluice.jobs.runners.evaluated import evaluated
+from sluice.jobs.runners.placeholders import fill
 
 #: By command: as what the placeholder ``n`` is evaluated.
 EVALUATED = {

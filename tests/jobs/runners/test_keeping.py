@@ -9,10 +9,10 @@ from typing import Any
 import psutil
 import pytest
 
-from jobs.blobs import BlobStore, BlobsUnavailable
-from jobs.outcome import KEPT_BYTES, Ending, Outcome
-from jobs.policy import Policy
-from jobs.runners import process, spool
+from sluice.jobs.blobs import BlobStore, BlobsUnavailable
+from sluice.jobs.outcome import KEPT_BYTES, Ending, Outcome
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners import process, spool
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, Clock, eventually
 

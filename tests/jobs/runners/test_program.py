@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from jobs.outcome import Ending
-from jobs.policy import Policy
-from jobs.program import Program
-from jobs.programs import ProgramStore, Rules
+from sluice.jobs.outcome import Ending
+from sluice.jobs.policy import Policy
+from sluice.jobs.program import Program
+from sluice.jobs.programs import ProgramStore, Rules
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually, program_app
 

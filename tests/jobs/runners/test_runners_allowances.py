@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs.allowance import Allowance
-from jobs.outcome import Ending, Outcome
-from jobs.policy import Policy
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.policy import Policy
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jobs.outcome import KEPT_BYTES, Ending
-from jobs.policy import Policy
-from jobs.runners import process
+from sluice.jobs.outcome import KEPT_BYTES, Ending
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners import process
 from tests.jobs.runners.runner_bench import Bench, alive, bash_app, eventually, pids_in
 
 

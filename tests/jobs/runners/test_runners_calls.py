@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobs.job import Job
-from jobs.outcome import Ending
+from sluice.jobs.job import Job
+from sluice.jobs.outcome import Ending
 from tests.jobs.runners.runner_bench import Bench, error_of, python_app
 
 

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from jobs.app import App
-from jobs.job import Job, idempotency_token
-from jobs.outcome import Ending
-from jobs.program import Program
-from jobs.runners import runner_for
-from jobs.runners.bash import BashRunner
-from jobs.runners.isolate import IsolateRunner
-from jobs.runners.managed import ManagedRunner
-from jobs.runners.program import ProgramRunner
-from jobs.runners.python import PythonRunner
-from jobs.template import Template
+from sluice.jobs.app import App
+from sluice.jobs.job import Job, idempotency_token
+from sluice.jobs.outcome import Ending
+from sluice.jobs.program import Program
+from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.bash import BashRunner
+from sluice.jobs.runners.isolate import IsolateRunner
+from sluice.jobs.runners.managed import ManagedRunner
+from sluice.jobs.runners.program import ProgramRunner
+from sluice.jobs.runners.python import PythonRunner
+from sluice.jobs.template import Template
 from tests.jobs.runners.elsewhere import Place
 from tests.jobs.runners.runner_bench import (
     Bench,

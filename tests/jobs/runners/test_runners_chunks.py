@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from jobs import examples
-from jobs.catalogue import load
-from jobs.outcome import Ending
+from sluice.jobs import examples
+from sluice.jobs.catalogue import load
+from sluice.jobs.outcome import Ending
 from tests.jobs.runners.runner_bench import Bench
 
 EXAMPLE = Path(examples.__file__).with_name("stau")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from jobs.app import App
-from jobs.outcome import KEPT_BYTES, Ending
-from jobs.policy import Policy
-from jobs.runners import isolate, process
-from jobs.runners.limits import Limits
-from jobs.runners.wire import LINE_BYTES_MAX
-from jobs.template import Template
+from sluice.jobs.app import App
+from sluice.jobs.outcome import KEPT_BYTES, Ending
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners import isolate, process
+from sluice.jobs.runners.limits import Limits
+from sluice.jobs.runners.wire import LINE_BYTES_MAX
+from sluice.jobs.template import Template
 from tests.jobs.runners.runner_bench import Bench, alive, error_of, eventually, isolated_app, pids_in
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from jobs.errors import BadRequest
-from jobs.job import Job
-from jobs.managed import Keeper, Status
-from jobs.outcome import Ending, Outcome
-from jobs.policy import Policy
-from jobs.runners import looking, managed
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.job import Job
+from sluice.jobs.managed import Keeper, Status
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners import looking, managed
 from tests.jobs.runners.elsewhere import Place, Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
 

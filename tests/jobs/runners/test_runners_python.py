@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Rerun, Retry, Stop, Success, Wait
-from jobs.errors import BadRequest
-from jobs.job import Job
-from jobs.outcome import KEPT_BYTES, Ending
-from jobs.policy import Policy
-from jobs.runners import runner_for
+from sluice import Fatal, Rerun, Retry, Stop, Success, Wait
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.job import Job
+from sluice.jobs.outcome import KEPT_BYTES, Ending
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners import runner_for
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually, python_app, stores_in
 
 

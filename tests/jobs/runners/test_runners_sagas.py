@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Retry, Step, Stop, Wait, retry
-from jobs.allowance import Allowance
-from jobs.app import App
-from jobs.outcome import Ending, Outcome
-from jobs.policy import Policy
-from jobs.runners import runner_for
-from jobs.runners.saga import SagaRunner
-from jobs.sagas.debug import Debug
-from jobs.sagas.entry import Entry, Heard
-from jobs.sagas.memory import MemoryJournal
-from jobs.sagas.saga import Saga
-from jobs.template import Template
+from sluice import Fatal, Retry, Step, Stop, Wait, retry
+from sluice.jobs.allowance import Allowance
+from sluice.jobs.app import App
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.saga import SagaRunner
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.sagas.entry import Entry, Heard
+from sluice.jobs.sagas.memory import MemoryJournal
+from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.template import Template
 from tests.jobs.runners.runner_bench import Bench, Clock, stores_in
 
 

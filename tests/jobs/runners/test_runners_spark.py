@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from jobs.app import App
-from jobs.job import Job
-from jobs.outcome import Ending, Outcome
-from jobs.policy import Policy
-from jobs.runners.joblog import job_log
-from jobs.runners.session import perform_on_spark
-from jobs.runners.spark import for_run
-from jobs.spark import Spark
-from jobs.template import Template
+from sluice.jobs.app import App
+from sluice.jobs.job import Job
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.policy import Policy
+from sluice.jobs.runners.joblog import job_log
+from sluice.jobs.runners.session import perform_on_spark
+from sluice.jobs.runners.spark import for_run
+from sluice.jobs.spark import Spark
+from sluice.jobs.template import Template
 from tests.jobs.runners.runner_bench import Bench, error_of
 
 READ = Spark(read_fp="in.txt")

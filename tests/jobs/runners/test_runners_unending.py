@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from jobs.job import Job
-from jobs.managed import Keeper, Status
-from jobs.outcome import Ending, Outcome
-from jobs.ref import JobName
-from jobs.runners import looking, managed
-from jobs.runners.looking import Look
+from sluice.jobs.job import Job
+from sluice.jobs.managed import Keeper, Status
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import JobName
+from sluice.jobs.runners import looking, managed
+from sluice.jobs.runners.looking import Look
 from tests.jobs.runners.elsewhere import Place, Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from jobs.fence import Fence, Level
-from jobs.outcome import Ending
-from jobs.runners import view
-from jobs.runners.group import Command
-from jobs.runners.sandbox import Sandbox
+from sluice.jobs.fence import Fence, Level
+from sluice.jobs.outcome import Ending
+from sluice.jobs.runners import view
+from sluice.jobs.runners.group import Command
+from sluice.jobs.runners.sandbox import Sandbox
 from tests.jobs.runners.fences import LIMITS, WALLED, At, out, walled
 
 #: What could be opened for writing, and is not opened.

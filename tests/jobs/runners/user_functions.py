@@ -14,7 +14,7 @@ import threading
 import time
 from pathlib import Path
 
-from jobs import Fatal, Retry
+from sluice import Fatal, Retry
 
 
 def nothing():

@@ -5,21 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
-from jobs import Step, retry
-from jobs.job import Claimed, idempotency_token
-from jobs.ref import JobName
-from jobs.retry import Rule
-from jobs.runners.blame import blame
-from jobs.runners.saga import call
-from jobs.sagas.answers import Answer
-from jobs.sagas.debug import Debug
-from jobs.sagas.entry import Entry, Heard, Log
-from jobs.sagas.flight import Flight
-from jobs.sagas.flying import fly
-from jobs.sagas.landing import Landed, Landing
-from jobs.sagas.means import Means
-from jobs.sagas.memory import MemoryJournal
-from jobs.sagas.saga import Saga
+from sluice import Step, retry
+from sluice.jobs.job import Claimed, idempotency_token
+from sluice.jobs.ref import JobName
+from sluice.jobs.retry import Rule
+from sluice.jobs.runners.blame import blame
+from sluice.jobs.runners.saga import call
+from sluice.jobs.sagas.answers import Answer
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.sagas.entry import Entry, Heard, Log
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.flying import fly
+from sluice.jobs.sagas.landing import Landed, Landing
+from sluice.jobs.sagas.means import Means
+from sluice.jobs.sagas.memory import MemoryJournal
+from sluice.jobs.sagas.saga import Saga
 
 RUNS_MAX = 200
 

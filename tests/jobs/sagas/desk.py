@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from jobs import Step, retry, saga
-from jobs.sagas.flight import Flight
+from sluice import Step, retry, saga
+from sluice.jobs.sagas.flight import Flight
 
 
 class Desk:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Rerun, Retry, Stop, Success, Wait, retry
-from jobs.sagas.answers import Answer, read_answer
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
+from sluice.jobs.sagas.answers import Answer, read_answer
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air, Raised
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jobs import Fatal, Rerun, Retry, Stop, Success, Wait, retry
-from jobs.sagas.entry import Direction, Mark
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
+from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air, Raised, raise_or_return
 
 NAMES = "a b c d"

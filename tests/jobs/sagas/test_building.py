@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Step, Stop, retry
-from jobs.sagas.entry import Failure
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Step, Stop, retry
+from sluice.jobs.sagas.entry import Failure
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air
 
 # Steps that cannot be made.
@@ -47,7 +47,10 @@ class NoWords:
     [
         (None, "Unbuildable: it returned None, which is no list of steps"),
         ("steps", "Unbuildable: it returned 'steps', which is no list of steps"),
-        ([Step], "Unbuildable: it returned [<class 'jobs.sagas.step.Step'>], which is no list of steps"),
+        (
+            [Step],
+            "Unbuildable: it returned [<class 'sluice.jobs.sagas.step.Step'>], which is no list of steps",
+        ),
         ([Step(), None], "None], which is no list of steps"),
         (iter([Step()]), "which is no list of steps"),
         ([Named("")], "Unbuildable: '' is no name of a step; it has 1 to 200 characters"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.sagas.course import Leg, next_leg
-from jobs.sagas.entry import Await, Direction, Entry, Mark
+from sluice.jobs.sagas.course import Leg, next_leg
+from sluice.jobs.sagas.entry import Await, Direction, Entry, Mark
 
 DO, SWITCH, UNDO = Direction.DO, Direction.SWITCH, Direction.UNDO
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Rerun, retry
-from jobs.sagas.debug import Debug
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Rerun, retry
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air, Raised, puts
 
 

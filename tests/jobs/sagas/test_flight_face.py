@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Stop, Wait
-from jobs.sagas.context import context_of
-from jobs.sagas.flight import Flight
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Stop, Wait
+from sluice.jobs.sagas.context import context_of
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air
 
 

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from jobs import Fatal, Rerun, Retry, Stop, Success
-from jobs.sagas.flight import Flight
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Rerun, Retry, Stop, Success
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air, Raised, puts
 
 

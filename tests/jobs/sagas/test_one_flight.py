@@ -1,13 +1,13 @@
-"""``jobs.testing.fly``: one flight in memory, which takes no time."""
+"""``sluice.testing.fly``: one flight in memory, which takes no time."""
 
 from typing import Any
 
 import pytest
 
-from jobs import Fatal, Rerun, Retry, Step, Wait, app, retry, saga
-from jobs.errors import BadRequest, DefinitionError
-from jobs.sagas.flight import Flight
-from jobs.testing import Debug, fly, fly_everywhere
+from sluice import Fatal, Rerun, Retry, Step, Wait, app, retry, saga
+from sluice.jobs.errors import BadRequest, DefinitionError
+from sluice.jobs.sagas.flight import Flight
+from sluice.testing import Debug, fly, fly_everywhere
 from tests.jobs.sagas.desk import Book, Desk, journey_of
 
 

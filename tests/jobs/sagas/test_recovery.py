@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Rerun, Retry, Stop, Success, Wait, retry
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air, Raised, both, puts, raise_or_return
 
 

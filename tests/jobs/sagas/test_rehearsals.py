@@ -1,15 +1,15 @@
-"""``jobs.testing.fly_everywhere``: a saga flown through whatever can go wrong, and what it leaves behind."""
+"""``sluice.testing.fly_everywhere``: a saga flown through whatever can go wrong, and what it leaves behind."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jobs import Fatal, Rerun, Step, Stop, Wait, saga
-from jobs.examples.pitfalls import Shelf, checking, claiming, hasty, remembering
-from jobs.examples.trips import World, trip
-from jobs.sagas.flight import Flight
-from jobs.testing import Report, fly_everywhere
+from sluice import Fatal, Rerun, Step, Stop, Wait, saga
+from sluice.jobs.examples.pitfalls import Shelf, checking, claiming, hasty, remembering
+from sluice.jobs.examples.trips import World, trip
+from sluice.jobs.sagas.flight import Flight
+from sluice.testing import Report, fly_everywhere
 from tests.jobs.sagas.desk import Book, Desk, journey_of
 
 

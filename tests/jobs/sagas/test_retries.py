@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Rerun, Retry, Success, retry
-from jobs.retry import Rule
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Rerun, Retry, Success, retry
+from sluice.jobs.retry import Rule
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air, Raised
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal, Stop, Wait
-from jobs.sagas.entry import Await
-from jobs.sagas.landing import Landed
+from sluice import Fatal, Stop, Wait
+from sluice.jobs.sagas.entry import Await
+from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air, both
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from jobs import Fatal
-from jobs.sagas.landing import Landed
-from jobs.sagas.working import BYTES_MAX, Working
+from sluice import Fatal
+from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.working import BYTES_MAX, Working
 from tests.jobs.sagas.air import Air, puts
 
 
@@ -115,7 +115,7 @@ def test_it_has_room_for_so_much_and_no_more() -> None:
 
 
 def test_names_count_towards_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.sagas.working.BYTES_MAX", 100)
+    monkeypatch.setattr("sluice.jobs.sagas.working.BYTES_MAX", 100)
     Working()["x" * 99] = 1
     with pytest.raises(ValueError, match="would have more than 100 bytes"):
         Working()["x" * 100] = 1

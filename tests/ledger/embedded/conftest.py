@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.embedded import start
+from sluice.ledger.embedded import start
 from tests.ledger.embedded.homes import is_stopped, tell
 
 

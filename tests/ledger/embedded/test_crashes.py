@@ -10,7 +10,7 @@ import psutil
 import psycopg
 import pytest
 
-from ledger.embedded import EmbeddedUnavailable, handle, server, start
+from sluice.ledger.embedded import EmbeddedUnavailable, handle, server, start
 from tests.ledger.embedded.homes import ask, is_stopped, postmaster, word
 
 

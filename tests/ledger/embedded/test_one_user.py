@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from ledger.embedded import EmbeddedUnavailable, start
-from ledger.embedded.handle import open_postgres
-from ledger.embedded.machine import Machine
+from sluice.ledger.embedded import EmbeddedUnavailable, start
+from sluice.ledger.embedded.handle import open_postgres
+from sluice.ledger.embedded.machine import Machine
 from tests.ledger.embedded.homes import ask, is_stopped, postmaster, word
 from tests.ledger.embedded.users import AS_ROOT, NOBODY
 

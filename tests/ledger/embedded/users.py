@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.embedded import EmbeddedUnavailable, handle, start
+from sluice.ledger.embedded import EmbeddedUnavailable, handle, start
 
 ROOT_OF_CODE = Path(handle.__file__).parents[2]
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
@@ -20,7 +20,7 @@ NOBODY = pwd.getpwnam("nobody")
 USER = """
 import sys
 from pathlib import Path
-from ledger.embedded import start
+from sluice.ledger.embedded import start
 with start(Path(sys.argv[1]), durable=False) as postgres:
     print(postgres.url, flush=True)
     sys.stdin.read()

@@ -15,16 +15,16 @@ import pytest
 import redis
 from msgspec.structs import replace
 
-from broker.address import parse_address
-from broker.connect import connect
-from broker.examining import examine
-from broker.health import Management, Node, RabbitmqHealth, RedisHealth, Ruled
-from broker.messages import Execute, Turn
-from broker.rabbitmq import management, queues
-from jobs.errors import SluiceError
-from ops.doctor import brokers
-from ops.doctor.finding import Finding, Level
-from ops.doctor.patience import TookTooLong, within
+from sluice.broker.address import parse_address
+from sluice.broker.connect import connect
+from sluice.broker.examining import examine
+from sluice.broker.health import Management, Node, RabbitmqHealth, RedisHealth, Ruled
+from sluice.broker.messages import Execute, Turn
+from sluice.broker.rabbitmq import management, queues
+from sluice.jobs.errors import SluiceError
+from sluice.ops.doctor import brokers
+from sluice.ops.doctor.finding import Finding, Level
+from sluice.ops.doctor.patience import TookTooLong, within
 from tests import private_servers
 from tests.ops.typist import Typist
 from tests.private_servers import PrivateServer

@@ -7,10 +7,10 @@ from uuid import uuid4
 
 import pytest
 
-from jobs.catalogue.known import KnownDefinitions, known
-from ledger import workers
-from ops.console.exchange import Answer, problem
-from ops.doctor.finding import Level
+from sluice.jobs.catalogue.known import KnownDefinitions, known
+from sluice.ledger import workers
+from sluice.ops.console.exchange import Answer, problem
+from sluice.ops.doctor.finding import Level
 from tests.ops.asker import serving
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist

@@ -9,16 +9,16 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from actors.settings import process_found, read_settings
-from ledger import migrate
-from ledger.connection import Ledger
-from ledger.reads import vitals
-from ledger.reads.check import GATES_COUNT, Breach
-from ops.console.server import Place
-from ops.desk.desk import Desk
-from ops.doctor import ledger as judge
-from ops.doctor.examination import Examination
-from ops.doctor.finding import Finding, Level
+from sluice.actors.settings import process_found, read_settings
+from sluice.ledger import migrate
+from sluice.ledger.connection import Ledger
+from sluice.ledger.reads import vitals
+from sluice.ledger.reads.check import GATES_COUNT, Breach
+from sluice.ops.console.server import Place
+from sluice.ops.desk.desk import Desk
+from sluice.ops.doctor import ledger as judge
+from sluice.ops.doctor.examination import Examination
+from sluice.ops.doctor.finding import Finding, Level
 from tests.homes import started_ledger
 from tests.ops.typist import NO_LEDGER, Typist
 

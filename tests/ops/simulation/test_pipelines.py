@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs.testing import Faults, Took
-from ops.simulation.plugin import Pipelines
-from ops.simulation.simulated import NeverQuiet, NoSuchJob
+from sluice.ops.simulation.plugin import Pipelines
+from sluice.ops.simulation.simulated import NeverQuiet, NoSuchJob
+from sluice.testing import Faults, Took
 
 HOUR_S = 3600.0
 BY_SHOP: dict[str, Any] = {
@@ -31,7 +31,7 @@ BY_SHOP: dict[str, Any] = {
     },
 }
 TWO_STEPS = """
-from jobs import Step, saga
+from sluice import Step, saga
 
 class First(Step):
     def do(self, flight): ...
@@ -207,7 +207,7 @@ def test_partitions_wait_for_what_others_land(pipeline: Pipelines, source: Any) 
 
 
 SAGA = """
-from jobs import Step, Success, Wait, saga
+from sluice import Step, Success, Wait, saga
 
 class Book(Step):
     def do(self, flight):

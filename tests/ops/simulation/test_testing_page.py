@@ -9,7 +9,7 @@ import pytest
 
 PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text()
 FAILS = """
-from jobs.testing import Faults
+from sluice.testing import Faults
 
 def test_nothing_ever_goes_wrong(pipeline):
     run = pipeline("pipeline.py", faults=Faults(lose=0.5))

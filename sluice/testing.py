@@ -1,14 +1,14 @@
 """For the tests of those who write jobs and sagas. ``run`` is one run of one job, as a worker would run it, with
 nothing around it: no ledger, no parents, no second try::
 
-    from jobs.testing import run
+    from sluice.testing import run
 
     def test_a_report_can_be_made():
         assert run("pipeline.py", "report", "2026-11-20").error is None
 
 Sagas are flown in memory, with a worker dying wherever one can::
 
-    from jobs.testing import fly_everywhere
+    from sluice.testing import fly_everywhere
 
     def test_whatever_goes_wrong_no_seat_is_lost():
         report = fly_everywhere(trip, inputs={"customer": "ann"}, context=airline, left_behind=airline.seats_taken)
@@ -30,7 +30,7 @@ flight, for a world that needs more than that.
 Whole pipelines run in virtual time, with the pytest fixture ``pipeline``. ``Faults`` are what goes wrong there, and
 ``Took`` is what a run of a job takes and comes to::
 
-    from jobs.testing import Faults, Took
+    from sluice.testing import Faults, Took
 
     def test_the_report_survives_a_bad_night(pipeline):
         run = pipeline("pipeline.py", work={"fetch": Took(90)}, faults=Faults(lose=0.2, kill_worker_every_s=120))
@@ -48,33 +48,33 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from jobs.api import Build, Definition
-from jobs.app import App
-from jobs.blobs import BlobStore
-from jobs.catalogue import faults as definition_faults
-from jobs.catalogue import load
-from jobs.catalogue.draft import Entry
-from jobs.catalogue.faults import At
-from jobs.catalogue.sagas import read_saga
-from jobs.errors import BadRequest
-from jobs.fence import Fence
-from jobs.job import Assignment, Claimed, idempotency_token
-from jobs.outcome import Outcome
-from jobs.programs import ProgramStore, Rules
-from jobs.ref import JobName
-from jobs.runners import runner_for
-from jobs.runners.blame import blame
-from jobs.runners.joblog import job_log, worker_log
-from jobs.runners.saga import call
-from jobs.runners.sandbox import Sandbox
-from jobs.runners.stores import Stores
-from jobs.sagas.debug import Debug
-from jobs.sagas.everywhere import Everywhere, Flown, Report, flown_in
-from jobs.sagas.rehearsal import Rehearsal, Trouble
-from jobs.sagas.saga import Saga
-from jobs.simulated import Faults, Took
-from jobs.submission import JSON
-from jobs.work_ids import WorkId, parse_work_ids, text_of
+from sluice.jobs.api import Build, Definition
+from sluice.jobs.app import App
+from sluice.jobs.blobs import BlobStore
+from sluice.jobs.catalogue import faults as definition_faults
+from sluice.jobs.catalogue import load
+from sluice.jobs.catalogue.draft import Entry
+from sluice.jobs.catalogue.faults import At
+from sluice.jobs.catalogue.sagas import read_saga
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.fence import Fence
+from sluice.jobs.job import Assignment, Claimed, idempotency_token
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.programs import ProgramStore, Rules
+from sluice.jobs.ref import JobName
+from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.blame import blame
+from sluice.jobs.runners.joblog import job_log, worker_log
+from sluice.jobs.runners.saga import call
+from sluice.jobs.runners.sandbox import Sandbox
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.sagas.everywhere import Everywhere, Flown, Report, flown_in
+from sluice.jobs.sagas.rehearsal import Rehearsal, Trouble
+from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.simulated import Faults, Took
+from sluice.jobs.submission import JSON
+from sluice.jobs.work_ids import WorkId, parse_work_ids, text_of
 
 __all__ = ["Debug", "Faults", "Flown", "Outcome", "Report", "Took", "fly", "fly_everywhere", "run"]
 
@@ -197,7 +197,7 @@ def _saga_of(definition: Definition[..., Any] | Build) -> Saga:
     if not isinstance(definition, Definition):
         return Saga(build=definition)
     faults = definition_faults.Faults()
-    at = At(faults, "jobs.testing", definition.name)
+    at = At(faults, "sluice.testing", definition.name)
     words = definition.words
     entry = Entry(origin=at.source, name=definition.name, words=words, function=definition.function)
     saga = read_saga(words, entry, at).saga if words.get("job_type") == "saga" else None

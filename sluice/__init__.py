@@ -1,0 +1,80 @@
+"""Sluice, a distributed job orchestrator. This is all that definitions and other services import::
+
+    from sluice import app
+
+    @app(job_id="{date}_{client_id}", identifiers={"date": "date", "client_id": "int"})
+    def preprocess(date, client_id): ...
+
+The names are loaded when they are first used: a definition loads no driver of a database or a broker. The folders
+below are those of the repository: ``sluice.jobs`` is ``jobs/``, ``sluice.ledger`` is ``ledger/``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sluice.actors.client import Client
+    from sluice.jobs import retry
+    from sluice.jobs.api import app, saga, schedule
+    from sluice.jobs.job import Job
+    from sluice.jobs.managed import ManagesJobs, Status
+    from sluice.jobs.sagas.answers import Fatal, Rerun, Retry, Stop, Success, Wait
+    from sluice.jobs.sagas.flight import Flight
+    from sluice.jobs.sagas.step import Step
+    from sluice.jobs.submission import Submission
+
+__all__ = [
+    "Client",
+    "Fatal",
+    "Flight",
+    "Job",
+    "ManagesJobs",
+    "Rerun",
+    "Retry",
+    "Status",
+    "Step",
+    "Stop",
+    "Submission",
+    "Success",
+    "Wait",
+    "app",
+    "retry",
+    "saga",
+    "schedule",
+]
+
+_ANSWERS = "sluice.jobs.sagas.answers"
+#: Each name, and the module that has it.
+_MODULES = {
+    "Client": "sluice.actors.client",
+    "Fatal": _ANSWERS,
+    "Flight": "sluice.jobs.sagas.flight",
+    "Job": "sluice.jobs.job",
+    "ManagesJobs": "sluice.jobs.managed",
+    "Rerun": _ANSWERS,
+    "Retry": _ANSWERS,
+    "Status": "sluice.jobs.managed",
+    "Step": "sluice.jobs.sagas.step",
+    "Stop": _ANSWERS,
+    "Submission": "sluice.jobs.submission",
+    "Success": _ANSWERS,
+    "Wait": _ANSWERS,
+    "app": "sluice.jobs.api",
+    "retry": "sluice.jobs.retry",
+    "saga": "sluice.jobs.api",
+    "schedule": "sluice.jobs.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'sluice' has no attribute {name!r}")
+    module = import_module(_MODULES[name])
+    # ``retry`` is a module: rules are written ``retry.fixed(…)``.
+    value = module if name == "retry" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
