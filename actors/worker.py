@@ -1,5 +1,5 @@
-"""``python -m actors.worker --queues app1,app2``: a worker, scaled by starting more of them. `--queues '*'` serves all
-apps, and none of Sluice's own queues.
+"""``sluice worker --queues app1,app2``: a worker, scaled by starting more of them. `--queues '*'` serves all apps, and
+none of Sluice's own queues. ``python -m actors.worker`` does the same.
 
 Several processes run under dramatiq's own supervisor. SIGTERM ends them in order within the grace time.
 """
@@ -32,7 +32,27 @@ SPARE_CONNECTIONS = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    """The command of its own, without that of ``sluice``."""
+    parser = argparse.ArgumentParser(prog="python -m actors.worker", description=__doc__)
+    add_options(parser)
+    parser.add_argument("--apps", action="append", default=[], metavar="SOURCE")
+    parser.add_argument("--ledger", metavar="URL")
+    parser.add_argument("--broker", metavar="URL")
+    return run(parser.parse_args(arguments))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--queues", default="", help="comma-separated; '*': all apps, new ones too; default: every queue"
+    )
+    parser.add_argument("--processes", type=_positive, default=1, help="of this worker: %(default)s")
+    parser.add_argument(
+        "--threads", type=_positive, default=4, help="jobs at once, in each process: %(default)s"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Start the processes and wait for their end; the exit code."""
     may_be_told_to_end()
     try:
         settings = process_settings(
@@ -46,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     os.environ.update({_QUEUES: options.queues, _THREADS: str(options.threads)})
     hand_on(os.environ, apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
-    return supervise("actors.worker:boot", processes=options.processes, grace_s=settings.grace_s)
+    return supervise("sluice.actors.worker:boot", processes=options.processes, grace_s=settings.grace_s)
 
 
 def boot() -> None:
@@ -108,19 +128,6 @@ def _known(queues: list[str], catalogue: Catalogue) -> list[str]:
 
 def _queues(text: str) -> list[str]:
     return [queue for part in text.split(",") if (queue := part.strip())]
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m actors.worker", description=__doc__)
-    parser.add_argument(
-        "--queues", default="", help="comma-separated; '*': all apps, new ones too; default: every queue"
-    )
-    parser.add_argument("--processes", type=_positive, default=1)
-    parser.add_argument("--threads", type=_positive, default=4, help="jobs at once, in each process")
-    parser.add_argument("--apps", action="append", default=[], metavar="SOURCE")
-    parser.add_argument("--ledger", metavar="URL")
-    parser.add_argument("--broker", metavar="URL")
-    return parser
 
 
 def _positive(text: str) -> int:

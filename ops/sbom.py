@@ -19,7 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from msgspec import Struct
 
-LOCK: Final = Path(__file__).parents[1] / "requirements.lock"
+LOCK: Final = Path(__file__).resolve().parents[1] / "requirements.lock"
 #: Behind this line of the lock stands what the tests need.
 _TESTS: Final = "# For `make test`"
 _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")

@@ -126,6 +126,7 @@ PATHS: Mapping[str, str] = {
     "test_leftovers.py": "check",
     "test_leftovers_of_long_runs.py": "night",
     "test_private_servers.py": "night",
+    "test_public_names.py": "test",
     "test_servers.py": "check",
 }
 

@@ -161,7 +161,7 @@ class Keeper:
 def command(watch: Watch, *, threads: int, processes: int) -> list[str]:
     """How a worker is started. What is secret stands in its environment."""
     words = ["--queues", watch.name, "--threads", str(threads), "--processes", str(processes)]
-    return [sys.executable, "-m", "actors.worker", *words]
+    return [sys.executable, "-P", "-m", "sluice.actors.worker", *words]
 
 
 def _listed(pids: Sequence[int]) -> str:

@@ -20,6 +20,11 @@ sluice up                                        # plan, run and schedule here u
 sluice up --drain                                # leave when nothing is left to do
 sluice --apps pipeline.py up --threads 8         # as many jobs at once
 """,
+    "worker": """
+sluice worker                                    # every queue, Sluice's own too
+sluice worker --queues fetch,report --threads 8
+sluice worker --queues '*'                       # all apps, new ones too
+""",
     "run": """
 sluice run report 2026-11-20                     # with the parents it is missing
 sluice run hello --work-ids 1-3,7                # an app by chunk, on these work IDs

@@ -73,7 +73,7 @@ def obstacle(course: Course) -> str:
         )
     waits = course.status.state is SubmissionState.RECEIVED and not course.planners
     if waits and course.now - course.status.received_at > LONELY_AFTER:
-        return "Nobody is there to plan it. Start `sluice up`, or python -m sluice.actors.worker."
+        return "Nobody is there to plan it. Start `sluice up`, or sluice worker."
     if course.status.state is SubmissionState.RECEIVED and course.status.reason:
         return f"It is not planned yet: it {course.status.reason}."
     return ""

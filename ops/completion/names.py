@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 #: Where modules of the package itself are, its examples among them.
-_HOME = Path(__file__).parents[2]
+_HOME = Path(__file__).parents[3]
 #: At the top of a document, what is no app.
 _OTHERS = {"schedules", "default_job_id", "default_work_ids", "confs", "conf_planner"}
 _YAML_NAME = re.compile(r"^[\"']?([A-Za-z][\w.-]*)[\"']?:", re.MULTILINE)

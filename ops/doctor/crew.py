@@ -68,7 +68,7 @@ def drift(workers: Sequence[Worker], variants: Sequence[Variant]) -> Iterator[Fi
 def _unserved(alive: Sequence[Worker], ready: Sequence[Ready], scheduled: Sequence[str]) -> Iterator[Finding]:
     if not alive:
         jobs = sum(each.jobs for each in ready)
-        start = "Start one: sluice up, or python -m actors.worker"
+        start = "Start one: sluice up, or sluice worker"
         if jobs:
             yield bad(ABOUT, f"{_many(jobs)} ready, and no worker is there.", start)
         else:
@@ -115,7 +115,7 @@ def _is_served(queue: str, alive: Sequence[Worker]) -> bool:
 
 
 def _serve(queue: str) -> str:
-    return f"python -m actors.worker --queues {queue}"
+    return f"sluice worker --queues {queue}"
 
 
 def _many(jobs: int) -> str:

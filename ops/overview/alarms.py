@@ -83,7 +83,7 @@ def _of_queues(queues: Sequence[Queue]) -> Iterator[Alarm]:
                 severity=Severity.PAGE,
                 what=f"{queue.app} has no worker; {_jobs(queue.ready)} ready, the oldest for {span(age_s)}.",
                 about={"app": queue.app},
-                advice=f"Start one: python -m actors.worker --queues {queue.app}",
+                advice=f"Start one: sluice worker --queues {queue.app}",
             )
         elif age_s >= STALE_S:
             yield Alarm(
@@ -103,7 +103,7 @@ def _of_control(control: Mapping[str, int], stopped: Stopped) -> Iterator[Alarm]
             severity=Severity.PAGE,
             what=f"Nobody takes from {', '.join(missing)}, so nothing is planned or mended.",
             about={"queues": ",".join(missing)},
-            advice=f"Start a worker for them: python -m actors.worker --queues {','.join(missing)}",
+            advice=f"Start a worker for them: sluice worker --queues {','.join(missing)}",
         )
     elif _age_s(stopped.led_at, stopped.at) > LEADERLESS_S:
         yield Alarm(

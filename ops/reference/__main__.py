@@ -6,7 +6,7 @@ from pathlib import Path
 from sluice.ops import states_page
 from sluice.ops.reference import cli_page, http_page, settings_page
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli_page.page,
     "configuration.md": settings_page.page,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sluice.ops.site.build import Broken, build
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> int:

@@ -38,7 +38,7 @@ def _nobody_looks(job: Job, facts: Obstacles) -> list[Remedy]:
         return [*absent(facts, *TIME)]
     # One that serves everything serves the system's queues too.
     queues = "" if len(facts.unserved) == len(CONTROL) else f" --queues {job.app}"
-    looks = Remedy(f"python -m actors.worker{queues}", "serves its queue: nobody does, so nobody looks")
+    looks = Remedy(f"sluice worker{queues}", "serves its queue: nobody does, so nobody looks")
     return [*absent(facts, *TIME), looks]
 
 

@@ -19,5 +19,5 @@ def absent(facts: Obstacles, *queues: str) -> Sequence[Remedy]:
     nobody = f"nobody serves {' and '.join(missing)}"
     return (
         Remedy("sluice up", f"starts who plans, judges and runs: {nobody}"),
-        Remedy(f"python -m actors.worker{named}", "the same, as a worker"),
+        Remedy(f"sluice worker{named}", "the same, as a worker"),
     )

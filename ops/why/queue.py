@@ -21,7 +21,7 @@ def ready(job: Job, facts: Obstacles) -> Reason:
     crew = facts.crew or Crew(workers=0, threads=0, busy=0)
     if not crew.workers:
         return _unserved(job, crew, facts)
-    more = Remedy(f"python -m actors.worker --queues {job.app}", "adds a worker for it")
+    more = Remedy(f"sluice worker --queues {job.app}", "adds a worker for it")
     before = _before(job, facts)
     if not crew.has_room:
         busy = (
@@ -51,7 +51,7 @@ def _unserved(job: Job, crew: Crew, facts: Obstacles) -> Reason:
         [WaitsFor(kind="worker", what=f"a worker on queue {job.app}", since=job.changed_at)],
         [
             Remedy("sluice up", "serves every queue"),
-            Remedy(f"python -m actors.worker --queues {job.app}", "serves this one"),
+            Remedy(f"sluice worker --queues {job.app}", "serves this one"),
         ],
     )
 

@@ -36,7 +36,7 @@ def kept(world: World) -> list[str | None]:
 
 
 def test_nothing_is_loaded_where_nothing_is_traced() -> None:
-    code = "import sys, actors.worker, ops.desk.installation; assert 'opentelemetry' not in sys.modules"
+    code = "import sys, sluice.actors.worker, sluice.ops.desk.installation; assert 'opentelemetry' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sluice.actors import checkup, worker
+from sluice.actors import checkup
 from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.parsing import parse
 
@@ -24,8 +24,6 @@ def understood(command: Sequence[str]) -> None:
     match list(command):
         case ["sluice", *words]:
             parse(words, COMMANDS)
-        case ["python", "-m", "actors.worker", *words]:
-            worker._parser().parse_args(words)
         case ["python", "-m", "sluice.actors.checkup", *words]:
             checkup._parser().parse_args(words)
         case _:

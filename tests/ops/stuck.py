@@ -79,7 +79,7 @@ CASES = [
             Waits("parent", "b/1, which is waiting", "b/1", State.WAITING),
             Waits("root", "a/1, which is ready to run, but no worker serves its queue", "a/1", State.READY),
         ),
-        ("sluice up", "python -m actors.worker --queues a", "sluice why b 1"),
+        ("sluice up", "sluice worker --queues a", "sluice why b 1"),
     ),
     Case(
         situations.a_parent_far_up_that_failed,
@@ -102,7 +102,7 @@ CASES = [
         "a",
         "waits for its time to come",
         (Waits("time", " UTC, in "),),
-        ("sluice up", "python -m actors.worker --queues groomer,scheduler"),
+        ("sluice up", "sluice worker --queues groomer,scheduler"),
     ),
     Case(
         situations.a_retry_to_come,
@@ -115,7 +115,7 @@ CASES = [
         "a",
         "is ready to run, but no worker serves its queue (the last that did, site:7, left ",
         (Waits("worker", "a worker on queue a"),),
-        ("sluice up", "python -m actors.worker --queues a"),
+        ("sluice up", "sluice worker --queues a"),
     ),
     Case(
         situations.no_thread_that_is_free,
@@ -125,21 +125,21 @@ CASES = [
             Waits("slot", "site:7, which runs a/long", "a/long", State.RUNNING),
             Waits("queue", "1 job of a before it, more urgent or older"),
         ),
-        ("python -m actors.worker --queues a",),
+        ("sluice worker --queues a",),
     ),
     Case(
         situations.more_urgent_jobs,
         "a",
         "is ready to run, but 2 jobs of a are before it",
         (Waits("queue", "2 jobs of a before it, more urgent or older"),),
-        ("python -m actors.worker --queues a",),
+        ("sluice worker --queues a",),
     ),
     Case(
         situations.not_planned,
         "a",
         "the submission that asks for it is not planned yet",
         (Waits("submission", "submission mine to be planned"),),
-        ("sluice up", "python -m actors.worker"),
+        ("sluice up", "sluice worker"),
     ),
     Case(
         situations.cancelled_with_its_submission,
@@ -200,7 +200,7 @@ CASES = [
         "a",
         "was running on site:7, which has not been heard of",
         (Waits("lease", "the groomer to give it to another"),),
-        ("sluice up", "python -m actors.worker"),
+        ("sluice up", "sluice worker"),
     ),
     Case(
         situations.timed_out,
@@ -220,14 +220,14 @@ CASES = [
         "a",
         "has been executed and is not judged yet",
         (Waits("planner", "the planner's judgement"),),
-        ("sluice up", "python -m actors.worker"),
+        ("sluice up", "sluice worker"),
     ),
     Case(
         situations.not_told,
         "b",
         "waits for 1 parent, which is cancelled",
         (Waits("planner", "the planner to notice that a/1 is cancelled", "a/1", State.CANCELLED),),
-        ("sluice up", "python -m actors.worker", "sluice why a 1"),
+        ("sluice up", "sluice worker", "sluice why a 1"),
     ),
     Case(
         situations.split_to_the_last_id,

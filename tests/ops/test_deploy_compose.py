@@ -72,7 +72,7 @@ def test_what_it_starts_is_understood_and_what_it_sets_has_a_meaning(services: d
         check = services[name].get("healthcheck", {}).get("test")
         if check and check[1:4] == ["python", "-m", "sluice.actors.checkup"]:
             understood(check[1:])
-            assert check[4:] == services[name]["command"][3:], name
+            assert check[4:] == services[name]["command"][2:], name
     named = set(re.findall(r"\bSLUICE_[A-Z_]+", text())) - CHOICES
     assert {each.removesuffix("_FILE") for each in named} <= settings()
 

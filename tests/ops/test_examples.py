@@ -29,6 +29,7 @@ NOT_HERE = {
     "db restored": {1, 2},
     "db announce": {1, 2},
     "autoscale": {1, 2},
+    "worker": {1, 2, 3},
 }
 #: It is undone then, and that is no success.
 FAILING = {("saga retry-undo", 2)}

@@ -46,9 +46,9 @@ def test_looking_draws_no_bars(desk: Typist) -> None:
 
 
 def test_a_worker_imports_nothing_that_makes_tables_and_no_broker_but_its_own() -> None:
-    probe = "import sys, actors.worker; print(*{name.partition('.')[0] for name in sys.modules})"
+    probe = "import sys, sluice.actors.worker; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert {"actors", "psycopg"} <= {*done.stdout.split()}
+    assert {"sluice", "psycopg"} <= {*done.stdout.split()}
     assert {*done.stdout.split()} & {
         "alembic",
         "networkx",

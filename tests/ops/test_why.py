@@ -114,7 +114,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         {"crew": Crew(workers=2, threads=8, busy=8), "ahead": 1001},
         "is ready to run, but all 8 threads on its queue are busy",
         "more than 1000 jobs of b before it",
-        "python -m actors.worker --queues b",
+        "sluice worker --queues b",
     ),
     (
         {"state": State.READY},

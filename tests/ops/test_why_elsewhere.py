@@ -47,7 +47,7 @@ def test_what_nobody_looks_at_says_who_would() -> None:
     assert _told(said) == (
         "b/1 is running elsewhere, and is looked at every 5 s",
         ["the next look, at 2026-01-01 12:00:00 UTC, due now"],
-        ["python -m actors.worker --queues b", "sluice cancel b 1"],
+        ["sluice worker --queues b", "sluice cancel b 1"],
     )
 
 

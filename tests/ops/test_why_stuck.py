@@ -39,10 +39,8 @@ def _waits(each: Mapping[str, Any]) -> Waits:
 def _type(command: str) -> None:
     """It can be typed as it stands."""
     program, *words = shlex.split(command)
-    if program == "sluice":
-        parse(words, COMMANDS)
-    else:
-        assert words[:2] == ["-m", "actors.worker"]
+    assert program == "sluice"
+    parse(words, COMMANDS)
 
 
 def test_a_key_that_cannot_be_one_is_no_question(site: Site) -> None:

@@ -5,6 +5,7 @@ from sluice.ops.cli.command import Command, Group
 COMMANDS = (
     Command(word="init", help="make a small project to start from", module="sluice.ops.cli.commands.init"),
     Command(word="up", help="everything in one process", module="sluice.ops.cli.commands.up"),
+    Command(word="worker", help="run the jobs of some apps or all", module="sluice.ops.cli.commands.worker"),
     Command(word="run", help="submit, and work on it here to its end", module="sluice.ops.cli.commands.run"),
     Command(word="submit", help="ask for jobs", module="sluice.ops.cli.commands.submit"),
     Command(word="plan", help="what a submission would come to", module="sluice.ops.cli.commands.plan"),

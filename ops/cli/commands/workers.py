@@ -43,7 +43,7 @@ def _table(found: Sequence[fleet.Worker]) -> Block:
             for each in found
         ],
         prose=True,
-        empty="No worker is there. Start one: sluice up, or python -m actors.worker",
+        empty="No worker is there. Start one: sluice up, or sluice worker",
     )
 
 

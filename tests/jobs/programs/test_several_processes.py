@@ -201,20 +201,20 @@ def publish(*_):
 ProgramStore._publish = publish
 """
 RECORDS_SLOWLY = """
-import time, jobs.programs.store
+import time, sluice.jobs.programs.store
 def write(*_):
     print("in the middle", flush=True)
     time.sleep(3600)
-jobs.programs.store.write_record = write
+sluice.jobs.programs.store.write_record = write
 """
 COPIES_SLOWLY = """
-import time, jobs.programs.store
+import time, sluice.jobs.programs.store
 def copy(version, folder, *_, **__):
     folder.mkdir()
     (folder / "half").write_text("x")
     print("in the middle", flush=True)
     time.sleep(3600)
-jobs.programs.store.copy_version = copy
+sluice.jobs.programs.store.copy_version = copy
 """
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from sluice.ledger.embedded import EmbeddedUnavailable, handle, start
 
-ROOT_OF_CODE = Path(handle.__file__).parents[2]
+ROOT_OF_CODE = Path(handle.__file__).parents[3]
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 NOBODY = pwd.getpwnam("nobody")
 USER = """

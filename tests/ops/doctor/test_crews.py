@@ -56,7 +56,7 @@ def test_a_queue_that_nobody_serves(site: Site) -> None:
     site.world.submit("a")
     said = _said(site, Level.BAD, code=1)
     assert "[queue a] 1 job is ready, the first since" in said
-    assert "python -m actors.worker --queues a" in said
+    assert "sluice worker --queues a" in said
     _only(site, "a")
     said = _said(site, Level.BAD, code=1)
     assert "[queue planner] No worker serves the queue planner." in said

@@ -225,7 +225,7 @@ function workers(found) {
                     ago(each.lease_until),
                 ],
             })),
-            empty: empty("No worker is there.", "Start one: sluice up, or python -m actors.worker"),
+            empty: empty("No worker is there.", "Start one: sluice up, or sluice worker"),
         }),
     );
 }

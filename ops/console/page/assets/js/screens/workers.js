@@ -60,7 +60,7 @@ function draw([workers, { alarms = [], definitions }]) {
                         ago(each.lease_until),
                     ],
                 })),
-                empty: empty("No worker is there.", "Start one: sluice up, or python -m actors.worker"),
+                empty: empty("No worker is there.", "Start one: sluice up, or sluice worker"),
             }),
         ),
         pools.size > 0 && lines([...pools.values()]),
