@@ -3,8 +3,8 @@ FROM python:3.13-slim AS build
 WORKDIR /build
 RUN python -m venv /opt/sluice
 COPY requirements.lock .
-# Everything but what only the tests need: a setting that wants an extra, such as SLUICE_TRACE, finds it.
-RUN sed '/^# For `make test`/,$d' requirements.lock >running.lock \
+# What every Sluice runs on, and the extra for SLUICE_TRACE. The ledger is on a server, so the embedded one is left out.
+RUN sed '/^# For the extra `embedded`/,/^# For the extra `trace`/d; /^# For `make test`/,$d' requirements.lock >running.lock \
     && /opt/sluice/bin/pip install --no-cache-dir --require-hashes -r running.lock
 COPY . .
 RUN /opt/sluice/bin/pip install --no-cache-dir --no-index --no-deps --no-build-isolation .

@@ -19,7 +19,7 @@ bin = .venv/bin
 pytest = $(bin)/python -m pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 demo: .venv/installed
-	@$(bin)/python -m sluice.ops.demo
+	@$(bin)/python -m sluice.ops.tools.demo
 
 test: lint
 	@$(pytest) --tier test $(PYTEST_ARGS)
@@ -39,13 +39,13 @@ servers: .venv/installed
 	@sh ops/setup/services.sh
 
 site: .venv/installed
-	@$(bin)/python -m sluice.ops.site
+	@$(bin)/python -m sluice.ops.tools.site
 
 lock: .venv/installed
 	@sh ops/setup/lock.sh
 
 sbom: .venv/installed
-	@$(bin)/python -m sluice.ops.sbom >sluice.cdx.json
+	@$(bin)/python -m sluice.ops.tools.sbom >sluice.cdx.json
 
 audit: .venv/installed
 	@sh ops/setup/audit.sh

@@ -166,7 +166,7 @@ def _tracing(settings: Settings) -> Onlooker:
     except ModuleNotFoundError as error:
         raise BadSetting(
             f"SLUICE_TRACE: there is no {error.name} here, which traces need.",
-            advice="Install it: pip install 'sluice[trace]', or set SLUICE_TRACE=off",
+            advice="Install it: pip install 'sluice-jobs[trace]', or set SLUICE_TRACE=off",
         ) from None
     return Tracing(_SYSTEMS[settings.broker_url.partition(":")[0]], settings.trace_headers)
 

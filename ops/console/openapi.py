@@ -1,11 +1,11 @@
 """The description of the calls (OpenAPI 3.1), made of the routes and of the types that they take and answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import msgspec
 
+from sluice.jobs.release import release
 from sluice.ops.console.exchange import JSON_TYPE, PROBLEM_TYPE, Problem
 from sluice.ops.console.route import Route, is_name
 from sluice.ops.console.session import COOKIE
@@ -29,7 +29,7 @@ def described(routes: Sequence[Route]) -> Description:
         "openapi": "3.1.0",
         "info": {
             "title": "Sluice",
-            "version": _version(),
+            "version": release(),
             "description": "What a message or a command does, for whoever speaks HTTP.",
         },
         "paths": paths,
@@ -134,10 +134,3 @@ def _problems(route: Route) -> Iterator[tuple[int, str]]:
         yield _CONFLICT, "The id belongs to a submission that asks for something else"
         yield _REFUSED, "It cannot be done as it stands"
     yield _FULL, "The ledger does not answer, or all places are taken"
-
-
-def _version() -> str:
-    try:
-        return version("sluice")
-    except PackageNotFoundError:
-        return "0"

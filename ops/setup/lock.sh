@@ -4,8 +4,9 @@
 # pip-compile runs in a throw-away environment and is given plain requirement lines, so that neither
 # the project's own metadata is built nor an index, an option or a folder of this machine is written
 # into the lock. It runs on the oldest Python that we support; a newer one may leave out back-ports.
-# The sections are in the order: what every Sluice runs on, the extras of the image, `make test`, `make check` and
-# `make night`. To install less, cut the file at a section's heading. Other extras are left to their users' choice.
+# The sections are in the order: what every Sluice runs on, the extra `embedded`, the extra `trace`, `make test`,
+# `make check` and `make night`. To install less, cut the file at a section's heading. Other extras are left to their
+# users' choice.
 set -eu
 
 PIP_TOOLS=7.6.2
@@ -30,12 +31,16 @@ running = [
     "async-timeout>=4.0.3",  # redis wants it on 3.11.0 to 3.11.2, which this Python may not be.
 ]
 optional = document["project"]["optional-dependencies"]
-extras = [*optional["docs"], *optional["trace"]]
-Path(sys.argv[1], "running.in").write_text("\n".join(running))
-Path(sys.argv[1], "extras.in").write_text("\n".join([*running, *extras]))
-tests = [*running, *extras, *optional["test"]]
-Path(sys.argv[1], "tests.in").write_text("\n".join(tests))
-Path(sys.argv[1], "all.in").write_text("\n".join([*tests, *optional["test-full"]]))
+wanted = []
+for name, more in (
+    ("running", running),
+    ("embedded", optional["embedded"]),
+    ("trace", optional["trace"]),
+    ("tests", optional["dev"]),
+    ("all", optional["dev-full"]),
+):
+    wanted += more
+    Path(sys.argv[1], f"{name}.in").write_text("\n".join(wanted))
 PYTHON
 
 "$python" -m venv "$folder/venv"
@@ -49,7 +54,7 @@ compile() {
 # `rm requirements.lock && make lock` takes the newest of everything.
 if [ -f requirements.lock ]; then cp requirements.lock "$folder/all.txt"; fi
 compile --generate-hashes --output-file "$folder/all.txt" "$folder/all.in"
-for part in running extras tests; do
+for part in running embedded trace tests; do
     compile --constraint "$folder/all.txt" --output-file "$folder/$part.txt" "$folder/$part.in"
 done
 
@@ -71,16 +76,20 @@ def packages(name):
     return {block.partition("==")[0]: block for block in blocks}
 
 
-running, extras, tests, everything = map(packages, ("running.txt", "extras.txt", "tests.txt", "all.txt"))
+running, embedded, trace, tests, everything = (
+    packages(f"{name}.txt") for name in ("running", "embedded", "trace", "tests", "all")
+)
 timeout = everything["async-timeout"]
 everything["async-timeout"] = re.sub(r"(==\S+).*", r'\1 ; python_full_version < "3.11.3" \\', timeout, count=1)
 parts = [
     HEADER.rstrip(),
     *(everything[name] for name in sorted(running)),
-    "# For the extras.",
-    *(everything[name] for name in sorted(extras.keys() - running.keys())),
+    "# For the extra `embedded`.",
+    *(everything[name] for name in sorted(embedded.keys() - running.keys())),
+    "# For the extra `trace`.",
+    *(everything[name] for name in sorted(trace.keys() - embedded.keys())),
     "# For `make test`.",
-    *(everything[name] for name in sorted(tests.keys() - extras.keys())),
+    *(everything[name] for name in sorted(tests.keys() - trace.keys())),
     "# For `make check` and `make night`.",
     *(everything[name] for name in sorted(everything.keys() - tests.keys())),
 ]

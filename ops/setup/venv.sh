@@ -44,7 +44,7 @@ install_up_to() {
 case $1 in
 running)
     echo "make .venv: installing what Sluice runs on …"
-    install_up_to "the extras"
+    install_up_to "the extra \`trace"
     install --no-deps --no-index --no-build-isolation --editable .
     ;;
 testing)

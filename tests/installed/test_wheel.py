@@ -60,7 +60,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     folder = tmp_path_factory.mktemp("installed")
     wheel = _built(folder)
     venv.create(folder / "venv", with_pip=True)
-    running, _, rest = LOCK.partition("# For the extras.")
+    running, _, rest = LOCK.partition("# For the extra `trace`.")
     tests = [block for block in re.split(r"\n(?=\w)", rest) if block.partition("==")[0] in PYTEST]
     (folder / "wanted.txt").write_text("\n".join([running, *tests]))
     pip = [

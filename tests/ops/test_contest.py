@@ -112,7 +112,7 @@ def test_what_breaks_off_leaves_the_others_their_figures(embedded_url: str) -> N
 
 def _must_be_installed(other: str) -> None:
     if missing := [module for module in CONTENDERS[other].modules if find_spec(module) is None]:
-        pytest.skip(f"pip install 'sluice[bench]' for {', '.join(missing)}")
+        pytest.skip(f"pip install 'sluice-jobs[bench]' for {', '.join(missing)}")
 
 
 def _run(desk: Typist, course: str, broker: str, *words: str) -> Mapping[tuple[str, str], Any]:

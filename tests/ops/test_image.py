@@ -17,8 +17,9 @@ from tests.ops.typist import ROOT
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
-#: Those whose packages the lock has a section for.
-EXTRAS = [*OPTIONAL["docs"], *OPTIONAL["trace"]]
+IMAGE = [*PROJECT["dependencies"], *OPTIONAL["trace"]]
+#: What a checkout runs on.
+CHECKOUT = [*PROJECT["dependencies"], *OPTIONAL["embedded"]]
 _SED = r"""sed (?:'[^']+'|"[^"]+") requirements\.lock"""
 _PIN = re.compile(r"^([\w.-]+)==", re.MULTILINE)
 
@@ -53,23 +54,27 @@ def installed(tmp_path: Path) -> set[str]:
     return cut(DOCKERFILE, tmp_path)
 
 
-def test_it_has_all_that_sluice_runs_on_and_the_extras(installed: set[str]) -> None:
-    assert needed([*PROJECT["dependencies"], *EXTRAS]) <= installed
+def test_it_has_all_that_sluice_runs_on_and_what_traces_take(installed: set[str]) -> None:
+    assert needed(IMAGE) <= installed
     assert {"opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"} <= installed
 
 
+def test_it_has_no_postgres(installed: set[str]) -> None:
+    assert not (needed(OPTIONAL["embedded"]) - needed(IMAGE)) & installed
+
+
 def test_what_only_the_tests_need_is_not_in_it(installed: set[str]) -> None:
-    tools = {canonicalize_name(Requirement(text).name) for text in OPTIONAL["test"]}
-    assert tools & installed <= needed([*PROJECT["dependencies"], *EXTRAS])
+    tools = {canonicalize_name(Requirement(text).name) for text in OPTIONAL["dev"]}
+    assert tools & installed <= needed(IMAGE)
     assert not {"pytest", "mypy", "ruff", "hypothesis"} & installed
 
 
-def test_an_installation_without_extras_has_none_of_their_packages(tmp_path: Path) -> None:
+def test_a_checkout_has_no_packages_of_other_extras_before_its_tests(tmp_path: Path) -> None:
     script = (ROOT / "ops" / "setup" / "venv.sh").read_text()
     (section,) = re.findall(r'^running\)\n.*\n +install_up_to "([^"]+)"$', script, re.MULTILINE)
-    least = cut(script, tmp_path, section)
-    assert needed(PROJECT["dependencies"]) <= least
-    assert not (needed(EXTRAS) - needed(PROJECT["dependencies"])) & least
+    least = cut(script, tmp_path, section.replace("\\", ""))
+    assert needed(CHECKOUT) <= least
+    assert not (needed(OPTIONAL["trace"]) - needed(CHECKOUT)) & least
 
 
 def test_it_has_the_programs_that_settings_and_sources_ask_for() -> None:

@@ -10,12 +10,12 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from sluice.ops.sbom import LOCK, pins
+from sluice.ops.tools.sbom import LOCK, pins
 from tests.ops.typist import ROOT
 
 
 def _made() -> str:
-    command = [sys.executable, "-m", "sluice.ops.sbom"]
+    command = [sys.executable, "-m", "sluice.ops.tools.sbom"]
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 

@@ -15,12 +15,12 @@ from sluice.broker import codec
 from sluice.broker.messages import MESSAGES, Message, Submit, SubmitMany
 from sluice.jobs.submission import Submission
 from sluice.ledger.embedded import start
-from sluice.ops.reference.__main__ import PAGES
-from sluice.ops.reference.settings_page import WORDS, known
-from sluice.ops.site import links
-from sluice.ops.site.build import Broken, build
-from sluice.ops.site.order import pages, strangers
-from sluice.ops.site.page import read_page
+from sluice.ops.tools.reference.__main__ import PAGES
+from sluice.ops.tools.reference.settings_page import WORDS, known
+from sluice.ops.tools.site import links
+from sluice.ops.tools.site.build import Broken, build
+from sluice.ops.tools.site.order import pages, strangers
+from sluice.ops.tools.site.page import read_page
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 
@@ -62,7 +62,7 @@ def seen(site: Path) -> dict[Path, Seen]:
 
 def test_every_page_is_in_the_order() -> None:
     stray, missing = strangers(DOCS)
-    assert not stray, "name them in ops/site/order.py"
+    assert not stray, "name them in ops/tools/site/order.py"
     assert not missing
 
 
@@ -142,7 +142,7 @@ def test_html_of_a_page_is_shown_and_not_obeyed() -> None:
 def test_it_is_made_by_one_command(tmp_path: Path) -> None:
     to = tmp_path / "site"
     done = subprocess.run(
-        [sys.executable, "-m", "sluice.ops.site", str(to)],
+        [sys.executable, "-m", "sluice.ops.tools.site", str(to)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -155,7 +155,7 @@ def test_it_is_made_by_one_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_reference_is_what_the_code_says(name: str) -> None:
-    assert (DOCS / name).read_text() == PAGES[name](), "python -m sluice.ops.reference"
+    assert (DOCS / name).read_text() == PAGES[name](), "python -m sluice.ops.tools.reference"
 
 
 def test_every_setting_is_explained() -> None:

@@ -4,12 +4,19 @@ import argparse
 import os
 import platform
 from collections.abc import Mapping
+from importlib.util import find_spec
 from textwrap import fill
 from typing import Any
 
 from msgspec.structs import asdict
 
 from sluice.jobs.errors import BadRequest, SluiceError
+
+if find_spec("sluice.ops.bench") is None:
+    raise BadRequest(
+        "The benchmarks are not part of an installation.",
+        advice="Run them in a checkout of Sluice: `make .venv`, then `.venv/bin/sluice bench`.",
+    )
 from sluice.ops.bench.contest import CONTENDERS, OURS, check
 from sluice.ops.bench.courses import COURSES, SCALE
 from sluice.ops.bench.sample import Summary, ratio

@@ -7,5 +7,5 @@ from sluice.ops.cli.desk import CommandDesk
 options = worker.add_options
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(_: CommandDesk, options: Options) -> int:
     return worker.run(options)

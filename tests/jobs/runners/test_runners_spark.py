@@ -244,13 +244,13 @@ def test_without_spark_the_job_fails_with_one_line_that_says_what_to_install(
         pytest.skip("pyspark is installed here; the test is about where it is not")
     outcome = _in_its_process(bench, tmp_path, "import pyspark\ndef main(sc): ...\n")
     assert error_of(outcome) == (
-        "pyspark is not installed here. Every worker that serves this app needs it: pip install 'sluice[spark]'"
+        "pyspark is not installed here. Every worker that serves this app needs it: pip install 'sluice-jobs[spark]'"
     )
 
 
 def test_a_job_runs_on_spark_itself(bench: Bench, tmp_path: Path) -> None:
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
-        pytest.skip("pip install 'sluice[spark]', and Java 17, to run a job on Spark itself")
+        pytest.skip("pip install 'sluice-jobs[spark]', and Java 17, to run a job on Spark itself")
     (tmp_path / "extra.py").write_text("def double(n): return 2 * n\n")
     (tmp_path / "lines").write_text('{"n": 1}\n{"n": 2}\n')
     text = """

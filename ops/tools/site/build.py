@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from sluice.jobs.errors import SluiceError
-from sluice.ops.site.frame import framed
-from sluice.ops.site.links import Fault, beside, faults, place, way
-from sluice.ops.site.order import pages as ordered
-from sluice.ops.site.order import strangers
-from sluice.ops.site.page import Page, coloured, read_page, styles
+from sluice.ops.tools.site.frame import framed
+from sluice.ops.tools.site.links import Fault, beside, faults, place, way
+from sluice.ops.tools.site.order import pages as ordered
+from sluice.ops.tools.site.order import strangers
+from sluice.ops.tools.site.page import Page, coloured, read_page, styles
 
 _PLACE = Path(__file__).parent
 #: Not everything can be shown as text.

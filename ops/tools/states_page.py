@@ -1,4 +1,4 @@
-"""``docs/states.md``, derived from the table of states: ``python -m sluice.ops.states_page > docs/states.md``."""
+"""``docs/states.md``, derived from the table of states: ``python -m sluice.ops.tools.states_page > docs/states.md``."""
 
 import sys
 from collections.abc import Iterator

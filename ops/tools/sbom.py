@@ -1,6 +1,6 @@
 """The bill of materials: every package that Sluice runs on, as CycloneDX 1.6.
 
-    python -m sluice.ops.sbom            # or `make sbom`, which writes it to sluice.cdx.json
+    python -m sluice.ops.tools.sbom            # or `make sbom`, which writes it to sluice.cdx.json
 
 It is made from requirements.lock, which is what is installed, and holds each package's version and the digests of the
 files that pip takes for it; who needs whom, and licences, are what the packages that are installed here say. What is
@@ -19,7 +19,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 from msgspec import Struct
 
-LOCK: Final = Path(__file__).resolve().parents[1] / "requirements.lock"
+from sluice.jobs.release import DISTRIBUTION, release
+
+LOCK: Final = Path(__file__).resolve().parents[2] / "requirements.lock"
 #: Behind this line of the lock stands what the tests need.
 _TESTS: Final = "# For `make test`"
 _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
@@ -60,7 +62,7 @@ def bill(found: list[Pin], version: str) -> dict[str, object]:
             "component": {
                 "type": "application",
                 "bom-ref": root,
-                "name": "sluice",
+                "name": DISTRIBUTION,
                 "version": version,
                 "purl": root,
                 "licenses": [{"license": {"id": "Apache-2.0"}}],
@@ -146,7 +148,7 @@ def _canonical(name: str) -> str:
 
 def main() -> None:
     found = pins(LOCK.read_text())
-    document: Mapping[str, object] = bill(found, metadata.version("sluice"))
+    document: Mapping[str, object] = bill(found, release())
     json.dump(document, sys.stdout, indent=1)
     sys.stdout.write("\n")
 

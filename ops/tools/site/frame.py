@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from posixpath import relpath
 
-from sluice.ops.site.order import SECTIONS
-from sluice.ops.site.page import Heading, Page
+from sluice.ops.tools.site.order import SECTIONS
+from sluice.ops.tools.site.page import Heading, Page
 
 _FRAME = """<!doctype html>
 <html lang="en">

@@ -9,7 +9,7 @@ from posixpath import normpath, relpath
 
 from msgspec import Struct
 
-from sluice.ops.site.page import Page, read_page
+from sluice.ops.tools.site.page import Page, read_page
 
 #: What lies outside the pages is shown below this folder.
 SOURCES = "source"

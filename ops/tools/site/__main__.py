@@ -1,12 +1,12 @@
-"""``python -m sluice.ops.site [FOLDER]``: make the site of the pages in ``docs``; in the folder ``site`` unless
+"""``python -m sluice.ops.tools.site [FOLDER]``: make the site of the pages in ``docs``; in the folder ``site`` unless
 another is given."""
 
 import sys
 from pathlib import Path
 
-from sluice.ops.site.build import Broken, build
+from sluice.ops.tools.site.build import Broken, build
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def main() -> int:

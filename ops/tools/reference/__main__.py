@@ -1,12 +1,12 @@
-"""``python -m sluice.ops.reference``: write the pages that are made from the code."""
+"""``python -m sluice.ops.tools.reference``: write the pages that are made from the code."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from sluice.ops import states_page
-from sluice.ops.reference import cli_page, http_page, settings_page
+from sluice.ops.tools import states_page
+from sluice.ops.tools.reference import cli_page, http_page, settings_page
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli_page.page,
     "configuration.md": settings_page.page,

@@ -1,2 +1,0 @@
-"""Pages of the reference that are made from the code. ``python -m sluice.ops.reference`` writes them; a test compares
-them with the files."""

@@ -1,0 +1,2 @@
+"""Pages of the reference that are made from the code. ``python -m sluice.ops.tools.reference`` writes them; a test
+compares them with the files."""
