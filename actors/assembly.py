@@ -15,7 +15,7 @@ from sluice.broker.carrier import Broker
 from sluice.broker.connect import connect
 from sluice.broker.messages import Message
 from sluice.broker.owner import ID_CHARS, Owner
-from sluice.jobs.address import without_password
+from sluice.jobs.address import in_schema, without_password
 from sluice.jobs.app import App
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
@@ -51,21 +51,22 @@ def ledger_address(settings: Settings) -> Iterator[str]:
     """Where the ledger is, for as long as the block lasts; without one configured an embedded Postgres is started."""
     if settings.ledger_url is not None:
         transport.require(settings, "SLUICE_LEDGER_URL")
-        yield settings.ledger_url
+        yield in_schema(settings.ledger_url, settings.ledger_schema)
         return
     try:
         postgres = start(settings.home)
     except EmbeddedUnavailable as error:
         raise NoLedger(str(error), advice="Set SLUICE_LEDGER_URL to a Postgres that runs.") from error
     with postgres:
-        yield postgres.url
+        yield in_schema(postgres.url, settings.ledger_schema)
 
 
 @contextmanager
 def open_ledger(settings: Settings, *, connections: int = 8, steady: bool = False) -> Iterator[Ledger]:
-    """The ledger at this code's schema, made where there is none yet. A process that works for long is ``steady``."""
+    """The ledger at this code's schema; an embedded one is made if there is none yet. A process that works for long is
+    ``steady``."""
     with ledger_address(settings) as url:
-        migrate.require(url)
+        migrate.require(url, make=settings.ledger_url is None)
         idle_s_max = IDLE_LEASES * settings.lease_s
         ledger = Ledger(url, connections=connections, idle_s_max=idle_s_max, steady=steady)
         try:

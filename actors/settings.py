@@ -17,6 +17,7 @@ from sluice.actors import secret_files
 from sluice.actors.code_version import commit_of
 from sluice.actors.found import OF_A_FILE, PREFIX, Found
 from sluice.broker.keyring import NO_KEYS, Keyring, parse_keys
+from sluice.jobs.address import schema_name
 from sluice.jobs.durations import duration_s
 from sluice.jobs.fence import Fence, Level
 from sluice.jobs.places import Crash, read_crash
@@ -48,6 +49,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     apps: tuple[str, ...] = ()
     ledger_url: str | None = None
+    ledger_schema: str = "sluice"
     broker_url: str = "memory://"
     home: Path = Path(".sluice")
     lease_s: float = 15.0
@@ -102,6 +104,7 @@ def settings_of(
     return Settings(
         apps=apps,
         ledger_url=take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
+        ledger_schema=take("LEDGER_SCHEMA", schema_name, defaults.ledger_schema, "sluice_staging"),
         broker_url=take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
         home=take("HOME", Path, defaults.home, ".sluice"),
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),

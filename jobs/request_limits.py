@@ -1,7 +1,7 @@
 """Limits on the JSON that may ask for work: size, nesting, digits of a number, length of an id.
 
 Every entry checks them before it decodes anything: messages, HTTP, the client and the command line by ``unfit``, SQL in
-the function ``sluice_submit``. A decoder recurses, so a text that nests too deeply must never reach one.
+the function ``sluice.submit``. A decoder recurses, so a text that nests too deeply must never reach one.
 """
 
 import re

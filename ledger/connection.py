@@ -15,10 +15,10 @@ from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from sluice.jobs.address import without_password
-from sluice.jobs.errors import BadSetting, Unreachable
+from sluice.jobs.errors import BadSetting
 from sluice.jobs.places import Place, reached
 from sluice.jobs.submission import Refusal
-from sluice.ledger.dialling import dialled
+from sluice.ledger.dialling import dialled, unreachable
 from sluice.ledger.driver import Plain, Row, Swift
 
 T = TypeVar("T")
@@ -45,6 +45,11 @@ _STEADY = _LOOK_UP | _ALWAYS
 _READ_MANY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _READ.items())
 #: A statement on more than so many is planned for what it is about all the same, with all that follow it.
 _FEW = 500
+
+# Without "$user": a role may be named like the ledger's schema.
+_FOR_USERS = b"SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL search_path = public"
+# Not LOCAL, because users' code may have set it for longer than the transaction.
+_FOR_US = b"SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; RESET search_path"
 
 #: It was nobody's fault, and the next time it will do.
 _ONCE_MORE = (
@@ -106,12 +111,13 @@ class Tx(Struct, frozen=True):
         return written | {"now": self.now}
 
     def take_time(self) -> None:
-        """From now on it may idle for as long as it likes: users' code is at work between its statements."""
-        self.connection.execute(b"SET LOCAL idle_in_transaction_session_timeout = 0")
+        """From now on it may idle for as long as it likes: users' code is at work between its statements. It finds the
+        user's tables, as on a connection of its own."""
+        self.connection.execute(_FOR_USERS)
 
     def hurry(self) -> None:
-        """From now on it may not, as any other."""
-        self.connection.execute(b"SET LOCAL idle_in_transaction_session_timeout TO DEFAULT")
+        """From now on it may not, as any other, and it finds the ledger's tables."""
+        self.connection.execute(_FOR_US)
 
     def instant(self) -> datetime:
         """The time that this transaction's statements see."""
@@ -177,7 +183,7 @@ class Ledger:
                 raise self._forbidden(error) from error
             except _BROKEN as error:
                 if last or isinstance(error, PoolTimeout):
-                    raise self._unreachable(error) from error
+                    raise unreachable(self.url, error) from error
                 self._pool.check()
         raise AssertionError("the last try returns or raises")
 
@@ -229,13 +235,6 @@ class Ledger:
             "The ledger does not let this role do it: " + " ".join(str(error).split()),
             where=without_password(self.url),
             advice="Use the address of a role that may; after an upgrade, run what `sluice db roles` prints once more.",
-        )
-
-    def _unreachable(self, error: Exception) -> Unreachable:
-        return Unreachable(
-            "The ledger does not answer: " + " ".join(str(error).split()),
-            where=without_password(self.url),
-            advice="Start the database, or point SLUICE_LEDGER_URL at one that runs.",
         )
 
 

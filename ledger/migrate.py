@@ -11,7 +11,8 @@ again until its patience ends. Each migration is a transaction of its own: none 
 ledger where there is none is one transaction, so nobody finds half of one. Two who upgrade wait for each other by an
 advisory lock of a session; that takes no lock of a table, which would be in its own way.
 
-What a crash leaves: the migrations before the one that was under way. The next upgrade goes on there.
+What a crash leaves: the migrations before the one that was under way, or a schema without tables. The next upgrade goes
+on there.
 """
 
 import time
@@ -21,11 +22,12 @@ import psycopg
 from msgspec import Struct
 
 from sluice.jobs.address import without_password
-from sluice.jobs.errors import LedgerBusy, SchemaMismatch, Unreachable
-from sluice.ledger.dialling import dialled
+from sluice.jobs.errors import BadSetting, LedgerBusy, SchemaMismatch
+from sluice.ledger.dialling import dialled, unreachable
 
 #: The migration this code was written for. A test holds it to Alembic's head.
-REVISION = "0027"
+REVISION = "0001"
+SCRIPTS = Path(__file__).parent / "migrations"
 #: So long others may have to wait behind a migration that waits for a lock.
 LOCK_S = 1.0
 #: So long an upgrade tries, pausing as long as it waited before.
@@ -38,11 +40,11 @@ _AS_LONG_AS_IT_TAKES = "SET lock_timeout = 0; SET statement_timeout = 0"
 
 VERSION_TABLE = "sluice_version"
 _HAS_VERSION = "SELECT to_regclass(%(table)s) IS NOT NULL"
-# Schemas before 0019 do not say with whom they get along: with their own code alone.
-_VERSION = f"""
-SELECT version_num AS revision, coalesce(to_jsonb(each) ->> 'compatible_from', version_num) AS compatible_from
-FROM {VERSION_TABLE} each
-"""
+_VERSION = f"SELECT version_num, compatible_from FROM {VERSION_TABLE}"
+#: The first of the search path is the ledger's, whether it is there yet or not.
+_NAMED = "SELECT split_part(current_setting('search_path'), ',', 1)"
+_IS_THERE = "SELECT to_regnamespace(%s) IS NOT NULL"
+_IS_HIDDEN = "SELECT NOT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 
 
 class Schema(Struct, frozen=True):
@@ -66,7 +68,7 @@ def schema(url: str) -> Schema | None:
         with _connect(url) as connection:
             return _schema(connection)
     except psycopg.OperationalError as error:
-        raise _unreachable(url, error) from error
+        raise unreachable(url, error) from error
 
 
 def revision(url: str) -> str | None:
@@ -87,19 +89,25 @@ def upgrade(url: str, *, patience_s: float = PATIENCE_S) -> str:
             found = _schema(guard)
             if found and found.is_newer:
                 raise _mismatch(url, found)
+            if found is None:
+                _make_schema(guard, url)
             if found is None or found.revision != REVISION:
                 _run_patiently(url, patience_s, anew=found is None)
     except psycopg.OperationalError as error:
-        raise _unreachable(url, error) from error
+        raise unreachable(url, error) from error
     return REVISION
 
 
-def require(url: str) -> None:
-    """Create the ledger in an empty database; refuse one on whose schema this code cannot work."""
+def require(url: str, *, make: bool = False) -> None:
+    """Refuse a database without a ledger, unless one is to be made there; and a ledger on whose schema this code cannot
+    work."""
     found = schema(url)
-    if found is None:
+    if found is None and make:
         upgrade(url)
-    elif not found.is_ours:
+        return
+    if found is None:
+        raise _none(url)
+    if not found.is_ours:
         raise _mismatch(url, found)
 
 
@@ -114,6 +122,42 @@ def _schema(connection: psycopg.Connection[tuple[object, ...]]) -> Schema | None
         return None
     found = connection.execute(_VERSION.encode()).fetchone()
     return Schema(revision=str(found[0]), compatible_from=str(found[1])) if found else None
+
+
+def _none(url: str) -> SchemaMismatch:
+    """There is no ledger, or this role is not let near it."""
+    with _connect(url) as connection:
+        name, role = _named(connection), connection.info.user
+        is_hidden = connection.execute(_IS_HIDDEN, [name]).fetchone() == (True,)
+    if is_hidden:
+        what = f"The role {role} may not use the schema {name}, where the ledger is."
+        advice = "Use the address of a role that may, or run what `sluice db roles` prints."
+    else:
+        what = f"There is no ledger in the schema {name} of this database."
+        advice = "Make it: `sluice db upgrade`."
+    return SchemaMismatch(what, where=without_password(url), advice=advice)
+
+
+def _named(connection: psycopg.Connection[tuple[object, ...]]) -> str:
+    """The ledger's schema."""
+    [(name,)] = connection.execute(_NAMED).fetchall()
+    return str(name)
+
+
+def _make_schema(connection: psycopg.Connection[tuple[object, ...]], url: str) -> None:
+    """Not asked for where it is there: that takes a right that the owner of the schema alone has no use for."""
+    name = _named(connection)
+    if connection.execute(_IS_THERE, [name]).fetchone() == (True,):
+        return
+    try:
+        connection.execute(f"CREATE SCHEMA {name}".encode())
+    except psycopg.errors.InsufficientPrivilege as error:
+        role, database = connection.info.user, connection.info.dbname
+        raise BadSetting(
+            f"The role {role} may not create the schema {name} in the database {database}.",
+            where=without_password(url),
+            advice=f"As its owner: CREATE SCHEMA {name} AUTHORIZATION {role}; then upgrade again.",
+        ) from error
 
 
 def _run_patiently(url: str, patience_s: float, *, anew: bool) -> None:
@@ -142,7 +186,7 @@ def run_alembic(url: str, target: str = "head", *, anew: bool = False) -> None:
     from alembic.config import Config  # noqa: PLC0415 - slower than most commands
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(SCRIPTS))
     config.attributes["url"] = url
     config.attributes["version_table"] = VERSION_TABLE
     config.attributes["lock_s"] = LOCK_S
@@ -173,12 +217,4 @@ def _busy(url: str) -> LedgerBusy:
         f"A migration could not get its locks, because somebody holds them for long. The schema is at {done}.",
         where=without_password(url),
         advice="Whoever works goes on. `sluice doctor` names transactions that stay open; end them, and upgrade again.",
-    )
-
-
-def _unreachable(url: str, error: Exception) -> Unreachable:
-    return Unreachable(
-        "The ledger does not answer: " + " ".join(str(error).split()),
-        where=without_password(url),
-        advice="Start the database, or point SLUICE_LEDGER_URL at one that runs.",
     )

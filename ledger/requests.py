@@ -1,6 +1,6 @@
 """Stored requests of submissions, read so that a bad one affects no other.
 
-``sluice_submit`` and the other entries refuse what cannot be read, but a row may be older than their limits, or written
+``sluice.submit`` and the other entries refuse what cannot be read, but a row may be older than their limits, or written
 past them. So a statement that reads many rows fetches each request as text and only if that text is safe to make
 (``BODY``); each is decoded by itself afterwards (``read``), and each reason for a refusal is a value, not an exception.
 """

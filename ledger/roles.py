@@ -11,9 +11,11 @@ What holds once it has been run:
   definitions that the ledger keeps and does not write them, so it cannot decide by which ones others plan.
 - ``reader`` is for the console that may only look, and for people. It reads every table, in transactions that write
   nothing.
-- ``submitter`` calls ``sluice_submit`` and can do nothing else; that runs with its owner's rights, and finds its table
-  and functions in the ledger's schema alone, whatever the caller's ``search_path`` says. ``sluice_resume`` runs the
-  same way, and a submitter may not call it: that would reach sagas of others.
+- ``submitter`` calls ``submit`` and can do nothing else; that runs with its owner's rights, and finds its table and
+  functions in the ledger's schema alone, whatever the caller's ``search_path`` says. ``resume`` runs the same way, and
+  a submitter may not call it: that would reach sagas of others.
+
+People who log in by one of these roles find the tables by their names alone: the roles look in the schema first.
 
 Retention has a role, and no function with its owner's rights: whoever may call such a one may remove history by it, and
 then it is the groomer's right all the same, in two places. Nothing is granted by default: a table that a migration adds
@@ -24,6 +26,7 @@ import re
 
 from msgspec import Struct
 
+from sluice.ledger.dialling import SCHEMA
 from sluice.ledger.migrate import REVISION, VERSION_TABLE
 from sluice.ledger.tables import metadata
 from sluice.ledger.tallies import SEQUENCE
@@ -32,13 +35,14 @@ from sluice.ledger.tallies import SEQUENCE
 HISTORY = ("transition", "audit")
 #: Definitions by version, and the branches that point at them. The planner and `sluice apps sync` write them.
 DEFINITIONS = ("app_version", "branch", "branch_sync")
-_SCHEMA = "public"
 #: Functions that run with their owner's rights, and who may call them.
-_FUNCTIONS = {
-    f"{_SCHEMA}.sluice_submit(jsonb)": ("control", "worker", "submitter"),
-    f"{_SCHEMA}.sluice_resume(jsonb)": ("control", "worker"),
+_FUNCTIONS = {"submit(jsonb)": ("control", "worker", "submitter"), "resume(jsonb)": ("control", "worker")}
+#: Functions that run with the caller's rights.
+_PLAIN_FUNCTIONS = {
+    "sluice_submit(jsonb)": ("control", "worker", "submitter"),
+    "submission_content(jsonb)": ("control", "worker"),
+    "request_fault(jsonb)": (),
 }
-_CONTENT = f"{_SCHEMA}.sluice_content(jsonb)"
 _PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 #: What a role's statements may take, wait for locks, and idle in a transaction; a process of ours says the last itself.
 #: Whoever migrates may take long, but not keep everybody waiting who waits behind him for a lock.
@@ -74,7 +78,7 @@ def names(prefix: str) -> dict[str, str]:
     return {role: f"{prefix}_{role}" for role in _LIMITS}
 
 
-def script(prefix: str = "sluice") -> str:
+def script(prefix: str = "sluice", schema: str = SCHEMA) -> str:
     """For a superuser, in the ledger's database, after each migration."""
     called = names(prefix)
     parts = [
@@ -83,6 +87,7 @@ def script(prefix: str = "sluice") -> str:
         *(_made(name) for name in called.values()),
         *(_limited(called[role], limits | _IDLE) for role, limits in _LIMITS.items()),
         *(_limited(called[role], {"idle_session_timeout": span}) for role, span in _IDLE_SESSIONS.items()),
+        *(f"ALTER ROLE {name} SET search_path = {schema}, public;" for name in called.values()),
         *(f"ALTER ROLE {called[role]} CONNECTION LIMIT {count};" for role, count in _CONNECTIONS.items()),
         _for_each_function(_EVERYBODYS, "REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC"),
         _for_each_function(
@@ -90,15 +95,14 @@ def script(prefix: str = "sluice") -> str:
             f"GRANT EXECUTE ON FUNCTION %s TO {called['owner']}, {called['control']}, {called['worker']}",
         ),
         "DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$;",
-        f"REVOKE CREATE ON SCHEMA {_SCHEMA} FROM PUBLIC;",
-        f"GRANT USAGE ON SCHEMA {_SCHEMA} TO {', '.join(called.values())};",
-        f"GRANT CREATE ON SCHEMA {_SCHEMA} TO {called['owner']};",
-        *(_table(table, called) for table in tables()),
-        _granted(f"SEQUENCE {_SCHEMA}.{SEQUENCE}", rights(SEQUENCE), called),
-        *(_callable(function, roles, called) for function, roles in _FUNCTIONS.items()),
-        f"ALTER FUNCTION {_CONTENT} OWNER TO {called['owner']};",
-        f"REVOKE ALL ON FUNCTION {_CONTENT} FROM PUBLIC;",
-        f"GRANT EXECUTE ON FUNCTION {_CONTENT} TO {called['control']}, {called['worker']};",
+        f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC;",
+        f"ALTER SCHEMA {schema} OWNER TO {called['owner']};",
+        f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(called.values())};",
+        *(_table(f"{schema}.{table}", rights(table), called) for table in tables()),
+        _granted(f"SEQUENCE {schema}.{SEQUENCE}", rights(SEQUENCE), called),
+        *(_callable(f"{schema}.{name}", roles, called) for name, roles in _PLAIN_FUNCTIONS.items()),
+        *(_callable(f"{schema}.{name}", roles, called) for name, roles in _FUNCTIONS.items()),
+        *(f"ALTER FUNCTION {schema}.{name} SECURITY DEFINER;" for name in _FUNCTIONS),
         "COMMIT;",
     ]
     return "\n".join(parts) + "\n"
@@ -144,19 +148,17 @@ def _for_each_function(which: str, statement: str) -> str:
     )
 
 
-def _table(table: str, called: dict[str, str]) -> str:
+def _table(name: str, rights: list[Right], called: dict[str, str]) -> str:
     """Its sequence goes with it to the owner."""
-    name = f"{_SCHEMA}.{table}"
-    return f"ALTER TABLE {name} OWNER TO {called['owner']};\n{_granted(name, rights(table), called)}"
+    return f"ALTER TABLE {name} OWNER TO {called['owner']};\n{_granted(name, rights, called)}"
 
 
 def _callable(function: str, roles: tuple[str, ...], called: dict[str, str]) -> str:
     return "\n".join(
         [
             f"ALTER FUNCTION {function} OWNER TO {called['owner']};",
-            f"ALTER FUNCTION {function} SECURITY DEFINER SET search_path = {_SCHEMA}, pg_temp;",
             f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC;",
-            f"GRANT EXECUTE ON FUNCTION {function} TO {', '.join(called[role] for role in roles)};",
+            *(f"GRANT EXECUTE ON FUNCTION {function} TO {called[role]};" for role in roles),
         ]
     )
 

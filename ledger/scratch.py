@@ -17,6 +17,7 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
 from sluice.ledger import migrate
 from sluice.ledger.connection import Tx
+from sluice.ledger.dialling import dialled
 from sluice.ledger.history_tables import round_, transition
 from sluice.ledger.schema import job, submission, wants
 
@@ -95,7 +96,7 @@ def scratch_ledger(url: str, *, is_copy: bool = False) -> Iterator[str]:
     try:
         scratch = urlsplit(url)._replace(path=f"/{name}").geturl()
         migrate.upgrade(scratch)
-        with psycopg.connect(scratch, autocommit=True) as database:
+        with psycopg.connect(dialled(scratch), autocommit=True) as database:
             database.execute("UPDATE installation SET id = %s", [SCRATCH])
         yield scratch
     finally:

@@ -44,7 +44,7 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
 # A refused submission waits for nothing, so its row is never locked for long. Of two that renew
-# it at once the second finds it received, and is compared with the first. ``sluice_submit`` does the same. A message
+# it at once the second finds it received, and is compared with the first. ``sluice.submit`` does the same. A message
 # that is delivered again renews nothing.
 _RENEW = f"""
 WITH held AS MATERIALIZED (
@@ -62,7 +62,7 @@ RETURNING submission.id
 """
 _DIFFERING = f"""
 SELECT nth FROM submission JOIN {_GIVEN} USING (id)
-WHERE sluice_content(submission.request) <> sluice_content(new.request::jsonb) ORDER BY nth
+WHERE submission_content(submission.request) <> submission_content(new.request::jsonb) ORDER BY nth
 """
 _ACTIVATE = f"""
 UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, sentinel = NULL

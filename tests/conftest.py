@@ -10,6 +10,8 @@ import psycopg
 import pytest
 from hypothesis import settings
 
+from sluice.jobs.address import in_schema
+from sluice.ledger.dialling import SCHEMA
 from sluice.ledger.scratch import scratch_ledger
 from tests import leftovers
 from tests.homes import started_ledger
@@ -96,7 +98,7 @@ def ledger_url(request: pytest.FixtureRequest, embedded_url: str) -> Iterator[st
     if request.param == "embedded":
         yield embedded_url
     else:
-        with scratch_ledger(GIVEN) as url:
+        with scratch_ledger(in_schema(GIVEN, SCHEMA)) as url:
             yield url
 
 

@@ -11,17 +11,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sluice.jobs.address import in_schema
 from sluice.ledger import migrate
+from sluice.ledger.dialling import SCHEMA
 from sluice.ledger.embedded import start
 from tests.leftovers import FOLDER
 
 
 @contextmanager
 def started_ledger(home: Path, *, durable: bool = False) -> Iterator[str]:
-    """The address of an empty ledger in this home, which must not exist yet, for as long as the block lasts."""
+    """The address of an empty ledger in this home, which must not exist yet, for as long as the block lasts. It names
+    the schema, so that a plain connection to it finds the tables."""
     shutil.copytree(_template(), home, symlinks=True, dirs_exist_ok=True)
     with start(home, durable=durable) as postgres:
-        yield postgres.url
+        yield in_schema(postgres.url, SCHEMA)
 
 
 def _template() -> Path:
@@ -33,6 +36,6 @@ def _template() -> Path:
         if not home.exists():
             unfinished = folder / "ledger.unfinished"
             with start(unfinished, durable=False) as postgres:
-                migrate.require(postgres.url)
+                migrate.upgrade(postgres.url)
             unfinished.rename(home)
     return home

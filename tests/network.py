@@ -62,7 +62,7 @@ def carry(whether: bool) -> None:
 def ledger_on_it(home: Path) -> Iterator[Urls]:
     """One that can be had by the network too, which the embedded one cannot."""
     with patch.dict(settings.ALWAYS, listen_addresses="127.0.0.1"), start(home, durable=False) as postgres:
-        migrate.require(postgres.url)
+        migrate.upgrade(postgres.url)
         parts = urlsplit(postgres.url)
         far = parts._replace(netloc=f"{parts.netloc}127.0.0.1:{sockets.PORT}", query="").geturl()
         yield Urls(near=postgres.url, far=far)

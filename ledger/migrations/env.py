@@ -9,9 +9,6 @@ from sqlalchemy import create_engine, pool, text
 from sluice.ledger.dialling import dialled
 from sluice.ledger.tables import metadata
 
-#: The first that keeps in the ledger what it says of itself.
-FIRST_TO_SAY = "0019"
-
 attributes = context.config.attributes
 engine = create_engine(
     "postgresql+psycopg://",
@@ -23,7 +20,7 @@ engine = create_engine(
 def say_who_may_work(ctx: MigrationContext, step: MigrationInfo, **_: object) -> None:
     """In the migration's own transaction."""
     made = step.up_revision_id
-    if made is None or made < FIRST_TO_SAY or ctx.connection is None:
+    if made is None or ctx.connection is None:
         return
     said = text(f"UPDATE {attributes['version_table']} SET compatible_from = :oldest")
     ctx.connection.execute(said, {"oldest": context.script.get_revision(made).module.compatible_from})

@@ -43,7 +43,7 @@ class Ground:
 
         if not self._urls:
             server = self._opened.enter_context(start(self._home, durable=False))
-            migrate.require(server.url)
+            migrate.upgrade(server.url)
             self._urls.append(server.url)
         while place + 1 >= len(self._urls):
             self._urls.append(self._opened.enter_context(scratch.scratch_ledger(self._urls[0], is_copy=True)))

@@ -43,7 +43,7 @@ def _by_sql(agency: Agency, **words: Any) -> str:
     """Send an event in a transaction of its own; the answer."""
     with psycopg.connect(agency.world.url) as connection:
         (answer,) = connection.execute(
-            "SELECT sluice_resume(%s)", [json.dumps(EVENT | words)]
+            "SELECT sluice.resume(%s)", [json.dumps(EVENT | words)]
         ).fetchone() or ("",)
     return str(answer)
 
@@ -94,7 +94,7 @@ def test_an_id_that_cannot_be_kept_is_refused(agency: Agency, id: str) -> None:
 def test_an_event_by_sql_ends_a_wait_once_its_transaction_has_committed(agency: Agency) -> None:
     assert agency.run() is State.SUSPENDED
     with psycopg.connect(agency.world.url) as connection:
-        connection.execute("SELECT sluice_resume(%s)", [json.dumps(EVENT)])
+        connection.execute("SELECT sluice.resume(%s)", [json.dumps(EVENT)])
         connection.rollback()
     assert _kept(agency, "early") == []
     assert _by_sql(agency, id="evt-1") == "kept"

@@ -9,7 +9,7 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
 from tests.timed import Timed
 
-_FORETOLD = """SELECT sluice_submit('{"app": "a", "key": "1", "id": "schedule:s:2026-01-01T13:00:00Z"}')"""
+_FORETOLD = """SELECT sluice.submit('{"app": "a", "key": "1", "id": "schedule:s:2026-01-01T13:00:00Z"}')"""
 
 
 def test_a_submission_cannot_take_the_id_of_a_due_time(timed: Timed) -> None:

@@ -104,7 +104,7 @@ class Installation:
     def submits(self, request: str) -> str:
         """The id of a submission by SQL, as the role that may do nothing else. The database may raise an exception."""
         with self.connect("submitter") as connection:
-            (id_,) = connection.execute("SELECT sluice_submit(%s::jsonb)", (request,)).fetchone() or ("",)
+            (id_,) = connection.execute("SELECT sluice.submit(%s::jsonb)", (request,)).fetchone() or ("",)
         return str(id_)
 
     def submits_by_http(self, request: Mapping[str, Any]) -> str:

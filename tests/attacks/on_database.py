@@ -54,7 +54,7 @@ def rights(place: Installation) -> str:
     place.refused_by_sql("submitter", "COPY (SELECT 1) TO PROGRAM 'id'")
     place.refused_by_sql("reader", "SET ROLE tested_worker")
     place.refused_by_sql("reader", "UPDATE submission SET state = 'cancelled'")
-    return place.refused_by_sql("submitter", """SELECT sluice_resume('{"app": "nightly", "key": "1"}')""")
+    return place.refused_by_sql("submitter", """SELECT sluice.resume('{"app": "nightly", "key": "1"}')""")
 
 
 @attack("history and definitions, changed with the worker's role")

@@ -174,7 +174,7 @@ def keys_as_code(place: Installation) -> str:
     return "each key was printed as it stands, and none was run"
 
 
-_SUBMIT = "SELECT sluice_submit(%s::jsonb)"
+_SUBMIT = "SELECT sluice.submit(%s::jsonb)"
 
 
 def _nested(levels: int) -> str:

@@ -71,7 +71,7 @@ class Probe:
             with self._place.sender() as sender, self._place.connect("submitter") as connection:
                 ways = (
                     lambda request: connection.execute(
-                        "SELECT sluice_submit(%s::jsonb)", (json.dumps(request),)
+                        "SELECT sluice.submit(%s::jsonb)", (json.dumps(request),)
                     ),
                     self._by_http,
                     sender.submits,

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import psycopg
 
+from sluice.jobs.address import in_schema
 from sluice.ledger import migrate
+from sluice.ledger.dialling import SCHEMA
 from sluice.ledger.embedded import EmbeddedPostgres, start
 
 _DEADLOCK = "deadlock detected"
@@ -18,8 +20,8 @@ class Database:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._server: EmbeddedPostgres = start(home)
-        self.url = self._server.url
-        migrate.require(self.url)
+        self.url = in_schema(self._server.url, SCHEMA)
+        migrate.upgrade(self.url)
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("ALTER DATABASE sluice SET log_min_messages TO error")
 
@@ -41,7 +43,7 @@ class Database:
         recovered."""
         killed, self._server = self._server, start(self._home)
         killed.close()
-        if self._server.url != self.url:
+        if in_schema(self._server.url, SCHEMA) != self.url:
             raise RuntimeError(f"the database of {self._home} is back under another address")
 
     def close(self) -> None:

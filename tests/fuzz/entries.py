@@ -100,7 +100,7 @@ def sql(chance: random.Random, world: World, count: int) -> None:
         for _ in range(count):
             text = inputs.document(chance).decode("utf-8", "replace").replace("\x00", "")
             with suppress(psycopg.DatabaseError), connection.transaction(force_rollback=True):
-                connection.execute("SELECT sluice_submit(%s::jsonb)", (text,))
+                connection.execute("SELECT sluice.submit(%s::jsonb)", (text,))
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
 

@@ -13,9 +13,7 @@ from alembic.script import ScriptDirectory
 from msgspec import Struct
 
 from sluice.ledger import migrate
-
-#: What the migrations up to this one stopped others for, nobody promised anything about.
-LAST_UNPROMISED = "0012"
+from sluice.ledger.dialling import SCHEMA
 
 _COLUMNS = """
 SELECT table_name || '.' || column_name, data_type, is_nullable = 'YES' OR column_default IS NOT NULL
@@ -84,7 +82,7 @@ def broken_promises(before: Shape, after: Shape) -> list[str]:
 def migrations() -> list[ModuleType]:
     """From the first to the last."""
     config = Config()
-    config.set_main_option("script_location", "ledger/migrations")
+    config.set_main_option("script_location", str(migrate.SCRIPTS))
     return [script.module for script in ScriptDirectory.from_config(config).walk_revisions()][::-1]
 
 
@@ -104,5 +102,7 @@ def database(url: str) -> Iterator[str]:
 def ledger_at(url: str, revision: str) -> Iterator[str]:
     """A ledger as it was at an earlier schema."""
     with database(url) as made:
+        with psycopg.connect(made, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {SCHEMA}".encode())
         migrate.run_alembic(made, revision, anew=True)
         yield made

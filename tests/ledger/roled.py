@@ -16,7 +16,9 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
+from sluice.jobs.address import in_schema
 from sluice.ledger import migrate, roles
+from sluice.ledger.dialling import SCHEMA
 from tests.homes import started_ledger
 from tests.ledger.generations import database
 
@@ -77,8 +79,8 @@ def roled_on_the_machines_own(_: Path) -> Iterator[Roled]:
         )
     prefix = f"{PREFIX}_{uuid4().hex[:12]}"
     try:
-        with database(url) as made:
-            migrate.require(made)
+        with database(in_schema(url, SCHEMA)) as made:
+            migrate.upgrade(made)
             yield Roled(made, prefix)
     finally:
         with psycopg.connect(url, autocommit=True) as server:

@@ -140,8 +140,8 @@ def test_what_is_left_counts_from_the_request_to_the_archive(world: World) -> No
     assert (counts.states, counts.unplanned, counts.left) == ({}, 0, 0)
     request = msgspec.json.encode({"app": "a", "keys": ["1", "2", "3"], "id": "three"})
     with psycopg.connect(world.url) as connection:
-        connection.execute("SELECT sluice_submit(%s)", (request.decode(),))
-        connection.execute("""SELECT sluice_submit('{"app": "a", "keys": 7}')""")
+        connection.execute("SELECT sluice.submit(%s)", (request.decode(),))
+        connection.execute("""SELECT sluice.submit('{"app": "a", "keys": 7}')""")
     counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
     assert (counts.states, counts.unplanned, counts.left) == ({}, 4, 4)
     world.now = world.now.replace(year=2100)

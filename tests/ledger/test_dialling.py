@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from sluice.jobs.address import in_schema
 from sluice.jobs.errors import BadSetting
-from sluice.ledger.dialling import SILENT_S_MAX, dialled
+from sluice.ledger import dialling
+from sluice.ledger.dialling import SCHEMA, SILENT_S_MAX, dialled
 from tests.network import S_MAX, runs_alone
 
 
@@ -30,9 +32,29 @@ def test_what_the_address_says_goes_first() -> None:
 
 
 def test_the_servers_settings_are_ours_then_the_addresss_then_the_ledgers() -> None:
-    options = _words("postgresql://db/c?options=-c%20search_path%3Dours", timezone="UTC")["options"]
-    assert options.split("-c ")[-2:] == ["search_path=ours ", "timezone=UTC"]
-    assert "tcp_keepalives_idle=" in options.partition("search_path")[0]
+    options = _words("postgresql://db/c?options=-c%20work_mem%3D8MB", timezone="UTC")["options"]
+    assert options.split("-c ")[-2:] == ["work_mem=8MB ", "timezone=UTC"]
+    assert "tcp_keepalives_idle=" in options.partition("work_mem")[0]
+
+
+def _schema(url: str) -> str:
+    """The last setting of several counts."""
+    return _words(url)["options"].rpartition("search_path=")[2].split()[0]
+
+
+def test_a_ledger_is_in_its_own_schema_or_the_one_that_is_named() -> None:
+    url = "postgresql://a:b@h1:1,h2:2/c?sslmode=require&options=-c%20search_path%3Dtheirs"
+    assert _schema("postgresql://db/c") == f"{SCHEMA},pg_temp"
+    assert _schema(in_schema(url, "ours")) == "ours,pg_temp"
+    assert _words(in_schema(url, "ours"))["sslmode"] == "require"
+    assert _words(in_schema("postgresql:///c?host=/a%20folder", "ours"))["host"] == "/a folder"
+
+
+def test_the_server_lists_a_connection_by_the_name_of_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialling, "_OURS", dict(dialling._OURS))
+    dialling.name_process("worker " + "a" * 80)
+    assert _words("postgresql://db/c")["fallback_application_name"] == "sluice worker " + "a" * 49
+    assert _words("postgresql://db/c?application_name=mine")["application_name"] == "mine"
 
 
 def test_an_address_that_cannot_be_read_is_said_to_be_so() -> None:

@@ -1,6 +1,8 @@
 """Code and schema of different age: who may work on what, and what an upgrade does to those who work meanwhile."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -8,9 +10,9 @@ from psycopg.conninfo import make_conninfo
 
 from sluice.jobs.errors import LedgerBusy, SchemaMismatch
 from sluice.ledger import migrate
+from sluice.ledger.dialling import SCHEMA
 from tests.jobs.runners.runner_bench import eventually
 from tests.ledger.generations import (
-    LAST_UNPROMISED,
     broken_promises,
     database,
     ledger_at,
@@ -20,11 +22,12 @@ from tests.ledger.generations import (
 )
 
 _SET = "UPDATE sluice_version SET version_num = %s, compatible_from = %s"
-_ASKED = """SELECT sluice_submit('{"app": "a", "key": "1"}')"""
+_ASKED = """SELECT sluice.submit('{"app": "a", "key": "1"}')"""
 _WAITS = """
 SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
   AND query_start < clock_timestamp() - interval '100 ms'
 """
+_IN_SCHEMA = f"-c search_path={SCHEMA}"
 _HELD = "LOCK TABLE submission IN ROW EXCLUSIVE MODE"
 
 
@@ -34,18 +37,16 @@ def _made_to_be(url: str, revision: str, compatible_from: str | None) -> None:
 
 
 def test_each_migration_says_whose_code_may_go_on_and_none_takes_it_back() -> None:
-    said = [each for each in migrations() if each.revision > LAST_UNPROMISED]
+    said = migrations()
     assert said
     oldest = [each.compatible_from for each in said]
     assert oldest == sorted(oldest), "code that was refused once is never let in again"
     assert all(each.compatible_from <= each.revision for each in said)
-    assert {each.compatible_from for each in said} <= {each.revision for each in migrations()}
+    assert {each.compatible_from for each in said} <= {each.revision for each in said}
 
 
 def test_nothing_is_taken_from_code_that_may_go_on(embedded_url: str) -> None:
-    pairs = [
-        (each.compatible_from, each.revision) for each in migrations() if each.revision > LAST_UNPROMISED
-    ]
+    pairs = [(each.compatible_from, each.revision) for each in migrations()]
     shapes = {
         revision: shape_at(embedded_url, revision) for revision in {each for pair in pairs for each in pair}
     }
@@ -92,14 +93,45 @@ def test_code_is_refused_by_a_newer_schema_that_does_not_let_it(embedded_url: st
     assert told.value.advice == "Start the newer version: no code for a schema before 9998 may work on it."
 
 
-def test_code_is_refused_by_an_older_schema_and_told_to_upgrade_it(embedded_url: str) -> None:
-    for revision in ("0012", "0017"):
-        with ledger_at(embedded_url, revision) as url:
-            with pytest.raises(SchemaMismatch, match=f"at {revision}") as told:
-                migrate.require(url)
-            assert "sluice db upgrade" in told.value.advice
-            migrate.upgrade(url)
+@pytest.fixture
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two migrations more than there are, the second of which needs a lock that others hold a lower one of."""
+    scripts = tmp_path / "migrations"
+    shutil.copytree(migrate.SCRIPTS, scripts)
+    last, first_more, second_more = (f"{int(migrate.REVISION) + more:04}" for more in (0, 1, 2))
+    for revision, before, text in (
+        (first_more, last, "CREATE TABLE first_more (id BIGINT)"),
+        (
+            second_more,
+            first_more,
+            "CREATE TABLE second_more (id BIGINT); ALTER TABLE submission ADD COLUMN more TEXT",
+        ),
+    ):
+        (scripts / "versions" / f"{revision}_more.py").write_text(
+            _MORE.format(revision=revision, before=before, text=text)
+        )
+    monkeypatch.setattr(migrate, "SCRIPTS", scripts)
+    monkeypatch.setattr(migrate, "REVISION", second_more)
+
+
+_MORE = """
+from alembic import op
+revision, down_revision, compatible_from = "{revision}", "{before}", "0001"
+def upgrade():
+    op.get_bind().exec_driver_sql("{text}")
+"""
+BEFORE_LAST = f"{int(migrate.REVISION) + 1:04}"
+
+
+@pytest.mark.usefixtures("later")
+@pytest.mark.parametrize("revision", [migrate.REVISION, BEFORE_LAST])
+def test_code_is_refused_by_an_older_schema_and_told_to_upgrade_it(embedded_url: str, revision: str) -> None:
+    with ledger_at(embedded_url, revision) as url:
+        with pytest.raises(SchemaMismatch, match=f"at {revision}") as told:
             migrate.require(url)
+        assert "sluice db upgrade" in told.value.advice
+        migrate.upgrade(url)
+        migrate.require(url)
 
 
 def test_an_upgrade_by_older_code_changes_nothing_and_says_why(embedded_url: str) -> None:
@@ -112,31 +144,31 @@ def test_an_upgrade_by_older_code_changes_nothing_and_says_why(embedded_url: str
 
 
 def test_the_ledger_says_whose_code_may_work_on_it(embedded_url: str) -> None:
-    for made in (migrate.require, migrate.run_alembic):
-        with database(embedded_url) as url:
-            made(url)
-            found = migrate.schema(url)
-            assert found == migrate.Schema(migrations()[-1].revision, migrations()[-1].compatible_from)
+    with ledger_at(embedded_url, migrate.REVISION) as url:
+        found = migrate.schema(url)
+        assert found == migrate.Schema(migrations()[-1].revision, migrations()[-1].compatible_from)
 
 
+@pytest.mark.usefixtures("later")
 def test_a_migration_that_cannot_have_its_lock_gives_up_while_others_go_on(embedded_url: str) -> None:
-    with ledger_at(embedded_url, "0015") as url, psycopg.connect(url) as holds:
+    with ledger_at(embedded_url, BEFORE_LAST) as url, psycopg.connect(url) as holds:
         holds.execute(_HELD)
-        with pytest.raises(LedgerBusy, match="The schema is at 0015") as told:
+        with pytest.raises(LedgerBusy, match=f"The schema is at {BEFORE_LAST}") as told:
             migrate.upgrade(url, patience_s=0)
         assert "sluice doctor" in told.value.advice
         with psycopg.connect(url) as works:
             works.execute("SET lock_timeout = '5s'")
             works.execute(_ASKED)
-            assert works.execute("SELECT to_regclass('audit')").fetchone() == (None,), "nothing is half done"
+            assert works.execute("SELECT to_regclass('second_more')").fetchone() == (None,), "it is half done"
         holds.rollback()
         assert migrate.upgrade(url, patience_s=0) == migrate.REVISION
 
 
+@pytest.mark.usefixtures("later")
 def test_what_was_migrated_before_the_lock_was_missing_stays(embedded_url: str) -> None:
-    with ledger_at(embedded_url, "0014") as url, psycopg.connect(url) as holds:
+    with ledger_at(embedded_url, "0001") as url, psycopg.connect(url) as holds:
         holds.execute(_HELD)
-        with pytest.raises(LedgerBusy, match="The schema is at 0015"):
+        with pytest.raises(LedgerBusy, match=f"The schema is at {BEFORE_LAST}"):
             migrate.upgrade(url, patience_s=0)
         holds.rollback()
         migrate.upgrade(url)
@@ -151,10 +183,12 @@ def test_whoever_upgrades_second_waits_however_short_a_wait_his_role_is_held_to(
     ):
         first.execute("SELECT pg_advisory_lock(%s)", (migrate._LOCK,))
         second = others.submit(
-            migrate.upgrade, make_conninfo(url, options="-c lock_timeout=1ms -c statement_timeout=20ms")
+            migrate.upgrade,
+            make_conninfo(url, options=f"{_IN_SCHEMA} -c lock_timeout=1ms -c statement_timeout=20ms"),
         )
         eventually(lambda: second.done() or first.execute(_WAITS).fetchone())
         assert not second.done(), second.exception()
+        first.execute(f"CREATE SCHEMA {SCHEMA}".encode())
         migrate.run_alembic(url, anew=True)
         first.execute("SELECT pg_advisory_unlock(%s)", (migrate._LOCK,))
         assert second.result(20) == migrate.REVISION

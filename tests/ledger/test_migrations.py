@@ -11,13 +11,12 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
 from sluice.ledger import migrate
 from sluice.ledger.tables import metadata
-from tests.ledger.generations import ledger_at
 from tests.world import World
 
 
 def test_the_revision_of_the_code_is_the_last_migration() -> None:
     config = Config()
-    config.set_main_option("script_location", "ledger/migrations")
+    config.set_main_option("script_location", str(migrate.SCRIPTS))
     assert ScriptDirectory.from_config(config).get_current_head() == migrate.REVISION
 
 
@@ -67,28 +66,15 @@ def test_upgrading_twice_changes_nothing(embedded_url: str) -> None:
     assert migrate.revision(embedded_url) == migrate.REVISION
 
 
-def test_an_upgrade_keeps_what_roles_have_set_for_the_function_that_submits(embedded_url: str) -> None:
-    options = "SELECT prosecdef, proconfig, proacl::text FROM pg_proc WHERE proname = 'sluice_submit'"
-    with ledger_at(embedded_url, "0020") as url, psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "ALTER FUNCTION sluice_submit(jsonb) SECURITY DEFINER SET search_path = public, pg_temp"
-        )
-        connection.execute("REVOKE ALL ON FUNCTION sluice_submit(jsonb) FROM PUBLIC")
-        before = connection.execute(options).fetchone()
-        migrate.upgrade(url)
-        assert connection.execute(options).fetchone() == before
-        connection.execute("""SELECT sluice_submit('{"app": "a"}')""")
-
-
 def test_a_submission_by_sql_commits_with_its_callers_transaction(world: World) -> None:
     world.apps("a")
     with psycopg.connect(world.url) as connection:
-        connection.execute("""SELECT sluice_submit('{"app": "a", "key": "1", "id": "sql"}')""")
-        connection.execute("""SELECT sluice_submit('{"app": "a", "key": "1", "id": "sql"}')""")
-        connection.execute("""SELECT sluice_submit('{"app": "a", "kee": "1", "id": "typo"}')""")
-        connection.execute("""SELECT sluice_submit('{"key": 7, "id": "odd"}')""")
+        connection.execute("""SELECT sluice.submit('{"app": "a", "key": "1", "id": "sql"}')""")
+        connection.execute("""SELECT sluice.submit('{"app": "a", "key": "1", "id": "sql"}')""")
+        connection.execute("""SELECT sluice.submit('{"app": "a", "kee": "1", "id": "typo"}')""")
+        connection.execute("""SELECT sluice.submit('{"key": 7, "id": "odd"}')""")
     with psycopg.connect(world.url) as connection:
-        connection.execute("""SELECT sluice_submit('{"app": "a", "key": "2"}')""")
+        connection.execute("""SELECT sluice.submit('{"app": "a", "key": "2"}')""")
         connection.rollback()
     # The function takes the database's time, which is ahead of this world's.
     world.now = world.now.replace(year=2100)

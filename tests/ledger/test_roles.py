@@ -35,7 +35,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 _GRANTED = """
 SELECT acl.grantee::regrole::text, pg_class.relname, array_agg(acl.privilege_type::text ORDER BY acl.privilege_type)
 FROM pg_class, aclexplode(relacl) AS acl
-WHERE relnamespace = 'public'::regnamespace AND acl.grantee = ANY (%s::regrole[]) GROUP BY 1, 2
+WHERE relnamespace = 'sluice'::regnamespace AND acl.grantee = ANY (%s::regrole[]) GROUP BY 1, 2
 """
 
 
@@ -54,7 +54,7 @@ def test_each_role_has_exactly_its_documented_rights(place: Roled) -> None:
 def test_no_table_is_forgotten_and_each_is_its_owners(place: Roled) -> None:
     with psycopg.connect(place.admin_url) as connection:
         found = connection.execute(
-            "SELECT tablename, tableowner FROM pg_tables WHERE schemaname = 'public'"
+            "SELECT tablename, tableowner FROM pg_tables WHERE schemaname = 'sluice'"
         ).fetchall()
     assert dict(found) == dict.fromkeys(roles.tables(), place.names["owner"])
 
@@ -62,11 +62,11 @@ def test_no_table_is_forgotten_and_each_is_its_owners(place: Roled) -> None:
 def test_nothing_of_it_is_everybodys(place: Roled) -> None:
     asked = """
     SELECT relname FROM pg_class, aclexplode(relacl) AS acl
-    WHERE relnamespace = 'public'::regnamespace AND acl.grantee = 0
+    WHERE relnamespace = 'sluice'::regnamespace AND acl.grantee = 0
     UNION ALL SELECT proname FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl
-    WHERE pronamespace = 'public'::regnamespace AND acl.grantee = 0
+    WHERE pronamespace = 'sluice'::regnamespace AND acl.grantee = 0
     UNION ALL SELECT 'schema' FROM pg_namespace, aclexplode(nspacl) AS acl
-    WHERE nspname = 'public' AND acl.grantee = 0 AND acl.privilege_type = 'CREATE'
+    WHERE nspname = 'sluice' AND acl.grantee = 0 AND acl.privilege_type = 'CREATE'
     """
     with psycopg.connect(place.admin_url) as connection:
         assert connection.execute(asked).fetchall() == []
@@ -93,9 +93,9 @@ REFUSED: Mapping[tuple[str, str], Sequence[str]] = {
     ("submitter", "read"): tuple(f"SELECT FROM {table}" for table in roles.tables()),
     ("submitter", "write"): ("INSERT INTO submission DEFAULT VALUES",),
     ("reader", "write"): ("INSERT INTO job DEFAULT VALUES", "UPDATE job SET state = 'ready'"),
-    ("reader", "submit"): ("SELECT sluice_submit('{}')",),
-    ("submitter", "resume"): ("SELECT sluice_resume('{}')",),
-    ("reader", "resume"): ("SELECT sluice_resume('{}')",),
+    ("reader", "submit"): ("SELECT sluice.submit('{}')",),
+    ("submitter", "resume"): ("SELECT sluice.resume('{}')",),
+    ("reader", "resume"): ("SELECT sluice.resume('{}')",),
     **{(role, "take locks or disk"): _EVERYBODYS for role in ("reader", "submitter")},
     ("worker", "take disk"): _EVERYBODYS[2:],
     ("worker", "change definitions"): tuple(
@@ -104,8 +104,8 @@ REFUSED: Mapping[tuple[str, str], Sequence[str]] = {
         for statement in (f"INSERT INTO {table} DEFAULT VALUES", f"DELETE FROM {table}")
     ),
     ("worker", "change a function"): (
-        "CREATE OR REPLACE FUNCTION sluice_submit(jsonb) RETURNS text LANGUAGE sql AS 'SELECT 1'",
-        "ALTER FUNCTION sluice_submit(jsonb) SECURITY INVOKER",
+        "CREATE OR REPLACE FUNCTION sluice.submit(jsonb) RETURNS text LANGUAGE sql AS 'SELECT 1'",
+        "ALTER FUNCTION sluice.submit(jsonb) SECURITY INVOKER",
     ),
     ("worker", "become another role"): (
         "SET ROLE $owner",
@@ -156,22 +156,22 @@ def test_a_reader_writes_nothing_even_where_he_was_granted_more(place: Roled) ->
 
 def test_a_submitter_submits_and_sees_nothing_of_it(place: Roled) -> None:
     with place.connect("submitter") as connection:
-        submitted = connection.execute("""SELECT sluice_submit('{"app": "a", "key": "1", "id": "theirs"}')""")
+        submitted = connection.execute("""SELECT sluice.submit('{"app": "a", "key": "1", "id": "theirs"}')""")
         assert submitted.fetchone() == ("theirs",)
         with connection.transaction(force_rollback=True):
-            connection.execute("""SELECT sluice_submit('{"app": "a", "key": "1", "id": "undone"}')""")
+            connection.execute("""SELECT sluice.submit('{"app": "a", "key": "1", "id": "undone"}')""")
     with psycopg.connect(place.admin_url) as admin:
         found = admin.execute("SELECT id FROM submission WHERE id IN ('theirs', 'undone')").fetchall()
     assert found == [("theirs",)]
 
 
 def test_a_program_that_was_granted_it_sends_an_event_and_reads_no_table(place: Roled) -> None:
-    grant = Template("GRANT EXECUTE ON FUNCTION sluice_resume(jsonb) TO $submitter").substitute(place.names)
+    grant = Template("GRANT EXECUTE ON FUNCTION sluice.resume(jsonb) TO $submitter").substitute(place.names)
     with psycopg.connect(place.admin_url) as admin:
         admin.execute(grant.encode())
     with place.connect("submitter") as connection:
         answer = connection.execute(
-            """SELECT sluice_resume('{"app": "a", "key": "1", "id": "e"}')"""
+            """SELECT sluice.resume('{"app": "a", "key": "1", "id": "e"}')"""
         ).fetchone()
     assert answer == ("kept",)
     with psycopg.connect(place.admin_url) as admin:
@@ -194,7 +194,7 @@ def test_what_a_submitter_puts_in_the_way_of_the_function_is_not_found(place: Ro
             "CREATE FUNCTION pg_temp.jsonb_build_object(text, text) RETURNS jsonb LANGUAGE sql"
             " AS $$ SELECT NULL::jsonb $$"
         )
-        connection.execute("""SELECT public.sluice_submit('{"app": "a", "id": "in-the-way"}')""")
+        connection.execute("""SELECT sluice.submit('{"app": "a", "id": "in-the-way"}')""")
     with psycopg.connect(place.admin_url, autocommit=True) as admin:
         admin.execute(
             f"REVOKE TEMPORARY ON DATABASE {admin.info.dbname} FROM {place.names['submitter']}".encode()

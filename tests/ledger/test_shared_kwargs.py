@@ -3,14 +3,13 @@
 from typing import Any
 
 import msgspec
-import psycopg
 import pytest
 
 from sluice.jobs.condition import Compare, Input, Operator
 from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger import migrate, pruning
+from sluice.ledger import pruning
 from sluice.ledger.pruning import Removed
 from sluice.ledger.reads import dossier, listing
 from sluice.ledger.reads.check import KWARGS_EXIST, breaches
@@ -18,7 +17,6 @@ from sluice.ledger.reads.listing import Filter
 from sluice.ledger.shared_kwargs import OWN_BYTES_MAX
 from tests.ledger.ages import KEEP_S, later
 from tests.ledger.bisecting import Farm
-from tests.ledger.generations import ledger_at
 from tests.ledger.large_kwargs import is_shared, large, shared
 from tests.ledger.results import finished
 from tests.ledger.trips import chain
@@ -233,20 +231,3 @@ def test_large_kwargs_in_the_row_of_a_job_are_used(world: World) -> None:
 
 def _json(kwargs: dict[str, Any]) -> str:
     return msgspec.json.encode(kwargs).decode()
-
-
-_OLD_JOB = """
-INSERT INTO job (app, key, state, open, kwargs, created_at, changed_at, announced_at)
-VALUES ('a', '1', 'ready', true, %s::jsonb, now(), now(), now())
-"""
-
-
-def test_jobs_from_before_the_migration_keep_theirs_in_their_rows(embedded_url: str) -> None:
-    with ledger_at(embedded_url, "0025") as url:
-        with psycopg.connect(url) as connection:
-            connection.execute(_OLD_JOB, (_json(LARGE),))
-        migrate.upgrade(url)
-        with psycopg.connect(url) as connection:
-            assert connection.execute("SELECT kwargs FROM job").fetchone() == (LARGE,)
-            valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'job_shared_kwargs'::regclass"
-            assert connection.execute(valid).fetchone() == (True,)

@@ -44,7 +44,7 @@ def by_client(world: World, request: dict[str, Any]) -> None:
 
 def by_sql(world: World, request: dict[str, Any]) -> None:
     with psycopg.connect(world.url) as connection:
-        connection.execute("SELECT sluice_submit(%s::jsonb)", (json.dumps(request),))
+        connection.execute("SELECT sluice.submit(%s::jsonb)", (json.dumps(request),))
 
 
 def by_message(world: World, request: dict[str, Any], message: str = "m") -> None:
@@ -190,7 +190,7 @@ def test_of_two_submitters_at_once_the_second_is_compared_with_the_first(world: 
             outcome.append(Conflict)
 
     with psycopg.connect(world.url) as first:
-        first.execute("SELECT sluice_submit(%s::jsonb)", (json.dumps(KEYED),))
+        first.execute("SELECT sluice.submit(%s::jsonb)", (json.dumps(KEYED),))
         thread = threading.Thread(target=submits)
         thread.start()
         waiting = "SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"

@@ -38,7 +38,7 @@ def _by_program(world: World, wanted: dict[str, Any]) -> str:
 
 def _by_sql(world: World, wanted: dict[str, Any]) -> str:
     with psycopg.connect(world.url) as connection:
-        connection.execute("SELECT sluice_submit(%s::jsonb)", [json.dumps({"id": "theirs", **wanted})])
+        connection.execute("SELECT sluice.submit(%s::jsonb)", [json.dumps({"id": "theirs", **wanted})])
     world.now = datetime.now(UTC)  # The function writes the time of the server.
     world.tick(after_s=60)
     return "theirs"

@@ -101,7 +101,7 @@ def test_sql_refuses_them_at_once(world: World) -> None:
     with psycopg.connect(world.url, autocommit=True) as connection:
         for request in REFUSED_BY_SQL.values():
             with pytest.raises(InvalidParameterValue, match="is refused"):
-                connection.execute("SELECT sluice_submit(%s::jsonb)", (request,))
+                connection.execute("SELECT sluice.submit(%s::jsonb)", (request,))
     assert world.ledger.transact(lambda tx: progress.recent(tx, 10)) == []
 
 
@@ -110,7 +110,7 @@ def test_sql_takes_what_is_within_the_limits(world: World) -> None:
     world.now = world.now.replace(year=2100)
     with psycopg.connect(world.url) as connection:
         for request in (deep(DEPTH_MAX), LARGEST, json.dumps({"app": "a", "key": "2", "id": "x" * 200})):
-            connection.execute("SELECT sluice_submit(%s::jsonb)", (request,))
+            connection.execute("SELECT sluice.submit(%s::jsonb)", (request,))
     world.tick()
     assert world.states() == {"a": State.READY, "a/2": State.READY, "a/3": State.READY}
 

@@ -63,7 +63,7 @@ def test_a_pipeline_goes_on_after_its_ledger_was_restored_to_an_earlier_moment(
 ) -> None:
     dump, restore = commands()
     with database(live_ledger_url) as url:
-        migrate.require(url)
+        migrate.upgrade(url)
         with fleet(2, folder, ledger=url, broker=broker_url) as workers:
             with _asked(url, broker_url, KEYS):
                 _have_one_run(url, broker_url, folder)

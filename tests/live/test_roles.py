@@ -44,7 +44,7 @@ def test_a_pipeline_runs_with_a_role_for_each_part(place: Roled, rabbitmq: str, 
         fleet(1, worker, ledger=place.url("worker"), broker=rabbitmq, queues="first,second,third") as running,
     ):
         with place.connect("submitter") as connection:
-            connection.execute("""SELECT sluice_submit('{"app": "third", "key": "7", "id": "theirs"}')""")
+            connection.execute("""SELECT sluice.submit('{"app": "third", "key": "7", "id": "theirs"}')""")
         wait_until(
             lambda: _state(place) == "succeeded",
             within_s=90,

@@ -23,7 +23,7 @@ APPS = ("first", "second", "third")
 #: So many keys at once, with a job of each app.
 BATCH = 25
 _ASKED = (
-    """SELECT sluice_submit(jsonb_build_object('app', 'third', 'key', %(key)s::text, 'push', 'wanted'))"""
+    """SELECT sluice.submit(jsonb_build_object('app', 'third', 'key', %(key)s::text, 'push', 'wanted'))"""
 )
 _STATES = "SELECT state, count(*) FROM job GROUP BY state"
 _AT_WORK = "SELECT count(*) FROM worker WHERE left_at IS NULL"

@@ -96,7 +96,7 @@ class Airfield(Typist):
     def opened(self) -> Iterator[Ledger]:
         """The ledger, which is there meanwhile."""
         with start(self.folder / "home") as postgres:
-            migrate.require(postgres.url)
+            migrate.upgrade(postgres.url)
             with closing(Ledger(postgres.url, connections=1)) as ledger:
                 yield ledger
 

@@ -140,7 +140,7 @@ def test_a_ledger_with_roles_is_restored_where_they_are_not_known_yet(server: st
         for role, code in (("control", 2), ("worker", 2), ("owner", 0)):
             assert main(["--ledger", made.url(role), "db", "restored"]) == code, role
         with made.connect("submitter") as connection:
-            connection.execute("""SELECT sluice_submit('{"app": "a", "key": "2", "id": "theirs"}')""")
+            connection.execute("""SELECT sluice.submit('{"app": "a", "key": "2", "id": "theirs"}')""")
         with closing(Ledger(made.url("worker"), connections=1)) as ledger:
             assert _claims(ledger, world.catalogue, "b") > _above(ledger)
         with closing(Ledger(made.url("control"), connections=1, clock=_soon)) as ledger:

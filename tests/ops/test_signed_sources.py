@@ -34,7 +34,7 @@ def test_the_query_of_a_source_is_masked_in_a_submission(world_with_an_app: Worl
 def test_what_is_no_submission_at_all_is_told_too(world_with_an_app: World, kwargs: Any) -> None:
     """By SQL anything may be asked for; whoever plans it refuses this."""
     asked = {"app": "a", "key": "1", "id": "odd", "kwargs": kwargs}
-    submit = "SELECT sluice_submit(%(asked)s::jsonb)"
+    submit = "SELECT sluice.submit(%(asked)s::jsonb)"
     world_with_an_app.ledger.transact(lambda tx: tx.column(submit, asked=json.dumps(asked)))
     assert _as_a_viewer(world_with_an_app, "odd")["request"]["kwargs"] == kwargs
 

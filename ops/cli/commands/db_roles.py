@@ -16,7 +16,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: CommandDesk, options: Options) -> int:
     try:
-        document = {"roles": roles.names(options.prefix), "sql": roles.script(options.prefix)}
+        document = {
+            "roles": roles.names(options.prefix),
+            "sql": roles.script(options.prefix, desk.settings.ledger_schema),
+        }
     except ValueError as error:
         raise BadRequest(f"--prefix: {error}.", advice="For example --prefix sluice") from None
     desk.output.answer(document, Verbatim(str(document["sql"]).rstrip("\n")))

@@ -1,0 +1,154 @@
+"""The ledger beside a user's own tables in one database, and what is said where it cannot be there."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import Column, Integer, MetaData, Table, create_engine, pool
+
+from sluice.jobs.address import in_schema
+from sluice.jobs.errors import BadSetting, SchemaMismatch, Unreachable
+from sluice.ledger import migrate
+from sluice.ledger.connection import Ledger
+from tests.ledger.generations import database
+
+THEIRS = ("event", "job", "worker", "sluice_version")
+
+
+@pytest.fixture
+def shared(embedded_url: str) -> Iterator[str]:
+    """The plain address of a database in which a user has tables of the same names."""
+    with database(urlsplit(embedded_url)._replace(query=_host(embedded_url)).geturl()) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            for table in THEIRS:
+                connection.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY)".encode())
+        yield url
+
+
+def _host(url: str) -> str:
+    return "&".join(part for part in urlsplit(url).query.split("&") if not part.startswith("options="))
+
+
+def _tables(url: str) -> dict[str, int]:
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT schemaname, count(*) FROM pg_tables WHERE schemaname IN ('public', 'sluice', 'other') GROUP BY 1"
+        )
+        return dict(found.fetchall())
+
+
+def test_it_is_made_beside_tables_of_the_same_names(shared: str) -> None:
+    migrate.upgrade(shared)
+    migrate.require(shared)
+    with psycopg.connect(shared) as connection:
+        for table in THEIRS:
+            assert connection.execute(f"SELECT count(*) FROM public.{table}".encode()).fetchone() == (0,)
+    found = _tables(shared)
+    assert (found["public"], found["sluice"] > 30) == (len(THEIRS), True)
+
+
+def test_two_ledgers_share_a_database(shared: str) -> None:
+    for url in (shared, in_schema(shared, "other")):
+        migrate.upgrade(url)
+        with closing(Ledger(url, connections=1)) as ledger:
+            ledger.transact(lambda tx: tx.write("UPDATE installation SET since = now()"))
+    found = _tables(shared)
+    assert found["other"] == found["sluice"]
+
+
+def test_a_user_of_alembic_sees_nothing_of_it(shared: str, stranger: str) -> None:
+    migrate.upgrade(shared)
+    theirs = MetaData()
+    for table in THEIRS:
+        Table(table, theirs, Column("id", Integer, primary_key=True))
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(stranger), poolclass=pool.NullPool
+    )
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"include_schemas": False})
+        assert compare_metadata(context, theirs) == []
+
+
+@pytest.mark.parametrize("function", ["sluice.submit", "sluice.sluice_submit", "sluice_submit"])
+def test_a_program_submits_from_any_search_path(shared: str, function: str) -> None:
+    migrate.upgrade(shared)
+    with psycopg.connect(shared, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA elsewhere; CREATE TABLE elsewhere.submission (id TEXT)")
+        connection.execute("SET search_path = elsewhere, public")
+        connection.execute(f"""SELECT {function}('{{"app": "a", "key": "1", "id": "x"}}')""".encode())
+        assert connection.execute("SELECT id FROM sluice.submission").fetchall() == [("x",)]
+
+
+def test_each_function_looks_in_its_own_schema_alone(shared: str) -> None:
+    migrate.upgrade(shared)
+    with psycopg.connect(shared) as connection:
+        found = connection.execute(
+            "SELECT proname, proconfig FROM pg_proc WHERE pronamespace = 'sluice'::regnamespace"
+        ).fetchall()
+    assert len(found) >= 5
+    assert {tuple(options or ()) for _, options in found} == {("search_path=sluice, pg_temp",)}
+
+
+def test_only_an_upgrade_makes_it(shared: str) -> None:
+    with pytest.raises(
+        SchemaMismatch, match="There is no ledger in the schema sluice of this database"
+    ) as told:
+        migrate.require(shared)
+    assert "sluice db upgrade" in told.value.advice
+    assert _tables(shared) == {"public": len(THEIRS)}
+
+
+def _as(url: str, **words: str) -> str:
+    """The address with other words."""
+    return "postgresql:///?" + "&".join(
+        f"{name}={value}" for name, value in (conninfo_to_dict(url) | words).items()
+    )
+
+
+@pytest.fixture
+def stranger(shared: str) -> Iterator[str]:
+    """The address of a role that may log in and do nothing else."""
+    with psycopg.connect(shared, autocommit=True) as admin:
+        admin.execute("CREATE ROLE stranger LOGIN PASSWORD 'pw'")
+        try:
+            yield _as(shared, user="stranger", password="pw")
+        finally:
+            admin.execute("DROP OWNED BY stranger; DROP ROLE stranger")
+
+
+def test_a_role_that_may_make_no_schema_is_told_who_may(shared: str, stranger: str) -> None:
+    with pytest.raises(
+        BadSetting, match="The role stranger may not create the schema sluice in the database"
+    ) as told:
+        migrate.upgrade(stranger)
+    assert "CREATE SCHEMA sluice AUTHORIZATION stranger" in told.value.advice
+    with psycopg.connect(shared, autocommit=True) as admin:
+        admin.execute(b"CREATE SCHEMA sluice AUTHORIZATION stranger")
+    assert migrate.upgrade(stranger) == migrate.REVISION
+
+
+def test_a_role_that_is_not_let_into_the_schema_is_told_so(shared: str, stranger: str) -> None:
+    migrate.upgrade(shared)
+    with pytest.raises(SchemaMismatch, match="The role stranger may not use the schema sluice"):
+        migrate.require(stranger)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"password": "wrong"}, "The ledger's database refuses the password of the role stranger."),
+        ({"dbname": "nowhere"}, "The ledger's server has no database nowhere."),
+        ({"user": "nobody_there"}, "The ledger's database refuses the password of the role nobody_there."),
+        ({"host": "/nowhere"}, "The ledger does not answer: "),
+    ],
+)
+def test_a_wrong_address_is_told_by_what_is_wrong(stranger: str, words: dict[str, str], said: str) -> None:
+    with pytest.raises(Unreachable) as told:
+        migrate.require(_as(stranger, **words))
+    assert told.value.what.startswith(said)
+    assert told.value.advice
