@@ -15,7 +15,7 @@ from sluice.broker.carrier import Broker
 from sluice.broker.connect import connect
 from sluice.broker.messages import Message
 from sluice.broker.owner import ID_CHARS, Owner
-from sluice.jobs.address import in_schema, without_password
+from sluice.jobs.address import in_schema, named, without_password
 from sluice.jobs.app import App
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
@@ -24,7 +24,7 @@ from sluice.jobs.runners.sandbox import Sandbox
 from sluice.jobs.runners.stores import Stores
 from sluice.ledger import installation, migrate
 from sluice.ledger.connection import Ledger
-from sluice.ledger.embedded import EmbeddedUnavailable, start
+from sluice.ledger.embedded import EmbeddedUnavailable, has_postgres, start
 
 _LOG = logging.getLogger("sluice.broker")
 
@@ -47,26 +47,39 @@ class NoLedger(SluiceError):
 
 
 @contextmanager
-def ledger_address(settings: Settings) -> Iterator[str]:
-    """Where the ledger is, for as long as the block lasts; without one configured an embedded Postgres is started."""
+def ledger_address(settings: Settings, *, may_make: bool = True) -> Iterator[str]:
+    """Where the ledger is, for as long as the block lasts; without one configured an embedded Postgres is started, and
+    made if it ``may_make`` one."""
     if settings.ledger_url is not None:
         transport.require(settings, "SLUICE_LEDGER_URL")
-        yield in_schema(settings.ledger_url, settings.ledger_schema)
+        yield _with_names(settings.ledger_url, settings)
         return
+    if not may_make and not has_postgres(settings.home):
+        raise NoLedger(
+            "There is no ledger here yet.",
+            where=str(settings.home.absolute()),
+            advice="`sluice up`, `sluice run` and `sluice submit` make one. Or set SLUICE_LEDGER_URL to a Postgres.",
+        )
     try:
         postgres = start(settings.home)
     except EmbeddedUnavailable as error:
         raise NoLedger(str(error), advice="Set SLUICE_LEDGER_URL to a Postgres that runs.") from error
     with postgres:
-        yield in_schema(postgres.url, settings.ledger_schema)
+        yield _with_names(postgres.url, settings)
+
+
+def _with_names(url: str, settings: Settings) -> str:
+    return named(in_schema(url, settings.ledger_schema), settings.process)
 
 
 @contextmanager
-def open_ledger(settings: Settings, *, connections: int = 8, steady: bool = False) -> Iterator[Ledger]:
-    """The ledger at this code's schema; an embedded one is made if there is none yet. A process that works for long is
-    ``steady``."""
-    with ledger_address(settings) as url:
-        migrate.require(url, make=settings.ledger_url is None)
+def open_ledger(
+    settings: Settings, *, connections: int = 8, steady: bool = False, may_make: bool = True
+) -> Iterator[Ledger]:
+    """The ledger at this code's schema; an embedded one is made if there is none yet and ``may_make`` is set. A process
+    that works for long is ``steady``."""
+    with ledger_address(settings, may_make=may_make) as url:
+        migrate.require(url, make=may_make and settings.ledger_url is None)
         idle_s_max = IDLE_LEASES * settings.lease_s
         ledger = Ledger(url, connections=connections, idle_s_max=idle_s_max, steady=steady)
         try:

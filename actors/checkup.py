@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 
-from sluice.actors import transport
+from sluice.actors.assembly import ledger_address
 from sluice.actors.settings import process_settings
 from sluice.jobs.errors import BadSetting, SluiceError, Unreachable
 from sluice.ledger.connection import Ledger
@@ -26,13 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     queues = [queue for part in options.queues.split(",") if (queue := part.strip())]
     try:
         settings = process_settings(ledger_url=options.ledger)
-        url = settings.ledger_url
-        if url is None:
+        if settings.ledger_url is None:
             raise BadSetting(
                 "SLUICE_LEDGER_URL is not set, and an embedded ledger has no workers but its own."
             )
-        transport.require(settings, "SLUICE_LEDGER_URL")
-        with closing(Ledger(url, connections=1)) as ledger:
+        with ledger_address(settings) as url, closing(Ledger(url, connections=1)) as ledger:
             return _told(ledger.transact(lambda tx: fleet.at_work(tx, socket.gethostname(), queues)))
     except Unreachable as error:
         sys.stderr.write(f"checkup: {error.what}\n")

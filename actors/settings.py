@@ -44,6 +44,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     Blobs and ``programs`` are under ``home`` too where nothing else is said. ``keep_history_s`` None is for ever.
     ``crash_at`` is where the process that is told so kills itself, for tests.
     ``traceparent`` is the span that this process was started in, if its caller passes one.
+    ``process`` is how the ledger's server lists this process's connections.
     ``log_failures``: whether a worker logs each failed round. A command that prints failures itself turns it off.
     """
 
@@ -57,6 +58,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     grace_s: float = 20.0
     start_within_s: float = 20.0
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S
+    process: str = "sluice"
     log: str = "text"
     log_failures: bool = True
     trace: bool = False

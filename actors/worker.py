@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+from msgspec.structs import replace
+
 from sluice.actors import transport
 from sluice.actors.arrival import may_be_told_to_end, wait_for_servers
 from sluice.actors.assembly import open_ledger, own_broker
@@ -79,7 +81,8 @@ def boot() -> None:
 
 
 def _boot() -> None:
-    settings = process_settings()
+    queues = os.environ[_QUEUES]
+    settings = replace(process_settings(), process=f"sluice worker {queues}".rstrip())
     arm(settings.crash_at)
     set_up_logs(settings.log, verbose=True)
     threads = int(os.environ[_THREADS])
@@ -91,7 +94,7 @@ def _boot() -> None:
         Definitions(settings),
         ledger,
         kept.enter_context(own_broker(settings, ledger)),
-        queues=_queues(os.environ[_QUEUES]),
+        queues=_queues(queues),
         threads=threads,
         kept=kept,
     ).enlist()

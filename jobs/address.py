@@ -4,6 +4,8 @@ import re
 from ipaddress import ip_address
 from urllib.parse import parse_qsl, quote, urlencode
 
+#: Postgres cuts longer ones.
+APPLICATION_NAME_MAX = 63
 #: Names that Postgres takes without quotes.
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
@@ -28,6 +30,13 @@ def in_schema(url: str, schema: str) -> str:
     options = [text for name, text in said if name == "options"] + [f"-c search_path={schema},pg_temp"]
     others = [(name, text) for name, text in said if name != "options"]
     return f"{place}?{urlencode([*others, ('options', ' '.join(options))], quote_via=quote)}"
+
+
+def named(url: str, process: str) -> str:
+    """The address for connections that the server lists under this name, unless the address has another."""
+    separator = "&" if "?" in url else "?"
+    name = quote(process[:APPLICATION_NAME_MAX], safe="")
+    return f"{url}{separator}fallback_application_name={name}"
 
 
 def is_here(host: str) -> bool:

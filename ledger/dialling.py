@@ -20,8 +20,6 @@ from sluice.jobs.errors import BadSetting, Unreachable
 SILENT_S_MAX = 10
 #: Where nothing has passed for so long the other side is asked, again after each pause, and so often.
 _IDLE_S, _PAUSE_S, _ASKED = 4, 2, 3
-#: The server cuts longer ones.
-APPLICATION_NAME_MAX = 63
 
 #: Where the ledger's tables are, unless the address names another schema (``jobs.address.in_schema``).
 SCHEMA: Final = "sluice"
@@ -90,11 +88,6 @@ def unreachable(url: str, error: Exception) -> Unreachable:
         where=without_password(url),
         advice="Start the database, or point SLUICE_LEDGER_URL at one that runs.",
     )
-
-
-def name_process(name: str) -> None:
-    """How the server lists the connections of this process from now on, unless the address says."""
-    _OURS["fallback_application_name"] = f"sluice {name}"[:APPLICATION_NAME_MAX]
 
 
 def _written(settings: Mapping[str, object]) -> str:

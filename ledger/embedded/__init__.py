@@ -20,7 +20,12 @@ from sluice.ledger.embedded.errors import EmbeddedUnavailable
 from sluice.ledger.embedded.handle import EmbeddedPostgres, open_postgres
 from sluice.ledger.embedded.machine import Machine
 
-__all__ = ["EmbeddedPostgres", "EmbeddedUnavailable", "start"]
+__all__ = ["EmbeddedPostgres", "EmbeddedUnavailable", "has_postgres", "start"]
+
+
+def has_postgres(home: Path) -> bool:
+    """Whether ``start`` would find data there, or say that they have gone. Nothing is touched."""
+    return (home / "postgres").is_symlink()
 
 
 def start(home: Path, *, durable: bool = True) -> EmbeddedPostgres:

@@ -26,9 +26,13 @@ class Action(Protocol):
 
 
 class Command(NamedTuple):
+    """With ``makes_ledger`` an embedded ledger is made where there is none; other commands look, or change what is
+    there."""
+
     word: str
     help: str
     module: str
+    makes_ledger: bool = False
 
     def load(self) -> Action:
         return cast(Action, import_module(self.module))

@@ -7,7 +7,9 @@ from sluice.ops.desk.desk import Desk
 
 
 class CommandDesk(Desk):
-    def __init__(self, settings: Settings, output: Output, *, verbose: bool) -> None:
-        super().__init__(settings)
+    def __init__(
+        self, settings: Settings, output: Output, *, verbose: bool, may_make_ledger: bool = True
+    ) -> None:
+        super().__init__(settings, may_make_ledger=may_make_ledger)
         self.output = output
         set_up_logs(settings.log, verbose=verbose)

@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from msgspec.structs import replace
+
 from sluice.actors.settings import process_settings
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.places import arm
@@ -54,8 +56,9 @@ def _run(words: Sequence[str], output: Output) -> int:
     settings = process_settings(
         apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
     )
+    settings = replace(settings, process=options.way)
     arm(settings.crash_at)
-    with CommandDesk(settings, output, verbose=options.verbose) as desk:
+    with CommandDesk(settings, output, verbose=options.verbose, may_make_ledger=options.makes_ledger) as desk:
         return action.run(desk, options)
 
 

@@ -62,7 +62,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tuple[Action, Options]:
-    """What is to be done and with which options; BadRequest where they cannot be understood."""
+    """What is to be done and with which options; BadRequest where they cannot be understood. Among the options are the
+    command's words as ``way``, and its ``makes_ledger``."""
     options = Options(rest=list(arguments))
     way, help_ = PROGRAM, "A distributed job orchestrator."
     while True:
@@ -72,6 +73,7 @@ def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tupl
             break
         commands = entry.commands
     action = entry.load()
+    options.way, options.makes_ledger = way, entry.makes_ledger
     parser = Parser(way, help_)
     action.options(parser)
     return action, parser.parse_intermixed_args(options.rest, options)

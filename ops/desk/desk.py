@@ -15,10 +15,12 @@ T = TypeVar("T")
 
 
 class Desk:
-    """A context manager: leaving it closes what was opened. What is worked on besides is the ``Installation``."""
+    """A context manager: leaving it closes what was opened. What is worked on besides is the ``Installation``. With
+    ``may_make_ledger`` an embedded ledger is made where there is none."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, may_make_ledger: bool = True) -> None:
         self.settings = settings
+        self.may_make_ledger = may_make_ledger
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:

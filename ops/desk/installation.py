@@ -40,12 +40,14 @@ class Installation:
     def ledger(self) -> Ledger:
         if self._beside is not None:
             return self._desk.keep(closing(Ledger(self._beside.ledger.url)))
-        return self._desk.keep(open_ledger(self._desk.settings, steady=self._works))
+        return self._desk.keep(
+            open_ledger(self._desk.settings, steady=self._works, may_make=self._desk.may_make_ledger)
+        )
 
     @cached_property
     def ledger_url(self) -> str:
         """Where the ledger is, whatever its schema."""
-        return self._desk.keep(ledger_address(self._desk.settings))
+        return self._desk.keep(ledger_address(self._desk.settings, may_make=self._desk.may_make_ledger))
 
     @cached_property
     def owner(self) -> Owner | None:

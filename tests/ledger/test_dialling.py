@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from sluice.jobs.address import in_schema
+from sluice.jobs.address import in_schema, named
 from sluice.jobs.errors import BadSetting
-from sluice.ledger import dialling
 from sluice.ledger.dialling import SCHEMA, SILENT_S_MAX, dialled
 from tests.network import S_MAX, runs_alone
 
@@ -50,11 +49,11 @@ def test_a_ledger_is_in_its_own_schema_or_the_one_that_is_named() -> None:
     assert _words(in_schema("postgresql:///c?host=/a%20folder", "ours"))["host"] == "/a folder"
 
 
-def test_the_server_lists_a_connection_by_the_name_of_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dialling, "_OURS", dict(dialling._OURS))
-    dialling.name_process("worker " + "a" * 80)
-    assert _words("postgresql://db/c")["fallback_application_name"] == "sluice worker " + "a" * 49
-    assert _words("postgresql://db/c?application_name=mine")["application_name"] == "mine"
+@pytest.mark.parametrize("url", ["postgresql://db/c", "postgresql://db/c?application_name=mine"])
+def test_the_server_lists_a_connection_by_the_name_of_its_process(url: str) -> None:
+    words = _words(named(url, "sluice worker a,b & " + "c" * 80))
+    assert words["fallback_application_name"] == "sluice worker a,b & " + "c" * 43
+    assert words.get("application_name") == ("mine" if "mine" in url else None)
 
 
 def test_an_address_that_cannot_be_read_is_said_to_be_so() -> None:

@@ -4,10 +4,17 @@ from sluice.ops.cli.command import Command, Group
 
 COMMANDS = (
     Command(word="init", help="make a small project to start from", module="sluice.ops.cli.commands.init"),
-    Command(word="up", help="everything in one process", module="sluice.ops.cli.commands.up"),
+    Command(
+        word="up", help="everything in one process", module="sluice.ops.cli.commands.up", makes_ledger=True
+    ),
     Command(word="worker", help="run the jobs of some apps or all", module="sluice.ops.cli.commands.worker"),
-    Command(word="run", help="submit, and work on it here to its end", module="sluice.ops.cli.commands.run"),
-    Command(word="submit", help="ask for jobs", module="sluice.ops.cli.commands.submit"),
+    Command(
+        word="run",
+        help="submit, and work on it here to its end",
+        module="sluice.ops.cli.commands.run",
+        makes_ledger=True,
+    ),
+    Command(word="submit", help="ask for jobs", module="sluice.ops.cli.commands.submit", makes_ledger=True),
     Command(word="plan", help="what a submission would come to", module="sluice.ops.cli.commands.plan"),
     Command(
         word="parents", help="the parents of a job, by alternative", module="sluice.ops.cli.commands.parents"
@@ -74,7 +81,12 @@ COMMANDS = (
         help="have bash, zsh or fish complete what is typed",
         module="sluice.ops.cli.commands.completion",
     ),
-    Command(word="bench", help="what things cost on this machine", module="sluice.ops.cli.commands.bench"),
+    Command(
+        word="bench",
+        help="what things cost on this machine",
+        module="sluice.ops.cli.commands.bench",
+        makes_ledger=True,
+    ),
     Group(
         word="apps",
         help="look at the definitions, and keep them: check, show, sync, branches; pause and resume apps",
@@ -91,6 +103,7 @@ COMMANDS = (
                 word="sync",
                 help="keep definitions as those of a branch",
                 module="sluice.ops.cli.commands.apps_sync",
+                makes_ledger=True,
             ),
             Command(
                 word="branches",
@@ -135,6 +148,7 @@ COMMANDS = (
                 word="land",
                 help="say that some are there, which others have brought",
                 module="sluice.ops.cli.commands.partitions_land",
+                makes_ledger=True,
             ),
         ),
     ),
@@ -196,6 +210,7 @@ COMMANDS = (
                 word="upgrade",
                 help="run what migrations are missing",
                 module="sluice.ops.cli.commands.db_upgrade",
+                makes_ledger=True,
             ),
             Command(
                 word="roles",

@@ -40,6 +40,7 @@ a process of its own, and no other of these: [job types](job-types.md).
 WORDS = {
     "SLUICE_APPS": "where the definitions are: files, folders, modules, `redis://…`",
     "SLUICE_LEDGER_URL": "the Postgres that is the ledger",
+    "SLUICE_LEDGER_SCHEMA": "the schema of that database in which the ledger's tables are",
     "SLUICE_BROKER_URL": "`memory://`, `amqp://…`, `amqps://…`, `redis://…`, `rediss://…`",
     "SLUICE_HOME": "what a machine keeps: the embedded Postgres, programs, blobs",
     "SLUICE_LEASE": "how long a worker that says nothing keeps its jobs; it says so at a third of that",
