@@ -19,7 +19,7 @@ from sluice.jobs.address import in_schema, named, without_password
 from sluice.jobs.app import App
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
-from sluice.jobs.programs import ProgramStore
+from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.runners.sandbox import Sandbox
 from sluice.jobs.runners.stores import Stores
 from sluice.ledger import installation, migrate

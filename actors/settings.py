@@ -21,7 +21,7 @@ from sluice.jobs.address import schema_name
 from sluice.jobs.durations import duration_s
 from sluice.jobs.fence import Fence, Level
 from sluice.jobs.places import Crash, read_crash
-from sluice.jobs.programs import Rules
+from sluice.jobs.programs.rules import Rules
 from sluice.jobs.sizes import parse_size_bytes
 from sluice.jobs.submission import UNKNOWN_APP_GRACE_S
 

@@ -60,7 +60,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.fence import Fence
 from sluice.jobs.job import Assignment, Claimed, idempotency_token
 from sluice.jobs.outcome import Outcome
-from sluice.jobs.programs import ProgramStore, Rules
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.ref import JobName
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.blame import blame

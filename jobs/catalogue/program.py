@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from sluice.jobs.catalogue.draft import Work
 from sluice.jobs.catalogue.faults import At, nearest
 from sluice.jobs.program import PROGRAM_WORDS, Program, check_digest
-from sluice.jobs.programs import Unfit, parse_source
 from sluice.jobs.programs.names import check_program_name
+from sluice.jobs.programs.source import parse_source
+from sluice.jobs.programs.unfit import Unfit
 from sluice.jobs.runners.braces import OF_EVERY_JOB
 from sluice.jobs.runners.braces import names as asked_for
 

@@ -43,10 +43,3 @@ them. A record without its version, or a version without its record, is fetched 
     store.py  shelves.py  record.py  lock.py    what lies where, and whose it is       patience.py
     copying.py  removing.py                     the folder of a run, made and gone
 """
-
-from sluice.jobs.programs.rules import Rules
-from sluice.jobs.programs.source import Source, parse_source
-from sluice.jobs.programs.store import ProgramStore
-from sluice.jobs.programs.unfit import Stopped, Unfit
-
-__all__ = ["ProgramStore", "Rules", "Source", "Stopped", "Unfit", "parse_source"]

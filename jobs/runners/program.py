@@ -13,7 +13,7 @@ from sluice.jobs.job import Assignment, Claimed
 from sluice.jobs.masking import masked_value
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.program import PROGRAM_WORDS, Program, check_digest
-from sluice.jobs.programs import Stopped, Unfit
+from sluice.jobs.programs.unfit import Stopped, Unfit
 from sluice.jobs.runners.braces import fill, values_of
 from sluice.jobs.runners.ending import failed, of_command, of_halt
 from sluice.jobs.runners.environment import command_environment

@@ -5,7 +5,7 @@ import math
 from typing import NamedTuple
 
 from sluice.jobs.blobs import BlobStore
-from sluice.jobs.programs import ProgramStore
+from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.runners.sandbox import Sandbox
 
 

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from sluice.actors.definitions import Definitions
 from sluice.actors.settings import Settings
-from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
+
+if TYPE_CHECKING:
+    from sluice.actors.definitions import Definitions
+    from sluice.jobs.catalogue import Catalogue
 
 T = TypeVar("T")
 
@@ -40,12 +42,14 @@ class Desk:
         self._opened.callback(close)
 
     @property
-    def catalogue(self) -> Catalogue:
+    def catalogue(self) -> "Catalogue":
         return self.definitions.current
 
     @cached_property
-    def definitions(self) -> Definitions:
+    def definitions(self) -> "Definitions":
         """The user's definitions; BadRequest where none were named."""
+        from sluice.actors.definitions import Definitions  # noqa: PLC0415 - slower than a help text
+
         if not self.settings.apps:
             raise BadRequest(
                 "No definitions were given.",

@@ -79,7 +79,8 @@ class Pipelines:
         from sluice.jobs.catalogue import load  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.durations import parse_instant  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.fence import Fence  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from sluice.jobs.programs import ProgramStore, Rules  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.programs.rules import Rules  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.programs.store import ProgramStore  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.runners.sandbox import Sandbox  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.runners.stores import Stores  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.simulated import NO_FAULTS  # noqa: PLC0415 - most sessions of pytest have no use for it

@@ -10,7 +10,7 @@ from sluice.actors.settings import hand_on, read_settings, settings_of
 from sluice.broker.address import parse_address
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.fence import Fence, Level
-from sluice.jobs.programs import Rules
+from sluice.jobs.programs.rules import Rules
 from sluice.jobs.runners.environment import is_withheld
 from sluice.ledger.dialling import dialled
 

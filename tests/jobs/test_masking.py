@@ -6,7 +6,8 @@ import pytest
 
 from sluice.jobs.masking import masked, masked_kwargs, masked_url, masked_value
 from sluice.jobs.pooling import pool_of, spoken
-from sluice.jobs.programs import Unfit, parse_source
+from sluice.jobs.programs.source import parse_source
+from sluice.jobs.programs.unfit import Unfit
 from tests.world import catalogue_of
 
 TEXTS = {

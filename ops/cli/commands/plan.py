@@ -15,7 +15,8 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
 from sluice.jobs.work_ids import short_text_of
 from sluice.ops.chunk_preview import as_chunk_document, nothing_to_do
-from sluice.ops.cli.asking import check, moment_option, submission_of, submission_options
+from sluice.ops.cli.asking import moment_option, submission_of, submission_options
+from sluice.ops.cli.checking import check
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.excerpt import all_option, excerpt

@@ -7,8 +7,9 @@ import argparse
 
 from msgspec.structs import replace
 
-from sluice.ops.cli.asking import check, submission_of, submission_options
+from sluice.ops.cli.asking import submission_of, submission_options
 from sluice.ops.cli.bypass import bypass
+from sluice.ops.cli.checking import check
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.watching import watch

@@ -1,15 +1,17 @@
 """``sluice submit``: ask for jobs. The ledger takes it in; whoever works plans and runs it."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ops.cli.asking import check, submission_of, submission_options
+from sluice.ops.cli.asking import submission_of, submission_options
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE
 from sluice.ops.cli.page import Line
-from sluice.ops.cli.watching import watch
-from sluice.ops.desk.installation import Installation
+
+if TYPE_CHECKING:
+    from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -18,11 +20,16 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: CommandDesk, options: Options) -> int:
+    from sluice.ops.desk.installation import Installation  # noqa: PLC0415 - slower than a help text
+
     return ask(desk, Installation(desk), submission_of(options), wait=options.wait)
 
 
-def ask(desk: CommandDesk, installation: Installation, submission: Submission, *, wait: bool) -> int:
+def ask(desk: CommandDesk, installation: "Installation", submission: Submission, *, wait: bool) -> int:
     """Submit, and say so; or wait for the end, and say what came of it."""
+    from sluice.ops.cli.checking import check  # noqa: PLC0415 - slower than a help text
+    from sluice.ops.cli.watching import watch  # noqa: PLC0415 - slower than a help text
+
     if desk.settings.apps:
         check(desk.catalogue, submission)
     known = installation.client.status(submission.id) if submission.id else None

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs import Unfit
 from sluice.jobs.programs.contents import Contents, folder_has
 from sluice.jobs.programs.lock import shared
 from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.unfit import Unfit
 from tests.jobs.programs.archives import FORMS, RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop, digest_of
 from tests.jobs.programs.web_server import WebServer

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.programs import Stopped
+from sluice.jobs.programs.unfit import Stopped
 from sluice.jobs.programs.unpack import unpack
 from tests.jobs.programs.archives import Member, archive
 from tests.jobs.programs.shop import Shop, digest_of, run_sh

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs import ProgramStore
 from sluice.jobs.programs.lock import shared
 from sluice.jobs.programs.shelves import UNUSED_S
+from sluice.jobs.programs.store import ProgramStore
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs import Unfit
 from sluice.jobs.programs.lock import shared
+from sluice.jobs.programs.unfit import Unfit
 from sluice.jobs.programs.unpack import unpack
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop

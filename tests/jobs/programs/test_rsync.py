@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.jobs.programs import Stopped
+from sluice.jobs.programs.unfit import Stopped
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.fake_ssh import FakeSsh
 from tests.jobs.programs.installed import need

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs import Unfit
+from sluice.jobs.programs.unfit import Unfit
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop, digest_of
 from tests.jobs.programs.web_server import Reply, WebServer
@@ -24,7 +24,9 @@ PATIENCE_S = 60.0
 CODE = """
 import subprocess, sys, threading
 from pathlib import Path
-from sluice.jobs.programs import ProgramStore, Rules, Unfit
+from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.store import ProgramStore
+from sluice.jobs.programs.unfit import Unfit
 exec(sys.argv[3])
 def say(line): print(line, flush=True)
 store = ProgramStore(Path(sys.argv[1]), Rules(hosts=tuple(sys.argv[4:])))

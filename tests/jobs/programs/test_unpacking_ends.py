@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs import Rules, Stopped
 from sluice.jobs.programs.links import Parts, check_link
 from sluice.jobs.programs.names import DEPTH_MAX
 from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.rules import Rules
 from sluice.jobs.programs.source import Form
+from sluice.jobs.programs.unfit import Stopped
 from sluice.jobs.programs.unpack import unpack
 from tests.jobs.programs.archives import RUN_SH, Member, compressed, tar_of
 

@@ -17,7 +17,7 @@ from sluice.jobs.managed import Attachment
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.policy import Policy
 from sluice.jobs.program import Program
-from sluice.jobs.programs import ProgramStore
+from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.ref import JobName
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.sandbox import Sandbox
