@@ -1,4 +1,7 @@
-"""The built wheel in a fresh environment, not editable and away from the checkout: what a user gets by pip."""
+"""The built wheel in a fresh environment, not editable and away from the checkout: what a user gets by pip.
+
+Two packages of the index whose names are those of rooms are installed beside it.
+"""
 
 import json
 import os
@@ -14,20 +17,39 @@ from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-ROOMS = ("actors", "broker", "jobs", "ledger", "ops", "planner", "scheduler")
+from sluice.ledger.scratch import scratch_ledger
+from tests.servers import redis_url
+from tests.style.sources import PACKAGE, ROOMS, ROOT
+
 LOCK = (ROOT / "requirements.lock").read_text()
 #: What pytest needs that Sluice does not.
 PYTEST = ("iniconfig", "packaging", "pluggy", "pytest")
+#: Packages of the index that have folders of the same names as rooms.
+NAMESAKES = ("ops==3.9.0", "scheduler==0.8.11")
 #: Files beside the code that are no part of an installation.
-NOT_INSTALLED = ("ops/setup/",)
-
+FOR_DEVELOPERS = ("ops/bench/", "ops/setup/", "ops/tools/")
+#: A user's own modules, each named like a room.
+HOSTILE = {
+    "jobs/__init__.py": "raise ImportError('the jobs of somebody else')",
+    "ops/__init__.py": "OWN = 1",
+    "scheduler.py": "OWN = 1",
+    "broker.py": "raise ImportError('the broker of somebody else')",
+    "ledger.py": "OWN = 1",
+    "planner.py": "OWN = 1",
+}
 TEST = """
 def test_it_succeeds(pipeline):
     run = pipeline("apps.json", work={"hello": 60})
     run.submit("hello", "1")
     run.until_quiet()
     assert run.state("hello", "1") == "succeeded"
+"""
+THEIR_TEST = """
+from ops import OWN
+import scheduler
+
+def test_theirs():
+    assert OWN == scheduler.OWN == 1
 """
 
 
@@ -37,22 +59,30 @@ class Installed(NamedTuple):
     #: The user's own folder.
     folder: Path
 
-    def types(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def types(
+        self, *words: str, folder: Path | None = None, **settings: str
+    ) -> subprocess.CompletedProcess[str]:
         """In the user's folder, with nothing of the checkout on Python's path."""
-        outer = {
-            name: value for name, value in os.environ.items() if not name.startswith(("SLUICE_", "PYTHON"))
-        }
-        environment = outer | {"SLUICE_HOME": str(self.folder / "home"), "SLUICE_APPS": "apps.json"}
-        program, *rest = words
         return subprocess.run(
-            [self.bin / program, *rest],
-            cwd=self.folder,
-            env=environment,
+            self.command(*words),
+            cwd=folder or self.folder,
+            env=self.environment(**settings),
             capture_output=True,
             text=True,
             timeout=120,
             check=False,
         )
+
+    def command(self, *words: str) -> list[str]:
+        program, *rest = words
+        return [str(self.bin / program), *rest]
+
+    def environment(self, **settings: str) -> dict[str, str]:
+        outer = {
+            name: value for name, value in os.environ.items() if not name.startswith(("SLUICE_", "PYTHON"))
+        }
+        outer["PATH"] = f"{self.bin}:{outer['PATH']}"
+        return outer | {"SLUICE_HOME": str(self.folder / "home"), "SLUICE_APPS": "apps.json"} | settings
 
 
 @pytest.fixture(scope="module")
@@ -63,19 +93,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     running, _, rest = LOCK.partition("# For the extra `trace`.")
     tests = [block for block in re.split(r"\n(?=\w)", rest) if block.partition("==")[0] in PYTEST]
     (folder / "wanted.txt").write_text("\n".join([running, *tests]))
-    pip = [
-        str(folder / "venv/bin/python"),
-        "-m",
-        "pip",
-        "install",
-        "-qq",
-        "--no-compile",
-        "--disable-pip-version-check",
-    ]
-    done = _run([*pip, "--require-hashes", "--no-deps", "-r", "wanted.txt"], folder)
-    if done.returncode != 0:
-        _registry_is_missing(done.stderr)
-    done = _run([*pip, "--no-deps", "--no-index", str(wheel)], folder)
+    pip = [str(folder / "venv/bin/python"), "-m", "pip", "install"]
+    pip += ["-qq", "--no-compile", "--disable-pip-version-check", "--no-deps"]
+    for wanted in (["--require-hashes", "-r", "wanted.txt"], NAMESAKES):
+        done = _run([*pip, *wanted], folder)
+        if done.returncode != 0:
+            _registry_is_missing(done.stderr)
+    done = _run([*pip, "--no-index", str(wheel)], folder)
     assert done.returncode == 0, done.stderr
     user = folder / "user"
     user.mkdir()
@@ -87,13 +111,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
 def _built(folder: Path) -> Path:
     """From a copy, because a build leaves files in the tree."""
     source = folder / "source"
-    names = [*ROOMS, "pyproject.toml", "README.md", "LICENSE"]
     source.mkdir()
-    for name in names:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, source / name)
+    for name in (*ROOMS, PACKAGE):
+        shutil.copytree(
+            ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
     done = _run([*pip, "--wheel-dir", str(folder / "dist"), "."], source)
     assert done.returncode == 0, done.stderr
@@ -106,23 +130,26 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _registry_is_missing(error: str) -> None:
-    told = f"the packages of requirements.lock cannot be installed; is the package index in reach? {error[-300:]}"
+    told = f"packages cannot be installed; is the package index in reach? {error[-300:]}"
     if os.environ.get("CI") == "true":
         pytest.fail(told, pytrace=False)
     pytest.skip(told)
 
 
-def test_every_file_beside_the_code_is_in_the_wheel(installed: Installed) -> None:
+def test_it_has_every_file_of_the_rooms_and_nothing_else_at_the_top(installed: Installed) -> None:
     with zipfile.ZipFile(installed.wheel) as archive:
         names = set(archive.namelist())
     expected = {
-        path.relative_to(ROOT).as_posix()
+        f"{PACKAGE}/{path.relative_to(ROOT).as_posix()}"
         for room in ROOMS
         for path in (ROOT / room).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
+        if not path.relative_to(ROOT).as_posix().startswith(FOR_DEVELOPERS)
     }
-    missing = {name for name in expected - names if not name.startswith(NOT_INSTALLED)}
-    assert sorted(missing) == []
+    expected |= {f"{PACKAGE}/{name}" for name in ("__init__.py", "testing.py", "py.typed")}
+    expected |= {"actors/__init__.py", "actors/worker.py"}
+    found = {name for name in names if ".dist-info/" not in name}
+    assert (sorted(expected - found), sorted(found - expected)) == ([], [])
 
 
 def test_the_command_runs_a_job_on_a_ledger_that_it_makes(installed: Installed) -> None:
@@ -131,13 +158,67 @@ def test_the_command_runs_a_job_on_a_ledger_that_it_makes(installed: Installed) 
     assert json.loads(done.stdout)["jobs"] == {"succeeded": 1}
 
 
-@pytest.mark.parametrize("words", [["-m", "actors.worker", "--help"], ["-c", "from sluice import app, saga"]])
-def test_python_finds_what_users_name(words: list[str], installed: Installed) -> None:
-    done = installed.types("python", *words)
+def test_the_command_says_its_version_and_that_benchmarks_need_a_checkout(installed: Installed) -> None:
+    assert installed.types("sluice", "--version").stdout == "sluice 0.1.0\n"
+    done = installed.types("sluice", "bench")
+    assert done.returncode == 2
+    assert "The benchmarks are not part of an installation." in done.stderr
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    for name, text in HOSTILE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    (tmp_path / "apps.json").write_text(json.dumps({"hello": {"job_id": "{n}", "bash_cmd": "echo {n}"}}))
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", [["python", "-m", "actors.worker"], ["sluice", "worker"]])
+def test_a_worker_runs_jobs_in_a_folder_with_modules_of_the_same_names(
+    installed: Installed, hostile: Path, words: list[str], embedded_url: str
+) -> None:
+    if words == ["sluice", "worker"]:
+        (hostile / "actors.py").write_text("raise ImportError('the actors of somebody else')\n")
+    with scratch_ledger(embedded_url) as ledger, redis_url() as broker:
+        shared = {"SLUICE_LEDGER_URL": ledger, "SLUICE_BROKER_URL": broker}
+        command, environment = installed.command(*words), installed.environment(**shared)
+        with subprocess.Popen(command, cwd=hostile, env=environment) as worker:
+            try:
+                done = installed.types(
+                    "sluice", "submit", "hello", "7", "--wait", "--json", folder=hostile, **shared
+                )
+            finally:
+                worker.terminate()
     assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["jobs"] == {"succeeded": 1}
+    assert worker.returncode == 0
+
+
+def test_definitions_are_imported_there_too(installed: Installed, hostile: Path) -> None:
+    done = installed.types("python", "-c", "from sluice import app, saga, Client", folder=hostile)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_tests_of_a_project_with_modules_of_the_same_names_run(
+    installed: Installed, hostile: Path
+) -> None:
+    (hostile / "test_theirs.py").write_text(THEIR_TEST)
+    done = installed.types("python", "-m", "pytest", "-q", "test_theirs.py", folder=hostile)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_fixture_for_users_tests_works(installed: Installed) -> None:
     (installed.folder / "test_pipeline.py").write_text(TEST)
     done = installed.types("pytest", "-q", "test_pipeline.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_starter_project_runs_and_its_tests_pass(installed: Installed, tmp_path: Path) -> None:
+    assert installed.types("sluice", "init", "shop", folder=tmp_path).returncode == 0
+    shop = tmp_path / "shop"
+    settings = {"SLUICE_HOME": str(shop / ".sluice"), "SLUICE_APPS": "pipeline.py"}
+    done = installed.types("sluice", "run", "report", "2026-11-20", "--json", folder=shop, **settings)
+    assert done.returncode == 0, done.stderr
+    done = installed.types("python", "-m", "pytest", "-q", folder=shop, **settings)
     assert done.returncode == 0, done.stdout + done.stderr

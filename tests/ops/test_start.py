@@ -34,7 +34,15 @@ json.dump(sorted({name.partition(".")[0] for name in sys.modules}), sys.stderr)
 
 @pytest.mark.parametrize(
     "typed",
-    ["--help", "plan --help", "submit --help", "parents report 20261120", "apps show", "graph", "plan report 1 --facts f"],
+    [
+        "--help",
+        "plan --help",
+        "submit --help",
+        "parents report 20261120",
+        "apps show",
+        "graph",
+        "plan report 1 --facts f",
+    ],
 )
 def test_what_needs_no_ledger_imports_no_driver(offline: Typist, typed: str) -> None:
     (offline.folder / "f").write_text("{}")
