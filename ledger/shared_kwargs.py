@@ -23,8 +23,7 @@ from sluice.ledger.sql import LONGEST_S, NOW
 #: Postgres stores a row in several pieces.
 OWN_BYTES_MAX = 1024
 
-#: Whether a job refers to its kwargs. The reference is a text where code before schema 0027 expects an object, so an
-#: older worker that still runs fails to claim the job instead of running it without its kwargs.
+#: Whether a job refers to its kwargs. The reference is a text and its own kwargs are an object.
 IS_SHARED = "jsonb_typeof(job.kwargs) = 'string'"
 #: The digest, for a job that refers to its kwargs.
 DIGEST = "job.kwargs #>> '{}'"
