@@ -87,3 +87,17 @@ def test_a_folder_may_be_there_with_other_things(typist: Typist) -> None:
     typist.write("notes.txt", "mine")
     assert typist.types("init", ".").code == 0
     assert {path.name for path in typist.folder.iterdir()} == NAMES | {"notes.txt"}
+
+
+def test_it_has_types(typist: Typist) -> None:
+    project = _in_project(typist)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir=mypy", "."],
+        cwd=project.folder,
+        env=project.environment | {"MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
