@@ -77,6 +77,15 @@ def revision(url: str) -> str | None:
     return found.revision if found else None
 
 
+def pending(found: Schema | None) -> list[str]:
+    """The migrations that an upgrade would run, each with what it is about."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - slower than most commands
+
+    done = found.revision if found else ""
+    scripts = [script for script in ScriptDirectory(str(SCRIPTS)).walk_revisions() if script.revision > done]
+    return [f"{script.revision} {script.doc}" for script in reversed(scripts)]
+
+
 def upgrade(url: str, *, patience_s: float = PATIENCE_S) -> str:
     """Run what migrations are missing. Others who upgrade at the same time wait and find nothing to do.
 

@@ -43,6 +43,19 @@ SELECT 0, gid, 'prepared', prepared FROM pg_prepared_xacts
 WHERE prepared < clock_timestamp() - make_interval(secs => %(long_s)s)
 ORDER BY since LIMIT %(limit)s
 """
+# Whoever has read a table keeps a lock of it until the transaction ends.
+_BLOCKERS = """
+SELECT activity.pid, coalesce(nullif(application_name, ''), 'unnamed') AS name,
+       coalesce(state, 'unknown') AS doing, xact_start AS since
+FROM pg_stat_activity activity
+WHERE activity.pid <> pg_backend_pid() AND xact_start < clock_timestamp() - make_interval(secs => %(long_s)s)
+  AND activity.pid IN (
+      SELECT lock.pid FROM pg_locks lock JOIN pg_class class ON class.oid = lock.relation
+      WHERE lock.granted AND class.relnamespace = current_schema()::regnamespace
+        AND lock.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  )
+ORDER BY since LIMIT %(limit)s
+"""
 _TABLES = """
 SELECT stat.relname AS name, stat.n_live_tup AS living, stat.n_dead_tup AS dead,
        'autovacuum_enabled=false' = ANY(coalesce(class.reloptions, '{}')) AS left_out
@@ -125,6 +138,11 @@ def server(tx: Tx) -> Server:
 def long_transactions(tx: Tx, *, long_s: float = LONG_S) -> Sequence[Long]:
     """The oldest of those of which we are told."""
     return tx.structs(Long, _LONG, long_s=long_s, limit=TOLD_MAX)
+
+
+def blockers(tx: Tx, *, long_s: float) -> Sequence[Long]:
+    """Transactions that a migration would wait for: open for longer, with a lock of a table of the ledger."""
+    return tx.structs(Long, _BLOCKERS, long_s=long_s, limit=TOLD_MAX)
 
 
 def tables(tx: Tx) -> Sequence[Table]:

@@ -220,6 +220,10 @@ sluice --broker redis://localhost broker take
 sluice broker roles rabbitmq                     # for a shell on its machine, once the users are there
 sluice broker roles redis --prefix jobs
 """,
+    "db status": """
+sluice db status                                 # before an upgrade
+sluice db status --json
+""",
     "db upgrade": """
 sluice db upgrade                                # before the first process of a new version
 sluice --ledger postgresql://sluice@db/sluice db upgrade

@@ -1,6 +1,6 @@
-"""The ledger as it was first released: its tables, and the functions for programs that speak SQL.
+"""The ledger as it was first released.
 
-Nothing names the schema but the functions: it is where the connection's ``search_path`` begins.
+Only the functions name the schema: tables are made where the connection's ``search_path`` begins.
 """
 
 from alembic import op

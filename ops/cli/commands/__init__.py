@@ -204,8 +204,13 @@ COMMANDS = (
     ),
     Group(
         word="db",
-        help="look after the ledger: upgrade, roles, check, prune, restored, announce",
+        help="look after the ledger: upgrade, status, roles, check, prune, restored, announce",
         commands=(
+            Command(
+                word="status",
+                help="its schema, migrations that are missing, and who blocks them",
+                module="sluice.ops.cli.commands.db_status",
+            ),
             Command(
                 word="upgrade",
                 help="run what migrations are missing",
