@@ -82,3 +82,11 @@ def test_it_has_the_programs_that_settings_and_sources_ask_for() -> None:
     (line,) = re.findall(r"apt-get install --yes --no-install-recommends ([^\\]+?) *\\\n", final)
     assert line.split() == ["bubblewrap", "openssh-client", "rsync"]
     assert final.index("apt-get install") < final.index("\nUSER ")
+
+
+def test_what_a_worker_needs_is_small() -> None:
+    """Without the extra ``embedded``: a worker on a server's ledger. Setuptools is for the build alone."""
+    names = needed(PROJECT["dependencies"]) | {"psycopg-binary", "psycopg-pool"}
+    files = [file for name in names for file in metadata.files(name) or [] if not file.name.endswith(".pyc")]
+    size = sum(Path(str(file.locate())).stat().st_size for file in files if Path(str(file.locate())).exists())
+    assert size < 60_000_000
