@@ -106,10 +106,10 @@ class Bench:
             self.sent.extend,
             stores=stores(Settings()),
         )
-        world.ledger.transact(lambda tx: tx.write("CREATE TABLE effect (key text)"))
+        world.ledger.transact(lambda tx: tx.write("CREATE TABLE public.effect (key text)"))
 
     def close(self) -> None:
-        self.world.ledger.transact(lambda tx: tx.write("DROP TABLE effect"))
+        self.world.ledger.transact(lambda tx: tx.write("DROP TABLE public.effect"))
 
     def run(self, app: str) -> Acknowledged:
         self.world.submit(app)
@@ -137,4 +137,4 @@ class Bench:
         return found.rounds[-1]
 
     def effects(self) -> int:
-        return int(self.world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM effect"))[0])
+        return int(self.world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM public.effect"))[0])

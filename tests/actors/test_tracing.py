@@ -46,7 +46,7 @@ def test_without_the_extra_whoever_asks_for_it_is_told(monkeypatch: pytest.Monke
     with pytest.raises(BadSetting) as told:
         onlookers(Settings(trace=True), lambda _: None)
     assert "opentelemetry" in told.value.what
-    assert "sluice[trace]" in (told.value.advice or "")
+    assert "sluice-jobs[trace]" in (told.value.advice or "")
     assert onlookers(Settings(), lambda _: None) == []
 
 

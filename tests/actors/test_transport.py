@@ -72,7 +72,7 @@ def test_what_proves_itself_is_not_refused(tmp_path: Path) -> None:
     settings = _settings(tmp_path, **words)
     assert [*transport.weak(settings)] == []
     with ledger_address(settings) as url:
-        assert url == words["LEDGER_URL"]
+        assert url.startswith(words["LEDGER_URL"])
 
 
 @pytest.mark.parametrize(

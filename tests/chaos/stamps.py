@@ -1,6 +1,6 @@
 """A table beside the ledger's own, into which jobs write together with their success."""
 
-TABLE = "chaos_stamp"
+TABLE = "public.chaos_stamp"
 MAKE = f"CREATE TABLE {TABLE} (app text NOT NULL, key text NOT NULL, claim bigint NOT NULL)"
 DROP = f"DROP TABLE IF EXISTS {TABLE}"
 WRITE = f"INSERT INTO {TABLE} VALUES (%(app)s, %(key)s, %(claim)s)"

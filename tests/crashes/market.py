@@ -54,8 +54,8 @@ class Market:
         self._asked = 0
         self._wanted: set[str] = set()
         with psycopg.connect(ledger.url, autocommit=True) as connection:
-            connection.execute("DROP TABLE IF EXISTS banked")
-            connection.execute("CREATE TABLE banked (key text NOT NULL)")
+            connection.execute("DROP TABLE IF EXISTS public.banked")
+            connection.execute("CREATE TABLE public.banked (key text NOT NULL)")
 
     def ask(self, *loads: str) -> None:
         """Not of a world that has fallen behind: what is asked of it then is only waited for longer."""
@@ -100,7 +100,7 @@ class Market:
         self._check_states()
         self._check_flights()
         with psycopg.connect(self._ledger.url) as connection:
-            banked = Counter(key for (key,) in connection.execute("SELECT key FROM banked"))
+            banked = Counter(key for (key,) in connection.execute("SELECT key FROM public.banked"))
         assert banked == Counter(
             job.removeprefix("banker/") for job in self._wanted if job.startswith("banker/")
         )

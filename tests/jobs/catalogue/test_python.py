@@ -107,7 +107,7 @@ def test_an_edit_that_leaves_size_and_time_as_they_were_is_read_too(here: Path) 
 def test_a_file_that_is_at_fault_now_leaves_the_module_it_was() -> None:
     write(
         "a.py",
-        "import sys\nfrom sluice.jobs import app\n@app(job_id='{n}')\ndef a(n): return sys.modules[__name__].a.name",
+        "import sys\nfrom sluice import app\n@app(job_id='{n}')\ndef a(n): return sys.modules[__name__].a.name",
     )
     function = load(["a.py"]).app("a").function
     assert function is not None
