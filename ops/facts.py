@@ -111,6 +111,11 @@ def read_facts(file: str, catalogue: Catalogue) -> Given:
         ) from None
 
 
+def no_facts(catalogue: Catalogue) -> Given:
+    """As if nothing had ever run."""
+    return _given(Facts(), catalogue)
+
+
 def _given(facts: Facts, catalogue: Catalogue) -> Given:
     for app in {*facts.freshness, *(facts.runs or ()), *(active.app for active in facts.active)}:
         catalogue.app(app)

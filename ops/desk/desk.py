@@ -42,6 +42,13 @@ class Desk:
         self._opened.callback(close)
 
     @property
+    def has_ledger(self) -> bool:
+        """Whether one is configured, or the embedded one has been made."""
+        from sluice.ledger.embedded import has_postgres  # noqa: PLC0415 - slower than a help text
+
+        return self.settings.ledger_url is not None or has_postgres(self.settings.home)
+
+    @property
     def catalogue(self) -> "Catalogue":
         return self.definitions.current
 

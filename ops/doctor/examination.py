@@ -16,7 +16,6 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
 from sluice.ledger import migrate
 from sluice.ledger.connection import Ledger
-from sluice.ledger.embedded import has_postgres
 from sluice.ledger.reads import definitions, fleet, schedules, vitals
 from sluice.ops.console.server import Place
 from sluice.ops.desk.desk import Desk
@@ -90,7 +89,7 @@ class Examination:
     def _at_ledger(self) -> Iterator[Finding]:
         """Whether there is one, and it is this version's."""
         home = self._settings.home
-        if self._settings.ledger_url is None and not has_postgres(home):
+        if not self._desk.has_ledger:
             yield ok(ledgers.ABOUT, f"An embedded one is made under {home} when something needs it.")
             return
         url = self._desk.keep(ledger_address(self._settings))

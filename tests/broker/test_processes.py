@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -64,14 +65,24 @@ def test_processes_share_the_work_and_end_in_order(server: Post, pack: Pack) -> 
     assert server.broker.depth(server.app) == 0
 
 
+def still_running(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those that have not ended in time. The machine's first process may be slow to collect those that have."""
+    _, left = psutil.wait_procs(processes, timeout=GONE_S)
+    running = []
+    for each in left:
+        with suppress(psutil.NoSuchProcess):
+            if each.status() != psutil.STATUS_ZOMBIE:
+                running.append(each)
+    return running
+
+
 def test_when_the_parent_is_killed_its_processes_end(server: Post, pack: Pack) -> None:
     until(pack.are_up, within_s=20)
     processes = psutil.Process(pack.parent.pid).children(recursive=True)
     assert len(processes) == 2
     pack.parent.kill()
     pack.parent.wait()
-    _, left = psutil.wait_procs(processes, timeout=GONE_S)
-    assert left == []
+    assert still_running(processes) == []
 
 
 def test_a_process_that_its_parent_does_not_live_to_see_ends(pack: Pack) -> None:
@@ -80,8 +91,7 @@ def test_a_process_that_its_parent_does_not_live_to_see_ends(pack: Pack) -> None
     processes = psutil.Process(pack.parent.pid).children(recursive=True)
     pack.parent.kill()
     pack.parent.wait()
-    _, left = psutil.wait_procs(processes, timeout=GONE_S)
-    assert left == []
+    assert still_running(processes) == []
 
 
 def test_when_a_process_dies_the_parent_ends_and_nothing_is_lost(server: Post, pack: Pack) -> None:

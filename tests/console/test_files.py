@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 from sluice.jobs.states import STOPPABLE, TERMINAL, State
-from sluice.ops.console.files import FOLDER
+from sluice.ops.console import files
 
 LINES_MAX, COLUMNS_MAX = 300, 120
+FOLDER = files.FOLDER.resolve()
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
 SCRIPTS = [path for path in FILES if path.suffix == ".js"]
 #: Ways in which a text could become markup or a program; elements are made by ``element.js``, of texts.

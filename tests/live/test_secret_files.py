@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -104,9 +104,10 @@ def test_no_environment_of_a_worker_or_of_a_job_holds_a_secret(
         )
 
         running = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-        environments = {
-            f"{each.pid} {each.name()}": Path(f"/proc/{each.pid}/environ").read_text() for each in running
-        }
+        environments = {}
+        for each in running:
+            with suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):  # It has just ended.
+                environments[f"{each.pid} {each.name()}"] = Path(f"/proc/{each.pid}/environ").read_text()
         assert len(environments) > len(_APPS)
         environments |= {each.name: each.read_text() for each in own}
         assert [name for name, text in environments.items() if any(word in text for word in secrets)] == []

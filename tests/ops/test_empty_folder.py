@@ -19,7 +19,6 @@ LOOKING = [
     "workers",
     "audit",
     "metrics",
-    "plan a 1",
     "db check",
     "partitions ls",
     "cancel a 1",
@@ -48,6 +47,14 @@ def test_a_command_that_looks_makes_no_ledger(
     assert [path.name for path in empty.iterdir()] == ["apps.json"]
 
 
+def test_a_plan_is_made_without_one(empty: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "a", "1"]) == 0
+    said = capfd.readouterr()
+    assert "1 job would run" in said.out
+    assert "There is no ledger here yet, so nothing counts as done." in said.err
+    assert [path.name for path in empty.iterdir()] == ["apps.json"]
+
+
 def test_doctor_makes_none_either(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor"])
     assert "An embedded one is made" in capsys.readouterr().out
@@ -61,4 +68,4 @@ def test_those_that_make_one_are_few() -> None:
         for each in getattr(entry, "commands", (entry,))
         if each.makes_ledger
     }
-    assert making == {"up", "run", "submit", "bench", "apps sync", "db upgrade", "partitions land"}
+    assert making == {"up", "run", "submit", "console", "bench", "apps sync", "db upgrade", "partitions land"}

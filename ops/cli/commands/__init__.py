@@ -65,7 +65,10 @@ COMMANDS = (
         module="sluice.ops.cli.commands.autoscale",
     ),
     Command(
-        word="console", help="the page in a browser, and its calls", module="sluice.ops.cli.commands.console"
+        word="console",
+        help="the page in a browser, and its calls",
+        module="sluice.ops.cli.commands.console",
+        makes_ledger=True,
     ),
     Command(
         word="audit", help="what was done by the console, by whom", module="sluice.ops.cli.commands.audit"

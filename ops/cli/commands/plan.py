@@ -22,7 +22,7 @@ from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.excerpt import all_option, excerpt
 from sluice.ops.cli.exits import DONE
 from sluice.ops.cli.page import Block, Line, Table
-from sluice.ops.facts import Given, GivenPast, read_facts
+from sluice.ops.facts import Given, GivenPast, no_facts, read_facts
 from sluice.ops.partition_preview import as_partition_document
 from sluice.ops.preview import as_document
 from sluice.ops.times import span
@@ -48,7 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(desk: CommandDesk, options: Options) -> int:
     submission = replace(submission_of(options), id="preview")
     catalogue = _catalogue(desk, submission)
-    given = read_facts(options.facts, catalogue) if options.facts else None
+    given = _given(desk, options.facts, catalogue)
     now = datetime.fromisoformat(options.now) if options.now else None
     submission = meant(catalogue, submission)
     app = catalogue.app(submission.app)
@@ -60,6 +60,16 @@ def run(desk: CommandDesk, options: Options) -> int:
         document = _of_keys(desk, submission, given, now)
     desk.output.answer(document, *_page(document, whole=options.all))
     return DONE
+
+
+def _given(desk: CommandDesk, file: str | None, catalogue: Catalogue) -> Given | None:
+    """The facts that stand in for a ledger; None where there is one."""
+    if file:
+        return read_facts(file, catalogue)
+    if desk.has_ledger:
+        return None
+    desk.output.note(Line("There is no ledger here yet, so nothing counts as done.", "yellow"))
+    return no_facts(catalogue)
 
 
 def _catalogue(desk: CommandDesk, submission: Submission) -> Catalogue:

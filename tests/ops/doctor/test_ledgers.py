@@ -94,9 +94,9 @@ def test_a_server_that_is_set_badly(url: str) -> None:
 
 def test_an_older_schema(url: str) -> None:
     version = "UPDATE sluice_version SET version_num = '{}'"
-    with _set(url, version.format("0001"), version.format(migrate.REVISION)):
+    with _set(url, version.format("0000"), version.format(migrate.REVISION)):
         said = _said(_examined(url), Level.BAD)
-    assert f"Its schema is at 0001; this version of Sluice works with {migrate.REVISION}." in said
+    assert f"Its schema is at 0000; this version of Sluice works with {migrate.REVISION}." in said
     assert "sluice db upgrade" in said
 
 
