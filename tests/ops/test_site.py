@@ -14,13 +14,13 @@ import pytest
 from sluice.broker import codec
 from sluice.broker.messages import MESSAGES, Message, Submit, SubmitMany
 from sluice.jobs.submission import Submission
-from sluice.ledger.embedded import start
 from sluice.ops.tools.reference.__main__ import PAGES
 from sluice.ops.tools.reference.settings_page import WORDS, known
 from sluice.ops.tools.site import links
 from sluice.ops.tools.site.build import Broken, build
 from sluice.ops.tools.site.order import pages, strangers
 from sluice.ops.tools.site.page import read_page
+from tests.homes import started_ledger
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 
@@ -188,7 +188,7 @@ def test_the_page_of_messages_has_every_word() -> None:
 
 @pytest.mark.parametrize("name", ["start.md", "keys.md"])
 def test_what_a_page_has_people_type_answers_what_it_says(tmp_path: Path, name: str) -> None:
-    with start(tmp_path / ".sluice", durable=False):
+    with started_ledger(tmp_path / ".sluice"):
         steps = list(Document((DOCS / name).read_text(), tmp_path).run())
     assert steps
     for step, told in steps:
