@@ -41,7 +41,11 @@ def test_every_line_about_a_job_names_it(
     first = {"app": "thread", "key": "7", "round": 0, "claim": 1, "submission": "nightly"}
     second = first | {"round": 1, "claim": 2}
     own, library = "thread/7: a word of its own\nand another line", "a library speaks"
-    assert about(said, "thread") == [(own, first), (library, first), (own, second), (library, second)]
+    told = about(said, "thread")
+    failure, fields = told.pop(2)
+    assert told == [(own, first), (library, first), (own, second), (library, second)]
+    assert failure.startswith("thread/7 failed in round 0: ValueError: not yet\n\nTraceback (most recent")
+    assert fields == first
     child = {"app": "process", "key": "7", "round": 0, "claim": 1, "submission": "nightly"}
     assert about(said, "process") == [("process/7: from another process", child)]
 
