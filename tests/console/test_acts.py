@@ -170,7 +170,7 @@ def test_a_refusal_is_told_with_its_advice(visitor: Visitor) -> None:
     visitor.presses("Submit…", within="form.submit")
     visitor.agrees("Submit")
     visitor.state("refused")
-    visitor.sees("nonsense", ".notice")
+    visitor.sees("nonsense", ".notice.bad")
 
 
 def test_ranges_and_work_ids_are_submitted_with_a_policy(visitor: Visitor) -> None:
