@@ -6,8 +6,10 @@ are measured by whoever asks, one request after the other, on a connection that 
 
 import json
 import math
+import os
 import random
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -44,6 +46,8 @@ _DAYS = ("2026-01-01", "2026-12-31")
 #: Each screen is asked for so often.
 LOOKS = scaled(200)
 _APART_S = 20.0
+#: Of the console that is measured.
+TOKEN = secrets.token_urlsafe(32)
 
 
 def looking(ledger_url: str) -> Figures:
@@ -133,7 +137,8 @@ def _console(ledger_url: str, source: Path) -> Iterator[HTTPConnection]:
         *(sys.executable, "-m", "sluice.ops.cli.main", "--apps", str(source), "--ledger", ledger_url),
         *("console", "--listen", "127.0.0.1:0"),
     )
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as console:
+    environment = os.environ | {"SLUICE_CONSOLE_TOKEN": TOKEN}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as console:
         try:
             said = console.stdout.readline() if console.stdout else ""
             found = re.search(r"http://127\.0\.0\.1:(\d+)", said)
@@ -147,7 +152,7 @@ def _console(ledger_url: str, source: Path) -> Iterator[HTTPConnection]:
 
 def _asked_ms(connection: HTTPConnection, path: str) -> float:
     began = time.perf_counter()
-    connection.request("GET", path)
+    connection.request("GET", path, headers={"authorization": f"Bearer {TOKEN}"})
     response = connection.getresponse()
     body = response.read()
     took_s = time.perf_counter() - began
