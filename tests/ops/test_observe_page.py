@@ -38,11 +38,14 @@ def test_variables_are_read(tmp_path: Path) -> None:
         "SLUICE_LINEAGE_NAMESPACE": "n",
         "SLUICE_LINEAGE_TABLES": "s3://w",
         "SLUICE_TRACE": "on",
+        "SLUICE_TRACE_HEADERS": "authorization=t",
         "SLUICE_LOG": "json",
     }
-    assert set(re.findall(r"SLUICE_(?:LINEAGE|TRACE|LOG)\w*", PAGE)) == {*given}
+    named = re.findall(r"SLUICE_(?:LINEAGE|TRACE|LOG)\w*", PAGE)
+    assert {name.removesuffix("_FILE") for name in named} == {*given}
     found = read_settings(given, folder=tmp_path)
     assert found.lineage is not None
+    assert found.trace_headers == {"authorization": "t"}
     assert (found.trace, found.log, found.lineage.jobs, found.lineage.tables) == (True, "json", "n", "s3://w")
 
 
