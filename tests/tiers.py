@@ -65,6 +65,7 @@ PATHS: Mapping[str, str] = {
     "ledger/test_retry_races.py": "night",
     "ledger/test_roles.py": "check",
     "ledger/test_saga_races.py": "check",
+    "ledger/test_schemas.py": "check",
     "ledger/test_shared_kwargs_races.py": "check",
     "ledger/test_stale_races.py": "night",
     "ledger/test_step_races.py": "night",

@@ -26,8 +26,8 @@ def two(tmp_path: Path) -> Iterator[tuple[Typist, Typist]]:
             typist.apps("apps.json", APPS)
             typist.environment["SLUICE_APPS"] = "apps.json"
             made.append(typist)
+            typist.asks("db", "upgrade")
         alone = Typist(tmp_path / "two")
-        alone.types("db", "upgrade")
         assert alone.types("db", "restored", "--copy").code == 0
         yield made[0], made[1]
 
