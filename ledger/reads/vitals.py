@@ -43,7 +43,7 @@ SELECT 0, gid, 'prepared', prepared FROM pg_prepared_xacts
 WHERE prepared < clock_timestamp() - make_interval(secs => %(long_s)s)
 ORDER BY since LIMIT %(limit)s
 """
-# Whoever has read a table keeps a lock of it until the transaction ends.
+# A transaction that has read a table keeps a lock of it until it ends.
 _BLOCKERS = """
 SELECT activity.pid, coalesce(nullif(application_name, ''), 'unnamed') AS name,
        coalesce(state, 'unknown') AS doing, xact_start AS since

@@ -66,7 +66,7 @@ def test_processes_share_the_work_and_end_in_order(server: Post, pack: Pack) -> 
 
 
 def still_running(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that have not ended in time. The machine's first process may be slow to collect those that have."""
+    """Return the processes that have not ended in time. The machine's first process may be slow to collect a zombie."""
     _, left = psutil.wait_procs(processes, timeout=GONE_S)
     running = []
     for each in left:

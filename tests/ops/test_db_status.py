@@ -1,4 +1,4 @@
-"""``sluice db status``: before and after an upgrade, and with somebody in its way."""
+"""``sluice db status``: before and after an upgrade, and with a transaction in its way."""
 
 import json
 from collections.abc import Iterator
