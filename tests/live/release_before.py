@@ -11,6 +11,8 @@ import pytest
 from sluice.ledger import migrate
 from tests.live.fleet import ROOT
 
+#: The migration that makes a ledger.
+FIRST = "0001"
 _MIGRATIONS = "ledger/migrations/versions"
 _WHICH = "from sluice.ledger import migrate; print(migrate.REVISION, migrate.__file__)"
 
@@ -34,6 +36,8 @@ def revision(release: Path) -> str:
 
 
 def _commit() -> str:
+    if migrate.REVISION == FIRST:
+        return _none("no release had another schema yet")
     try:
         root, shallow = _git("rev-parse", "--show-toplevel", "--is-shallow-repository").decode().splitlines()
     except (OSError, subprocess.CalledProcessError):
