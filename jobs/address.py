@@ -2,8 +2,9 @@
 
 import re
 from ipaddress import ip_address
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, unquote
 
+_OPTIONS = "options="
 #: Postgres cuts longer ones.
 APPLICATION_NAME_MAX = 63
 #: Names that Postgres takes without quotes.
@@ -26,10 +27,12 @@ def schema_name(text: str) -> str:
 def in_schema(url: str, schema: str) -> str:
     """The address of the ledger that is in this schema of the database."""
     place, _, query = url.partition("?")
-    said = parse_qsl(query)
-    options = [text for name, text in said if name == "options"] + [f"-c search_path={schema},pg_temp"]
-    others = [(name, text) for name, text in said if name != "options"]
-    return f"{place}?{urlencode([*others, ('options', ' '.join(options))], quote_via=quote)}"
+    parts = [part for part in query.split("&") if part]
+    options = [unquote(part.removeprefix(_OPTIONS)) for part in parts if part.startswith(_OPTIONS)]
+    # The other parts stay as they are written: Postgres does not read a plus sign as a space.
+    others = [part for part in parts if not part.startswith(_OPTIONS)]
+    path = f"-c search_path={schema},pg_temp"
+    return f"{place}?{'&'.join([*others, _OPTIONS + quote(' '.join([*options, path]), safe='')])}"
 
 
 def named(url: str, process: str) -> str:

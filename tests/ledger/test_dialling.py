@@ -49,6 +49,11 @@ def test_a_ledger_is_in_its_own_schema_or_the_one_that_is_named() -> None:
     assert _words(in_schema("postgresql:///c?host=/a%20folder", "ours"))["host"] == "/a folder"
 
 
+@pytest.mark.parametrize("part", ["password=a+b", "password=", "sslrootcert=/a%20b", "host=h1&host=h2"])
+def test_a_schema_leaves_the_rest_of_the_address_as_it_is(part: str) -> None:
+    assert in_schema(f"postgresql://db/c?{part}", "ours").startswith(f"postgresql://db/c?{part}&options=")
+
+
 @pytest.mark.parametrize("url", ["postgresql://db/c", "postgresql://db/c?application_name=mine"])
 def test_the_server_lists_a_connection_by_the_name_of_its_process(url: str) -> None:
     words = _words(named(url, "sluice worker a,b & " + "c" * 80))
