@@ -3,6 +3,7 @@
 import logging
 import re
 import socket
+import sys
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from http import HTTPStatus
@@ -135,8 +136,11 @@ class Server(ThreadingHTTPServer):
         super().shutdown()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base class has them
-        """The client has gone, mostly."""
-        _LOG.debug("A connection broke.", exc_info=True)
+        """Log an exception that ended a connection: an error, unless the client or the network closed it."""
+        if isinstance(sys.exception(), OSError):
+            _LOG.debug("Connection lost.", exc_info=True)
+        else:
+            _LOG.exception("A request from %s ended in an error.", client_address[0])
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,5 +1,6 @@
 """A fixed number of inputs at every entry, in a few seconds."""
 
+import logging
 import random
 
 import pytest
@@ -22,10 +23,13 @@ def test_a_head_is_read_or_refused(chance: random.Random) -> None:
     entries.heads(chance, 20 * COUNT)
 
 
-def test_the_consoles_socket_answers_or_closes(chance: random.Random, world: World) -> None:
+def test_the_consoles_socket_answers_or_closes(
+    chance: random.Random, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     console = console_of(world, Gate(TOKEN))
     with serving(console.answer, console.refuse) as place:
         entries.sockets(chance, place, COUNT)
+    assert [each for each in caplog.records if each.levelno >= logging.ERROR] == []
 
 
 def test_a_call_is_answered_without_a_fault_of_ours(chance: random.Random, world: World) -> None:
