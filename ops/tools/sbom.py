@@ -52,7 +52,7 @@ def pins(lock: str) -> list[Pin]:
 
 def bill(found: list[Pin], version: str) -> dict[str, object]:
     """The document. ``version`` is Sluice's own."""
-    root = f"pkg:pypi/sluice@{version}"
+    root = f"pkg:pypi/{DISTRIBUTION}@{version}"
     components = [_component(pin) for pin in found]
     content: dict[str, object] = {
         "bomFormat": "CycloneDX",
