@@ -127,6 +127,10 @@ REFUSED = {
     "no JSON": (b"nonsense", "malformed"),
     "no object": (b"[1]", "Expected `object`"),
     "broken text": (b'{"queue_name":"\xff"}', "utf-8"),
+    "broken text in a submission": (
+        envelope(actor_name="submit", kwargs={"app": "a", "key": "KEY"}).replace(b"KEY", b"\xff"),
+        "utf-8",
+    ),
     "nested too deeply": (DEEP, "nests deeper than 256 levels"),
     "no id": (envelope(message_id=None), "message_id"),
     "an empty id": (envelope(message_id=""), "message_id"),
