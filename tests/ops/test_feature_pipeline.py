@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sluice.jobs.managers.process import FOLDER
-from sluice.ledger.embedded import start
+from tests.homes import started_ledger
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 
@@ -17,7 +17,7 @@ TIMEOUT_S = 180
 
 def test_the_pipelines_commands_answer_what_the_tutorial_says(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "feature-pipeline.md").read_text()
-    with start(tmp_path / ".sluice", durable=False), _cleared(tmp_path / FOLDER):
+    with started_ledger(tmp_path / ".sluice"), _cleared(tmp_path / FOLDER):
         steps = list(Document(text, tmp_path, timeout_s=TIMEOUT_S).run())
         assert len(steps) > 40
         for step, told in steps:
