@@ -34,6 +34,14 @@ class _Frame(Struct):
     tests: bool = False
 
 
+class _HereDocument(Struct, frozen=True, kw_only=True):
+    """Text behind ``<<``, up to a line that is ``delimiter``. Behind ``<<-`` the shell strips tabs from its lines."""
+
+    delimiter: str
+    expands: bool
+    strips_tabs: bool
+
+
 def evaluated(command: str) -> dict[str, str]:
     """Return the placeholders of a command that a shell evaluates again, each with the construct it is part of."""
     return _Reader(command).read()
@@ -47,7 +55,7 @@ class _Reader:
         self._at = 0
         self._found: dict[str, str] = {}
         self._stack = [_Frame(end="", words=[])]
-        self._here: list[tuple[str, bool]] = []
+        self._here: list[_HereDocument] = []
 
     def read(self) -> dict[str, str]:
         while self._at < len(self._units):
@@ -184,29 +192,36 @@ class _Reader:
         line = "".join(self._units[self._at :]).partition("\n")[0]
         if found := _HERE.match(line):
             word = found["word"]
-            self._here.append((re.sub(r"[\\'\"]", "", word), not re.search(r"[\\'\"]", word)))
+            self._here.append(
+                _HereDocument(
+                    delimiter=re.sub(r"[\\'\"]", "", word),
+                    expands=not re.search(r"[\\'\"]", word),
+                    strips_tabs=bool(found["tabs"]),
+                )
+            )
             self._at += len(found["tabs"])
 
     def _here_documents(self) -> None:
         """Read the lines up to the one that ends them. Expressions in them are evaluated; quotes mean nothing."""
         self._at += 1
         frame = self._stack[-1]
-        for delimiter, expands in self._here:
+        for document in self._here:
             begun = self._at
             lines = "".join(unit if len(unit) == 1 else HOLE for unit in self._units[begun:]).split("\n")
-            length = 0
+            length = end = 0
             for line in lines:
-                if line.lstrip("\t") == delimiter:
+                if (line.lstrip("\t") if document.strips_tabs else line) == document.delimiter:
+                    end = len(line)
                     break
                 length += len(line) + 1
-            if expands:
+            if document.expands:
                 inner = _Reader("")
                 inner._units, inner._stack = (
                     self._units[begun : begun + length],
                     [_Frame(end="", quoted=True)],
                 )
                 self._found = {**inner.read(), **self._found}
-            self._at = begun + length + len(delimiter)
+            self._at = begun + length + end
         self._here = []
         self._end_command(frame)
 

@@ -52,7 +52,7 @@ def _faults(root: Path, pages: Mapping[str, Page], others: Mapping[str, Page | N
     stray, missing = strangers(root / "docs")
     return [
         *faults(root, {**pages, **{path: page for path, page in others.items() if page}}),
-        *(Fault(f"docs/{name}", "is in no section of ops/site/order.py") for name in stray),
+        *(Fault(f"docs/{name}", "is in no section of ops/tools/site/order.py") for name in stray),
         *(Fault(f"docs/{name}", "is in the order, and there is no such page") for name in missing),
         *(Fault(path, "has no heading of the first level") for path, page in pages.items() if not page.title),
     ]
