@@ -44,13 +44,18 @@ class Source:
         self.path, self.text = path, text
 
     @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    @cached_property
     def nodes(self) -> list[ast.AST]:
-        return list(ast.walk(ast.parse(self.text, self.path)))
+        return list(ast.walk(self.tree))
 
     def keep_imports_alone(self) -> None:
         """The trees of all files at once take 200 MB."""
         _ = self.imports
-        del self.nodes
+        self.__dict__.pop("nodes", None)
+        self.__dict__.pop("tree", None)
 
     @property
     def room(self) -> str:

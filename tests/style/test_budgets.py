@@ -1,0 +1,106 @@
+"""Measures notice what exceeds their limits, and budgets only go down."""
+
+import pytest
+
+from tests.style import complexity, prose
+from tests.style.budgets import MEASURES, Measured
+from tests.style.sources import ROOT, Source
+
+LONG = "def f():\n" + "    f()\n" * 40
+#: For each measure, files that exceed its limit.
+EXCEEDING = {
+    "lines of a function": [Source("jobs/gate.py", LONG)],
+    "branches of a function": [
+        Source("jobs/gate.py", "def f(x):\n    return " + " or ".join("x" * 14) + "\n")
+    ],
+    "parameters of a function": [
+        Source("jobs/gate.py", "class A:\n    def f(self, a, b, c, d, e, f, *g): ...\n")
+    ],
+    "modules of a folder": [Source(f"jobs/gate_{number}.py", "") for number in range(19)],
+    "modules named after an activity": [Source("jobs/waiting.py", "")],
+    "classes with the same name": [
+        Source("jobs/gate.py", "class A: ...\n"),
+        Source("ops/gate.py", "class A: ...\n"),
+    ],
+    "prose": [Source("jobs/gate.py", '"""What is done by whoever comes."""\n')],
+}
+KEEPING = [
+    Source("jobs/settings.py", '"""Settings of a job."""\n'),
+    Source("jobs/gate.py", "class _A: ...\n"),
+    Source("ops/gate.py", "class _A: ...\n"),
+]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_measure_notices_what_exceeds_its_limit(name: str) -> None:
+    assert Measured(EXCEEDING[name]).too_high(name)
+    assert not Measured(KEEPING).too_high(name)
+
+
+def test_tests_and_migrations_are_measured_by_their_prose_alone() -> None:
+    for path in ("tests/test_gate.py", "ledger/migrations/versions/0001.py"):
+        assert not Measured([Source(path, LONG)]).too_high("lines of a function")
+
+
+@pytest.mark.parametrize("most", [{}, {"jobs/gate.py:f": 40}])
+def test_a_value_above_its_budget_is_a_complaint(most: dict[str, int]) -> None:
+    (found,) = Measured([Source("jobs/gate.py", LONG)]).complaints({"lines of a function": most})
+    assert "jobs/gate.py:f: 41" in found
+
+
+def test_a_budget_above_the_value_is_a_complaint_until_it_is_lowered() -> None:
+    measured = Measured([Source("jobs/gate.py", LONG)])
+    budgets = {"lines of a function": {"jobs/gate.py:f": 43, "jobs/gate.py:gone": 50}}
+    assert len(measured.complaints(budgets)) == 2
+    assert measured.lowered(budgets) == {"lines of a function": {"jobs/gate.py:f": 41}}
+    assert measured.complaints(measured.lowered(budgets)) == []
+
+
+def test_budgets_are_not_raised_by_lowering_them() -> None:
+    measured = Measured([Source("jobs/gate.py", LONG)])
+    assert measured.lowered({"lines of a function": {"jobs/gate.py:f": 40}}) == {
+        "lines of a function": {"jobs/gate.py:f": 40}
+    }
+
+
+@pytest.mark.parametrize("name", complexity.EXCEPTIONS)
+def test_an_exception_is_of_a_function_that_exists(name: str) -> None:
+    path = name.partition(":")[0]
+    assert name in dict(complexity.all_functions(Source(path, (ROOT / path).read_text())))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "bad", "good"),
+    [
+        ("headless clause", "Return what has ended.", "Return the jobs that ended."),
+        ("person", "The planner, who holds it.", "The planner, which locks it."),
+        ("missing noun", "Lock those that wait.", "Lock the jobs that wait."),
+        ("speaking software", "It is told by the broker.", "The broker notifies it."),
+        ("existence", "If the table is there.", "If the table exists."),
+        ("result", "Sums that come to ten.", "Sums of ten."),
+        ("old word", "Read it anew.", "Read it again."),
+        ("reason with for", "It waits, for it is early.", "It waits because it is early."),
+        ("obligation with to be", "The job is to be run.", "The job must run."),
+        ("metaphor", "Send a hint.", "Send a notification."),
+    ],
+)
+def test_a_pattern_is_found(pattern: str, bad: str, good: str) -> None:
+    assert [each.pattern for each in prose.matches(Source("a.py", f"# {bad}\n"))] == [pattern]
+    assert [*prose.matches(Source("a.py", f"# {good}\n"))] == []
+
+
+def test_fragments_are_found_at_the_beginning_of_docstrings() -> None:
+    bad = 'def f():\n    """Whether a job runs."""\n'
+    good = 'def f():\n    """Return whether a job runs."""\n    x = 1  # Whether a job runs.\n'
+    assert [each.pattern for each in prose.matches(Source("a.py", bad))] == ["fragment"]
+    assert [*prose.matches(Source("a.py", good))] == []
+
+
+def test_code_and_strings_are_no_prose_and_messages_are() -> None:
+    text = '''x = """
+# whoever
+"""
+y = "SELECT what is FROM job"  # Uses ``what is`` as it stands
+z = "Nobody will ever see it."
+'''
+    assert [each.pattern for each in prose.matches(Source("a.py", text))] == ["person"]
